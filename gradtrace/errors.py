@@ -28,6 +28,7 @@ class GradtraceError(Exception):
 
     exit_code = 1
     forward: object | None = None  # of an error in backward: the place of the operation that was differentiated
+    missing = ""  # the module, or the name with its module, that gradtrace does not have
     run: object | None = None  # what was done until then, if the run was recorded
 
     def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:

@@ -7,6 +7,7 @@ the child names an output by its number, never by a path.
 
     child                                       parent
     reads the source, runs it, prints           waits; ends the child at the deadline
+    prints, into pipes                          copies it to stdout and stderr, and counts (streams.py)
     "write", output 0, bytes                    writes the file that -o names, if the bytes are of its kind
     "render", DOT                               draws in a confined process, returns the picture
     "figures", plotting calls                   the same, by matplotlib
@@ -22,8 +23,8 @@ import sys
 import time
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.cli import guard
-from gradtrace.cli.grants import Grants
+from gradtrace.cli import guard, streams
+from gradtrace.cli.grants import MOST_SCRATCH, Grants
 from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.sandbox import channel, scratch
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
@@ -31,7 +32,6 @@ from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WOR
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 TICK = 0.05  # seconds between two looks at the child's limits
 MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
-MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
 PATIENCE = 3  # interrupts until a child that does not end is killed
@@ -71,20 +71,21 @@ def confine(grants: Grants, args: list[str]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
+    pipes = streams.Pipes(grants.reads_stdin and sys.stdin is not None)
     scratch.prepare(grants.scratch)  # before the fork: this process sees how large it grows
     requests, answers = os.pipe(), os.pipe()
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        os.close(requests[0])
-        os.close(answers[1])
+        pipes.become_standard()
         from gradtrace.cli import confined
 
         confined.begin(grants, Channel(answers[0], requests[1]), parent, args)
         return
     os.close(requests[1])
     os.close(answers[0])
-    broker = Broker(pid, Channel(requests[0], answers[1]), grants, args)
+    copier = streams.Copier(pipes, grants.printed)
+    broker = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args)
     try:
         status = broker.serve()
     finally:
@@ -134,8 +135,8 @@ class Stopped(Exception):
 class Broker:
     """The parent's side of a confined child."""
 
-    def __init__(self, pid: int, pipe: Channel, grants: Grants, args: list[str]) -> None:
-        self.pid, self.pipe, self.grants, self.args = pid, pipe, grants, args
+    def __init__(self, pid: int, pipe: Channel, copier: streams.Copier, grants: Grants, args: list[str]) -> None:
+        self.pid, self.pipe, self.copier, self.grants, self.args = pid, pipe, copier, grants, args
         self.next_look = 0.0
         os.set_blocking(pipe.outgoing, False)  # a child that reads no answers stops only itself
         self.seconds = grants.seconds or 0.0
@@ -144,6 +145,7 @@ class Broker:
         self.names: list[str] = []
         self.entries = None if grants.prompt is None else grants.prompt(lambda: self.names)
         self.interrupts = 0
+        self.has_ended = False
         self.written: list[str] = []
 
     def serve(self) -> int:
@@ -155,19 +157,31 @@ class Broker:
                     pass
             except (EOFError, OSError):
                 pass  # the child closed its end: it ends, or never asks again
+            except KeyboardInterrupt:  # of what was done for the child
+                os.kill(self.pid, 2)
             code = self.waited()
+            self.copier.finish(-1 if code >= 0 and not self.interrupts else streams.PATIENCE)
+            self.check_output()
         except Ended as end:
             self.kill()
+            self.copier.finish(streams.PATIENCE)
             return guard.report_error(end.report, self.args)
+        except BaseException:  # this process is to end
+            self.kill()
+            raise
         finally:
             if self.entries is not None:
                 self.entries.close()
+        if self.copier.failure is not None:
+            return guard.report_error(self.copier.failure, self.args)
         return code if code >= 0 else self.crashed(-code)
 
     def pass_on_interrupts(self) -> None:
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
         def pass_on(number: int, frame: Any) -> None:
+            if self.has_ended:  # and what it printed is still being copied
+                raise KeyboardInterrupt
             self.interrupts += 1
             os.kill(self.pid, _signal.SIGINT if self.interrupts < PATIENCE else _signal.SIGKILL)
 
@@ -181,6 +195,7 @@ class Broker:
         while True:
             found, status = os.waitpid(self.pid, os.WNOHANG)
             if found:
+                self.has_ended = True
                 return os.waitstatus_to_exitcode(status)
             self.check_limits()
             time.sleep(0.0005)
@@ -190,12 +205,15 @@ class Broker:
         return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
 
     def kill(self) -> None:
-        os.kill(self.pid, 9)
-        os.waitpid(self.pid, 0)
+        if not self.has_ended:
+            os.kill(self.pid, 9)
+            os.waitpid(self.pid, 0)
+            self.has_ended = True
 
     def check_limits(self) -> None:
         """End the child if its time is over or its memory too large, whatever it does about it."""
         self.check_time()
+        self.check_output()
         memory, threads = use_of(self.pid)
         if self.grants.memory and (memory > self.grants.most_memory or self.scratch_is_full()):
             from gradtrace.lang.budget import out_of_memory
@@ -219,6 +237,13 @@ class Broker:
     def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise Ended(self.late())
+
+    def check_output(self) -> None:
+        if self.copier.over:
+            from gradtrace.limits import advice
+
+            said = f"the program's process wrote more than {self.grants.output_bytes} bytes"
+            raise Ended(BudgetError(said, advice("output_bytes")))
 
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
@@ -303,6 +328,7 @@ class Broker:
         handler = requests.HANDLERS.get(str(request.get("ask")))
         if handler is None:
             raise garbled()
+        self.copier.settle(self.look)  # what this process now writes or shows comes after what the child has printed
         try:
             handler(self, request)
         except Stopped:

@@ -72,7 +72,7 @@ def read_program(found: Split, command: SourceCommand) -> Program:
     Raise UsageError for further arguments, unless the command takes some.
     """
     budget = grants.early_budget(found)
-    guard.contain(grants.of_command(found, budget, command.always_file))
+    guard.contain(grants.of_command(found, budget, command.always_file, prints_alone=command.name == "run"))
     with timed(budget):
         program = source_of(found, command.always_file, bool(command.words))
         if program.is_log and not command.reads_logs:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import broker
+from gradtrace.cli import broker, main
 from gradtrace.cli.grants import FIXED
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel, confine, kernel, scratch
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
     """Confine this process, a child of `parent`, to the grants. UsageError if --require-wall asks for more."""
-    ignore_repeated_interrupts()
+    handle_signals()
     kernel.end_with(parent)
     channel.state.channel = pipe
     channel.state.outputs = tuple(name for name, _ in grants.outputs)
@@ -29,15 +30,19 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
         budget.process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.written or None, seconds)
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.file_size or None, seconds)
     rights = Rights(grants.read, (grants.write,) if grants.write else (), scratch=file)
     check_walls(confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file]), grants, args)
 
 
-def ignore_repeated_interrupts() -> None:
-    """Take one Ctrl-C as one: the terminal sends it to both processes, and the parent passes its own on."""
+def handle_signals() -> None:
+    """End at once by the signals that end the parent. Take one Ctrl-C as one: the terminal sends it to both processes,
+    and the parent passes its own on.
+    """
     import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
+    for number in main.ENDING:  # the parent tidies up, and a program cannot catch them
+        _signal.signal(number, _signal.SIG_DFL)
     if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
         return
     last = 0.0
@@ -49,7 +54,17 @@ def ignore_repeated_interrupts() -> None:
         if now - before > 0.3:
             raise KeyboardInterrupt
 
+    def report_ignored(ignored: Any) -> None:
+        """Raise Ctrl-C again where Python ignores exceptions: in callbacks and destructors."""
+        nonlocal last
+        if ignored.exc_type is KeyboardInterrupt:
+            last = 0.0
+            _signal.raise_signal(_signal.SIGINT)
+        else:
+            sys.__unraisablehook__(ignored)
+
     _signal.signal(_signal.SIGINT, interrupted)
+    sys.unraisablehook = report_ignored
 
 
 def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:

@@ -20,7 +20,10 @@ READ = ("--params", "--data", "--allow-import", "--allow-read")
 EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
-WRITTEN_FACTOR, WRITTEN_EXTRA = 4, 1_000_000  # characters to bytes; error messages
+# The language counts what a program writes; the process may write more: escapes of characters, and what gradtrace says.
+ESCAPED_FACTOR, MESSAGES, RESULTS = 4, 64_000, 1_000_000  # bytes for each byte, of messages, of answers about a program
+MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
+ALMOST_FULL = 1 << 20  # bytes after MOST_SCRATCH that the kernel allows: the parent sees then that there are more
 
 
 class Grants(NamedTuple):
@@ -33,7 +36,10 @@ class Grants(NamedTuple):
     seconds   time limit, or None
     memory    bytes of the program's values
     process   bytes of address space
-    written   bytes of a file below `write`
+    file_size  bytes of a file that it writes: one below `write`, or the nameless one (0: without a limit)
+    printed   bytes that it prints to stdout and stderr, with gradtrace's own words (0: without a limit)
+    output_bytes  of these, those of the program: --max-output
+    reads_stdin  whether the command line names standard input
     torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
     folder    the folder for the parts of a table, or ""
     scratch   a folder for a nameless file of intermediate results, or ""
@@ -50,7 +56,10 @@ class Grants(NamedTuple):
     seconds: float | None = None
     memory: int = 0
     process: int = 0
-    written: int = 0
+    file_size: int = MOST_SCRATCH + ALMOST_FULL
+    printed: int = 0
+    output_bytes: int = 0
+    reads_stdin: bool = False
     torch: Callable[[dict[str, Any]], bytes] | None = None
     folder: str = ""
     scratch: str = ""
@@ -73,23 +82,27 @@ class Grants(NamedTuple):
     @classmethod
     def within(cls, budget: Budget) -> Grants:
         """Return the grants of a command that has these limits and names no file."""
-        written = WRITTEN_FACTOR * budget.output_bytes + WRITTEN_EXTRA if budget.allow_write else 0
+        written = ESCAPED_FACTOR * budget.output_bytes + RESULTS
         return cls(
             read=budget.allow_read,
             write=os.path.realpath(budget.allow_write) if budget.allow_write else "",
             seconds=budget.seconds,
             memory=budget.memory_bytes,
             process=budget.process_bytes,
-            written=written,
+            file_size=written if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
+            printed=written,
+            output_bytes=budget.output_bytes,
         )
 
 
-def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
-    """Return the grants of a command on a source."""
+def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bool = False) -> Grants:
+    """Return the grants of a command on a source; `prints_alone`: its stdout is what the program prints."""
     output, table = value_of(found, "-o") or "", any(value_of(found, name) for name in TABLES)
-    # a table may take as long as it likes, unless the command line says how long
+    # a table may take as long as it likes and be as long, unless the command line says how long
     timed = not table or bool(early_limit(found, "seconds"))
-    return Grants.within(budget)._replace(
+    counted = not table or bool(early_limit(found, "output_bytes"))
+    granted = Grants.within(budget)
+    return granted._replace(
         read=tuple(files_of(found, always_file)),
         outputs=tuple(outputs_of(found)),
         shows=any(token == "--open" for token, *_ in found.options),
@@ -99,7 +112,16 @@ def of_command(found: Split, budget: Budget, always_file: bool) -> Grants:
         own_text=(forced(found) is not None or not always_file) and not any(map(is_strangers, found.positionals)),
         cluster=on_cluster(found, always_file) if table else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
+        printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
+        file_size=0 if table and not counted and not budget.allow_write else granted.file_size,
+        reads_stdin=reads_stdin(found),
     )
+
+
+def reads_stdin(found: Split) -> bool:
+    """Whether a command line names standard input: as the source, a table, or a value (`@-`)."""
+    words = [*found.positionals, *(word for option in found.options for word in option)]
+    return any(word.strip() == "-" or word.rstrip().endswith(("=-", "@-")) for word in words)
 
 
 def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 import atexit
 import gc
 import os
 import sys
 
-from gradtrace.annotations import NoReturn
-from gradtrace.cli import broker
+from gradtrace.annotations import Any, NoReturn
 
 # Built graphs are freed by reference counting alone; the cycle collector would only walk them again and again.
 # That is for a process of our own to decide, never for the library.
 GC_THRESHOLDS = (200_000, 50, 50)
+# Signals that end the command line after it has tidied up: no half-written file and no subprocess is left.
+ENDING = tuple(getattr(_signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(_signal, name))
 
 
 def main() -> NoReturn:
     """Run the command line in `sys.argv` and exit."""
     gc.set_threshold(*GC_THRESHOLDS)
-    broker.enable()
     try:
+        for number in ENDING:
+            if _signal.getsignal(number) == _signal.SIG_DFL:
+                _signal.signal(number, end_by)
+        from gradtrace.cli import broker
+
+        broker.enable()
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
         status = 130
-    except SystemExit as end:  # of the parent of a confined child
+    except SystemExit as end:  # of the parent of a confined child, or by a signal
         status = end.code if isinstance(end.code, int) else 1
     leave(status)
+
+
+def end_by(number: int, frame: Any) -> NoReturn:
+    """End the process by an exception, with the exit code that a shell shows for the signal."""
+    raise SystemExit(128 + number)
 
 
 def leave(status: int) -> NoReturn:
@@ -34,6 +46,7 @@ def leave(status: int) -> NoReturn:
     Functions registered with atexit are called first. With a profiler, a debugger, `python -i`, running threads, or
     output that cannot be written, the process ends by the usual sys.exit.
     """
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # the result stands
     threading = sys.modules.get("threading")
     if is_watched() or (threading is not None and threading.active_count() > 1):
         sys.exit(status)

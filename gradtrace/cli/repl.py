@@ -6,6 +6,7 @@ session, answered like the other commands (`repl_commands`).
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
@@ -39,6 +40,7 @@ def remote_entries(names: Callable[[], list[str]]) -> Iterator[str]:
         if found["text"] is None:
             return
         channel.state.outputs = tuple(found["outputs"])
+        os.environ["COLUMNS"] = str(found["columns"])  # the terminal may have another width now
         yield found["text"]
 
 

@@ -37,11 +37,12 @@ class Settings(NamedTuple):
     form: str = "text"
     debug: bool = False
     color: str | None = None
+    args: tuple[str, ...] = ()  # the command line
 
     @classmethod
     def of(cls, args: list[str]) -> Settings:
         """Read the settings from the raw arguments, since errors can occur before click has parsed them."""
-        return cls(_option(args, "--errors") or "text", "--debug" in args, _option(args, "--color"))
+        return cls(_option(args, "--errors") or "text", "--debug" in args, _option(args, "--color"), tuple(args))
 
 
 def _option(args: list[str], name: str) -> str | None:
@@ -65,6 +66,7 @@ class Report(NamedTuple):
     prefix: str = "gradtrace"  # stands where the place would
     forward: Any = None  # the place of the operation whose backward failed
     next_command: str = ""  # the command that explains the error, if there is one
+    in_torch: str = ""  # the command that runs the program in real PyTorch, if it needs that
 
 
 def escaped(text: str) -> str:
@@ -84,6 +86,8 @@ def show(error: Exception, settings: Settings) -> int:
 
         traceback.print_exception(error, file=sys.stderr)
     found = describe(error)
+    if isinstance(error, GradtraceError) and error.missing:
+        found = in_torch(found, error, settings)
     found = found._replace(message=shortened(found.message), hint=shortened(found.hint))
     if settings.form == "json":
         write(as_json(found))
@@ -148,6 +152,21 @@ def program_error(error: ProgramError) -> Report:
     )
 
 
+def in_torch(found: Report, error: GradtraceError, settings: Settings) -> Report:
+    """Return the report with the command that runs the program in PyTorch, if it needs that."""
+    from gradtrace.cli import needs_torch
+    from gradtrace.lang.namespaces import OTHERWISE
+
+    if error.hint.startswith(("nearest:", "did you mean")) or not needs_torch.needs_torch(error):
+        return found
+    is_package = not error.missing.startswith("torch")
+    return found._replace(
+        message=f"{found.message}: it needs PyTorch" if is_package else found.message,
+        hint="" if is_package or error.hint == OTHERWISE else found.hint,
+        in_torch=needs_torch.command_line(list(settings.args)),
+    )
+
+
 def is_clicks(error: Exception) -> bool:
     """Whether the error is one of click's, found out without importing click."""
     click = sys.modules.get("click")
@@ -186,6 +205,8 @@ def lines(found: Report, settings: Settings) -> list[str]:
         body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
     if found.next_command:
         body.append(f"to see why: {cells.visible(found.next_command)}")
+    if found.in_torch:
+        body.append(cells.visible(found.in_torch))
     return head + body
 
 
@@ -277,7 +298,7 @@ def as_annotation(found: Report) -> str:
         ends = {"line": place.line, "col": place.column, "endColumn": place.column + max(1, place.width)}
         facts = {"file": place.name.removeprefix("./"), **ends, **facts}
     named = ",".join(f"{name}={_escaped(str(fact), IN_PROPERTIES)}" for name, fact in facts.items())
-    said = f"{what}; {cells.visible(found.hint)}" if found.hint else what
+    said = "; ".join(filter(None, (what, cells.visible(found.hint), cells.visible(found.in_torch))))
     return f"::error {named}::{_escaped(said, ESCAPES)}"
 
 
@@ -298,7 +319,7 @@ def as_json(found: Report) -> str:
         "kind": found.kind,
         "exception": found.exception,
         "message": found.message,
-        "hint": found.hint,
+        "hint": "; ".join(filter(None, (found.hint, found.in_torch))),
         "file": place.name if place else None,
         **(as_plain(place) or dict.fromkeys(("line", "column", "source_line"))),
         "exit_code": int(found.exit_code),

@@ -142,7 +142,9 @@ def render(broker: Broker, request: Request) -> None:
     if format not in image.FORMATS or not is_count(dpi, MOST_DPI) or not is_seconds(limit):
         raise garbled()
     text = broker.content()
-    broker.say_data(image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit)))))
+    with Interruptible():
+        picture = image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit))))
+    broker.say_data(picture)
 
 
 def film(broker: Broker, request: Request) -> None:
@@ -153,7 +155,9 @@ def film(broker: Broker, request: Request) -> None:
     if not all(is_count(side, MOST_PIXELS) and side for side in sides):
         raise garbled()
     frames = broker.content()
-    broker.say_data(animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0)))
+    with Interruptible():
+        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0))
+    broker.say_data(encoded)
 
 
 def draw_figures(broker: Broker, request: Request) -> None:
@@ -164,7 +168,8 @@ def draw_figures(broker: Broker, request: Request) -> None:
     if not is_seconds(seconds) or not is_row(most):
         raise garbled()
     job = broker.content()
-    found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
+    with Interruptible():
+        found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
     broker.say_data((figure_process.FINISHED if found.finished else b"\0") + found.content)
 
 
@@ -179,7 +184,7 @@ def list_tensorboards(broker: Broker, request: Request) -> None:
 
 def read_entry(broker: Broker, request: Request) -> None:
     """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
-    from gradtrace.cli import prompt
+    from gradtrace.cli import colour, prompt
 
     names = request.get("names")
     if broker.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -188,15 +193,16 @@ def read_entry(broker: Broker, request: Request) -> None:
     with Interruptible():
         entry = next(broker.entries, None)
     broker.interrupts = 0
+    broker.copier.left = broker.grants.printed
     outputs = [] if entry is None else prompt.outputs_of(entry)
     broker.outputs = tuple((name, name) for name in outputs)
     broker.seconds = broker.grants.entry_seconds
     broker.deadline = time.monotonic() + broker.seconds + LATE
-    broker.say({"ok": True, "text": entry, "outputs": outputs})
+    broker.say({"ok": True, "text": entry, "outputs": outputs, "columns": colour.columns()})
 
 
 class Interruptible:
-    """Context manager: Ctrl-C raises KeyboardInterrupt here, as at a prompt."""
+    """Context manager: Ctrl-C raises KeyboardInterrupt in this process, at a prompt and in work for the child."""
 
     def __enter__(self) -> None:
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
@@ -215,7 +221,10 @@ def ask_torch(broker: Broker, request: Request) -> None:
     """Run the program in real PyTorch: `check --against torch`."""
     if broker.grants.torch is None:
         raise garbled()
-    broker.say_data(broker.grants.torch(word_of(broker.content())))
+    inputs = word_of(broker.content())
+    with Interruptible():
+        answer = broker.grants.torch(inputs)
+    broker.say_data(answer)
 
 
 def run_command(broker: Broker, request: Request) -> None:
@@ -226,7 +235,8 @@ def run_command(broker: Broker, request: Request) -> None:
     if broker.grants.commands is None or not console.are_words(words):
         raise garbled()
     program = broker.content()
-    answer = broker.grants.commands(words, program, broker.at_most(broker.seconds))  # type: ignore[arg-type]
+    with Interruptible():
+        answer = broker.grants.commands(words, program, broker.at_most(broker.seconds))  # type: ignore[arg-type]
     if not answer:
         raise garbled()
     broker.say_data(answer)
@@ -240,7 +250,8 @@ def ask_cluster(broker: Broker, request: Request) -> None:
     if set(word) != {"table", "there", "constants"}:
         raise garbled()
     try:
-        found = broker.grants.cluster(word)
+        with Interruptible():
+            found = broker.grants.cluster(word)
     except (AttributeError, TypeError, ValueError):
         raise garbled() from None
     broker.say_data(found)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,8 @@ def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, di
         raise UsageError(
             f"cannot start '{asked.python}': {reason}", "name a Python that has torch: --python PATH"
         ) from None
+    if code == -signal.SIGINT:  # Ctrl-C before or after the script's own run
+        raise KeyboardInterrupt
     told = status_of(status_file)
     check_status(told, asked, out, level, code, shown)
     return code, told
@@ -218,8 +221,11 @@ def waited(command: list[str], stdout: Any) -> int:
         while True:
             try:
                 return process.wait()
-            except KeyboardInterrupt:
-                continue
+            except KeyboardInterrupt:  # which a terminal sends to both; the subprocess takes two as one
+                process.send_signal(signal.SIGINT)
+            except SystemExit:  # this process is to end
+                process.terminate()
+                raise
 
 
 def status_of(path: str) -> dict[str, Any]:

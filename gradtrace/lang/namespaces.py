@@ -67,6 +67,8 @@ PLOTTING = words("""matplotlib matplotlib.animation matplotlib.axes matplotlib.c
 SAVING = ("load", "save")  # torch's functions that work on what the run keeps
 MODULE = type(real_import("sys"))
 MISSING = object()
+OTHERWISE = "use other operators"
+NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
 OWN = "--allow-import DIR names the folder that it may be in"
 
 
@@ -147,8 +149,10 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
     raise error
 
 
-def not_available(name: str, hint: str) -> UnknownNameError:
-    return UnknownNameError(f"{name} is not available in gradtrace scripts", hint)
+def not_available(name: str, hint: str, what: str = "") -> UnknownNameError:
+    error = UnknownNameError(f"{what or name} is not available in gradtrace scripts", hint)
+    error.missing = name
+    return error
 
 
 def public_value(module: str, name: str) -> Any:
@@ -223,7 +227,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
         return getattr(namespace(known, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error.__gradtrace__ = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
+        error.__gradtrace__ = not_available(f"{known}.{name}", suggest(known, name))  # type: ignore[attr-defined]
         raise error from None
 
 
@@ -238,14 +242,21 @@ def module_not_found(name: str) -> ImportError:
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
     known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES, *PLOTTING]
-    close = difflib.get_close_matches(name, known, 1, 0.8)
+    outer, _, own = name.rpartition(".")
+    if outer in known:  # a package: only its own modules are near
+        inner = [n.rpartition(".")[2] for n in known if n.rpartition(".")[0] == outer]
+        close = [f"{outer}.{n}" for n in difflib.get_close_matches(own, inner, 1, NEAR)]
+    else:
+        close = difflib.get_close_matches(name, known, 1, NEAR)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"
+    if outer in known and not close:
+        hint = OTHERWISE if outer in LIBRARY else "remove it, or define it in the script"
     if name.partition(".")[0] in torch_modules.OTHER_PACKAGES:
         hint = torch_modules.DATA
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
-    error.__gradtrace__ = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]
+    error.__gradtrace__ = not_available(name, hint, f"the module '{name}'")  # type: ignore[attr-defined]
     return error
 
 
@@ -262,11 +273,11 @@ def suggest(module: str, name: str) -> str:
     known = sorted((*python_modules.NAMES.get(module, ()), *torch_modules.MODULES.get(module, ())))
     if module in LIBRARY:
         known += sorted(public_names(real_import(LIBRARY[module])))
-    close = [n for n in difflib.get_close_matches(name, known, 4) if module not in LIBRARY or has_name(module, n)]
+    close = [n for n in difflib.get_close_matches(name, known, 4, NEAR) if module not in LIBRARY or has_name(module, n)]
     if close:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
-        return "use other operators"
+        return OTHERWISE
     return f"available: {', '.join(known)}" if 0 < len(known) < 16 else "remove it, or define it in the script"
 
 

@@ -42,14 +42,21 @@ state = _State()
 
 
 class Channel:
-    """One end of the two pipes."""
+    """One end of the two pipes. `cut_by`: Ctrl-C or a limit, which has ended a frame in its middle; none can follow."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self.incoming, self.outgoing = incoming, outgoing
+        self.cut_by: BaseException | None = None
 
     def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
-        self.write(kind + len(body).to_bytes(HEADER - 1, "little"))
-        self.write(body)
+        if self.cut_by is not None:
+            raise self.cut_by
+        try:
+            self.write(kind + len(body).to_bytes(HEADER - 1, "little"))
+            self.write(body)
+        except BaseException as error:
+            self.cut_by = error
+            raise
 
     def write(self, content: bytes | memoryview) -> None:
         left = memoryview(content)
@@ -58,8 +65,12 @@ class Channel:
 
     def receive(self) -> tuple[bytes, bytes]:
         """Return the next frame; raise EOFError if the other end is closed."""
-        header = self.read(HEADER)
-        return header[:1], self.read(int.from_bytes(header[1:], "little"))
+        try:
+            header = self.read(HEADER)
+            return header[:1], self.read(int.from_bytes(header[1:], "little"))
+        except BaseException as error:
+            self.cut_by = error
+            raise
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -116,16 +127,21 @@ def stream_to(what: str, fill: Callable[[Any], Any], **details: Any) -> None:
         last = fill(file)
         file.flush()
     except BaseException:
-        send_word(STOP, {})
+        file.is_abandoned = True
+        if opened().cut_by is None:
+            send_word(STOP, {})
         raise
     send_word(END, last or {})
     answer()
 
 
 class Outgoing(io.RawIOBase):
-    """A file for writing whose content goes to the broker."""
+    """A file for writing whose content goes to the broker; once `is_abandoned`, what buffers around it still hold is
+    dropped.
+    """
 
     def __init__(self) -> None:
+        self.is_abandoned = False
         self.position = self.size = 0
         self.waiting: list[bytes] = []
         self.held = 0
@@ -147,10 +163,9 @@ class Outgoing(io.RawIOBase):
         return len(piece)
 
     def flush(self) -> None:
-        if self.waiting:
-            send_data(b"".join(self.waiting))
-            self.waiting.clear()
-            self.held = 0
+        pieces, self.waiting, self.held = self.waiting, [], 0
+        if pieces and not self.is_abandoned:
+            send_data(b"".join(pieces))
 
     def tell(self) -> int:
         return self.position

@@ -22,6 +22,7 @@ USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
 # Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).
 PACKAGES = "gradtrace numpy click rich graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
+LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr
 
 
@@ -30,7 +31,7 @@ class Limits(NamedTuple):
 
     memory: int | None = None
     address_space: int | None = None
-    file_size: int | None = None
+    file_size: int | None = LARGEST_FILE
     cpu_seconds: int | None = None
 
 

@@ -7,6 +7,7 @@ wall and the broker. Each attempt writes a line on stderr: its name, and `refuse
 
 import contextlib
 import ctypes
+import fcntl
 import glob
 import io
 import mmap
@@ -50,6 +51,7 @@ NUMBERS = {  # system calls by name: on x86-64, on aarch64
     "process_madvise": (440, 440), "migrate_pages": (256, 238), "setxattr": (188, 5), "fsetxattr": (190, 7),
     "io_setup": (206, 0), "fanotify_init": (300, 262), "mknodat": (259, 33), "linkat": (265, 37),
     "renameat2": (316, 276), "truncate": (76, 45), "fchmodat2": (452, 452), "socketpair": (53, 199),
+    "tee": (276, 77), "vmsplice": (278, 75),
 }  # fmt: skip
 
 
@@ -244,9 +246,15 @@ ATTEMPTS = {
     "truncate a copy of stdout": lambda: os.ftruncate(os.dup(1), 0),
     "truncate stdout in another's place": in_place_of_scratch,
     "punch a hole": lambda: os.posix_fallocate(1, 0, 1),
+    "drop append": lambda: fcntl.fcntl(1, fcntl.F_SETFL, 0),
+    "send a file": lambda: os.sendfile(1, os.open(OWN, os.O_RDONLY), 0, 9),
+    "splice": lambda: os.splice(os.open(OWN, os.O_RDONLY), 1, 9),
+    "copy a range": lambda: os.copy_file_range(os.open(OWN, os.O_RDONLY), 1, 9),
+    "tee": lambda: call("tee", 1, 2, 9, 0),
+    "vmsplice": lambda: call("vmsplice", 1, struct.pack("PN", 0, 0), 1, 0),
     "own limits": lambda: resource.setrlimit(resource.RLIMIT_CORE, (1 << 30, 1 << 30)),
-    "signal by descriptor": lambda: __import__("fcntl").fcntl(0, 8, os.getppid()),
-    "type into the terminal": lambda: __import__("fcntl").ioctl(0, 0x5412, b"x"),
+    "signal by descriptor": lambda: fcntl.fcntl(0, 8, os.getppid()),
+    "type into the terminal": lambda: fcntl.ioctl(0, 0x5412, b"x"),
     # the kernel
     **{
         name: (lambda name=name: call(name, 0, 0, 0, 0, 0))
@@ -377,10 +385,57 @@ def start_threads() -> None:
 def fill_scratch() -> None:
     from gradtrace.sandbox import scratch
 
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    with contextlib.suppress(ValueError):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        raise SystemExit("the limit on files was lifted")
     os.lseek(scratch.descriptor(), 1 << 30, os.SEEK_SET)
+    with contextlib.suppress(OSError):
+        os.write(scratch.descriptor(), b"x")
+        raise SystemExit("the file has 1 GB")
+    os.lseek(scratch.descriptor(), 256 << 20, os.SEEK_SET)
     os.write(scratch.descriptor(), b"x")
     threading.Event().wait(20)
+
+
+def flood(descriptor: int) -> None:
+    """Write 734 MB."""
+    for _ in range(734):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"x" * 1_000_000)
+    threading.Event().wait(20)
+
+
+def reopened(descriptor: int, mode: int) -> int:
+    return os.open(f"/proc/self/fd/{descriptor}", mode)
+
+
+def overwrite() -> None:
+    """Do to each standard stream whatever could change what its file held before, and read stdin."""
+    for descriptor in (0, 1, 2):
+        for attempt in (
+            lambda at=descriptor: os.pwrite(at, b"OVER", 0),
+            lambda at=descriptor: os.pwritev(at, [b"OVER"], 0),
+            lambda at=descriptor: (fcntl.fcntl(at, fcntl.F_SETFL, 0), os.lseek(at, 0, 0), os.write(at, b"OVER")),
+            lambda at=descriptor: (os.lseek(at, 0, 0), os.write(at, b"seek\n")),
+            lambda at=descriptor: os.ftruncate(at, 0),
+            lambda at=descriptor: os.ftruncate(os.dup(at), 1),
+            lambda at=descriptor: os.pwrite(reopened(at, os.O_WRONLY), b"OVER", 0),
+            lambda at=descriptor: os.write(reopened(at, os.O_WRONLY), b"reopened\n"),
+            lambda at=descriptor: os.ftruncate(reopened(at, os.O_RDWR), 0),
+            lambda at=descriptor: reopened(at, os.O_WRONLY | os.O_TRUNC),
+            lambda at=descriptor: os.sendfile(at, os.open(OWN, os.O_RDONLY), 0, 9),
+            lambda at=descriptor: os.splice(os.open(OWN, os.O_RDONLY), at, 9, offset_dst=0),
+            lambda at=descriptor: os.copy_file_range(os.open(OWN, os.O_RDONLY), at, 9, offset_dst=0),
+            lambda at=descriptor: mmap.mmap(at, 4).write(b"OVER"),
+            lambda at=descriptor: os.posix_fallocate(at, 0, 1 << 20),
+        ):
+            with contextlib.suppress(OSError, ValueError):
+                attempt()
+    with contextlib.suppress(OSError):
+        os.write(2, b"read from stdin: " + os.pread(0, 99, 0) + b"\n")
+    with contextlib.suppress(OSError):
+        os.write(2, b"read from stdin: " + os.read(0, 99) + b"\n")
+    os.write(2, b"tried everything\n")
 
 
 def show_page() -> None:
@@ -414,6 +469,10 @@ def native(value):
         start_threads()
     elif value == "scratch":
         fill_scratch()
+    elif value == "overwrite":
+        overwrite()
+    elif isinstance(value, str) and value.startswith("flood"):
+        flood(int(value.split()[1]))
     elif value == "memory":
         kept = []  # shared memory, which no limit on the process's own data counts
         while True:

@@ -148,6 +148,61 @@ def test_a_log_is_not_truncated(tmp_path, door):
         assert text.startswith("before\n") and "attempt truncate stdout: refused" in text
 
 
+PRINTING = {
+    "run": ("run", "p.py"),
+    "run, writing": ("run", "p.py", "--allow-write", "out"),
+    "eval": ("eval", "e.txt"),
+    "why": ("why", "p.py", "w"),
+    "graph": ("graph", "e.txt"),
+    "verify": ("verify", "n.md"),
+    "map": ("map", "m.txt", "--grid", "x=0:1:5"),
+    "repl": ("repl",),
+}
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+@pytest.mark.parametrize("name", PRINTING)
+def test_no_code_prints_more_than_the_limit(name, descriptor, tmp_path, door):
+    yard = Yard(tmp_path, door, None)
+    for file, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("m.txt", EXPRESSION + "x*x\n"), ("n.md", NOTE)):
+        (yard.folder / file).write_text(text.replace("attempts", f"flood {descriptor}"))
+    entries = tmp_path / "entries"
+    entries.write_text(f'abs("flood {descriptor}")\n')
+    with (tmp_path / "log").open("ab") as log, entries.open() as stdin:
+        done = subprocess.run(
+            [sys.executable, "-m", "escaped", *PRINTING[name], "--max-output", "1000"],
+            cwd=yard.folder, env={"PYTHONPATH": f"{HERE}:{HERE.parents[1]}"}, stdin=stdin, stdout=log, stderr=log,
+            check=False, timeout=60,
+        )  # fmt: skip
+    text = (tmp_path / "log").read_bytes()
+    assert done.returncode == 1 and len(text) < (100_000 if name.startswith("run") else 1_100_000)
+    assert b"wrote more than 1000 bytes; raise the limit with --max-output" in text[-300:]
+
+
+@pytest.mark.parametrize("mode", ["ab", "r+b"])
+def test_what_a_log_held_before_stays(mode, tmp_path, door):
+    """Descriptors that the caller has opened for more than appending: stdin for writing too, a log at its end."""
+    yard = Yard(tmp_path, door, None)
+    before = b"before\n" * 1000
+    for options in ((), ("--allow-write", "out")):
+        (yard.folder / "p.py").write_text('abs("overwrite")\nprint("after")\n')
+        logs = [tmp_path / name for name in ("in", "out", "err")]
+        for log in logs:
+            log.write_bytes(before)
+        with logs[0].open("r+b") as stdin, logs[1].open(mode) as out, logs[2].open(mode) as err:
+            out.seek(0, 2)
+            err.seek(0, 2)
+            subprocess.run(
+                [sys.executable, "-m", "escaped", "run", "p.py", *options],
+                cwd=yard.folder, env={"PYTHONPATH": f"{HERE}:{HERE.parents[1]}"}, stdin=stdin, stdout=out, stderr=err,
+                check=False, timeout=60,
+            )  # fmt: skip
+        stdin, out, err = (log.read_bytes() for log in logs)
+        assert stdin == before and out.startswith(before) and err.startswith(before)
+        assert out.endswith(b"after\n") and b"tried everything\n" in err and b"OVER" not in out + err
+        assert b"read from stdin: before" not in err
+
+
 def test_a_module_beside_the_program_is_not_imported(tmp_path, door):
     yard = Yard(tmp_path, door, None)
     for name in ("json", "numbers", "numpy", "select", "struct"):

@@ -1,10 +1,14 @@
 """What a stranger's program can do to the terminal, to Ctrl-C and to the files that results replace: nothing."""
 
+import fcntl
 import os
 import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -31,9 +35,13 @@ def run(folder, text, *options, **environment):
     )
 
 
-def on_terminal(folder, *args):
-    """What a terminal gets."""
+PAINT = re.compile(r"\x1b\[[\d;]*m")
+
+
+def on_terminal(folder, *args, columns=80):
+    """What a terminal of so many columns gets."""
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([*COMMAND, *args], cwd=folder, env=ENVIRONMENT, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     found = b""
@@ -102,3 +110,64 @@ def test_a_table_keeps_the_rights_of_the_file_that_it_replaces(tmp_path):
     )
     assert (tmp_path / "l.csv").is_symlink() and (tmp_path / "o.csv").read_text().startswith("x,w,")
     assert (tmp_path / "o.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_results_keep_the_terminals_width_and_colour(tmp_path):
+    """The confined process has pipes, and answers as for the streams that the user sees."""
+    text = "a: leaf = 1.0\nb: leaf = 123456.789\ny = (a + 2) * b * sin(a) * cos(b) + a * b * tanh(a * b)\n"
+    (tmp_path / "e.txt").write_text(text)
+    shown = [on_terminal(tmp_path, "trace", "./e.txt", columns=columns) for columns in (60, 100)]
+    assert all("\x1b[" in text for text in shown)
+    widths = [max(len(line) for line in PAINT.sub("", text).splitlines()) for text in shown]
+    assert widths[0] <= 60 < widths[1] <= 100
+
+
+def test_stdout_and_stderr_keep_their_order_on_one_file(tmp_path):
+    lines = "import sys\nfor i in range(300):\n    print('out', i, flush=True)\n    print('err', i, file=sys.stderr)\n"
+    (tmp_path / "p.py").write_text(lines)
+    command = [*COMMAND, "run", "./p.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert done.stdout == "".join(f"out {i}\nerr {i}\n" for i in range(300))
+
+
+def test_only_a_command_that_names_stdin_reads_it(tmp_path):
+    """As in a shell's `while read name; do gradtrace run p.py; done < names`."""
+    (tmp_path / "p.py").write_text("print(1)\n")
+    (tmp_path / "names").write_text("a\nb\n")
+    for args, rest in ((("run", "./p.py"), "a\nb\n"), (("eval", "x", "--x", "@-"), "")):
+        with (tmp_path / "names").open() as names:
+            subprocess.run([*COMMAND, *args], cwd=tmp_path, env=ENVIRONMENT, stdin=names, capture_output=True)
+            assert os.read(names.fileno(), 99).decode() == rest
+
+
+def test_a_reader_that_has_gone_and_a_full_disk_are_told(tmp_path):
+    (tmp_path / "p.py").write_text("print(1)\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = {"cwd": tmp_path, "env": ENVIRONMENT, "stderr": subprocess.PIPE, "text": True}
+    done = subprocess.run([*COMMAND, "run", "./p.py"], stdout=writing, **run)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "run", "./p.py"], stdout=full, **run)
+    assert (done.returncode, done.stderr) == (1, "gradtrace: cannot write the output: no space left on device\n")
+
+
+@pytest.mark.parametrize("closed", [0, 2])
+def test_a_closed_stream_is_nobodys(closed, tmp_path):
+    (tmp_path / "p.py").write_text("print(1)\n")
+    command = f"{sys.executable} -m gradtrace run ./p.py {closed}>&-"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+
+
+def test_what_a_large_table_prints_arrives_whole(tmp_path):
+    (tmp_path / "e.txt").write_text("x*x\n")
+    done = subprocess.run(
+        [*COMMAND, "map", "./e.txt", "--grid", "x=0:1:400000", "--to", "jsonl"],
+        cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    assert len(lines) == 400_000 and lines[-1].startswith('{"x": 1.0') and done.stdout.endswith("}\n")

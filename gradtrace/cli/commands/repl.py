@@ -41,7 +41,7 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
     guard.contain(asked)
     if seed is not None:
         gradtrace.manual_seed(seed)
-    session = Repl(budget, dtype, report.Settings.of(sys.argv)._replace(color=color))
+    session = Repl(budget, dtype, report.Settings.of(sys.argv[1:])._replace(color=color))
     names = session.known_names
     status = session.serve(remote_entries(names) if channel.is_open() else prompt.entries(names, history))
     return status or (Exit.FAILED if session.failed and not colour.is_terminal(sys.stdin) else Exit.OK)

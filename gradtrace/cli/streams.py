@@ -1,0 +1,171 @@
+"""The standard streams of a confined process: pipes, which its parent copies and counts.
+
+The caller's own descriptors stay with the parent. A process that holds a pipe can neither overwrite nor shorten the log
+that stdout is appended to, and no code in it can write more than the parent copies.
+
+    caller's stdin   -> thread of the parent -> pipe -> child's 0   the null device, if the command line names no stdin
+    caller's stdout  <- thread of the parent <- pipe <- child's 1
+    caller's stderr  <- thread of the parent <- pipe <- child's 2   the same pipe where both are the same file
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import sys
+import time
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.cli import colour
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+PIECE = 1 << 18  # bytes of one read
+PAUSE = 0.0005  # seconds between two looks at a pipe that is not yet empty
+PATIENCE = 1.0  # seconds for copying what an ended process has left in its pipes
+
+
+class Pipes:
+    """The pipes between a process that is about to fork and its child."""
+
+    def __init__(self, reads_stdin: bool) -> None:
+        occupy_closed()
+        self.output = os.pipe()
+        one_file = os.path.sameopenfile(STDOUT, STDERR)  # a terminal, 2>&1: the order of the two must stay
+        self.errors = self.output if one_file else os.pipe()
+        self.input = os.pipe() if reads_stdin and is_readable(STDIN) else None
+        self.unreadable = reads_stdin and self.input is None
+
+    def become_standard(self) -> None:
+        """Make the pipes this process's standard streams; `isatty` and the width answer as for the caller's streams."""
+        if colour.is_terminal(sys.stdout):
+            os.environ["COLUMNS"] = str(colour.columns())
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            if stream is not None:
+                vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
+        nothing = os.open(os.devnull, os.O_WRONLY if self.unreadable else os.O_RDONLY)
+        os.dup2(nothing if self.input is None else self.input[0], STDIN)
+        os.dup2(self.output[1], STDOUT)
+        os.dup2(self.errors[1], STDERR)
+        os.close(nothing)
+
+    def all_ends(self) -> set[int]:
+        return {*self.output, *self.errors, *(self.input or ())}
+
+
+def constantly(answer: bool) -> Callable[[], bool]:
+    return lambda: answer
+
+
+def occupy_closed() -> None:
+    """Open the null device in place of each standard stream that is closed, so that no pipe gets its number."""
+    while True:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        if descriptor > STDERR:
+            os.close(descriptor)
+            return
+
+
+def is_readable(descriptor: int) -> bool:
+    try:
+        os.read(descriptor, 0)
+    except OSError:
+        return False
+    return True
+
+
+class Copier:
+    """A thread that copies what a child prints, at most `most` bytes (0: without a limit), to stdout and stderr.
+
+    `over` says that there was more, `failure` is the error of writing to stdout; the pipes are closed then, as a reader
+    that goes away does.
+    """
+
+    def __init__(self, pipes: Pipes, most: int) -> None:
+        self.left = most or sys.maxsize
+        self.over = False
+        self.failure: OSError | None = None
+        self.targets = {pipes.errors[0]: STDERR, pipes.output[0]: STDOUT}
+        for end in pipes.all_ends() - {*self.targets, *(pipes.input or ())[1:]}:
+            os.close(end)
+        self.waiting = select.poll()
+        for descriptor in self.targets:
+            self.waiting.register(descriptor, select.POLLIN)
+        self.copying = _thread.allocate_lock()  # held from before a read until after its write
+        self.running = _thread.allocate_lock()
+        self.running.acquire()
+        _thread.start_new_thread(self.run, ())
+        if pipes.input is not None:
+            _thread.start_new_thread(copy_stdin, (pipes.input[1],))
+
+    def run(self) -> None:
+        try:
+            while self.targets:
+                for descriptor, _ in self.waiting.poll():
+                    with self.copying:
+                        self.copy(descriptor)
+        finally:
+            self.running.release()
+
+    def copy(self, descriptor: int) -> None:
+        """Copy once from a pipe that has something to read, or that the child has closed."""
+        if descriptor not in self.targets:
+            return
+        content = os.read(descriptor, PIECE)
+        self.over = len(content) > self.left
+        content = content[: self.left]
+        self.left -= len(content)
+        try:
+            write_whole(self.targets[descriptor], content)
+        except OSError as error:
+            if self.targets[descriptor] == STDOUT:
+                self.failure = error
+            self.close(descriptor)
+            return
+        if self.over:
+            for open_pipe in tuple(self.targets):
+                self.close(open_pipe)
+        elif not content:
+            self.close(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        self.waiting.unregister(descriptor)
+        del self.targets[descriptor]
+        os.close(descriptor)
+
+    def settle(self, look: Callable[[], None]) -> None:
+        """Wait until everything that the child has printed is copied; call `look` while waiting."""
+        while not self.is_settled():
+            look()
+            time.sleep(PAUSE)
+
+    def is_settled(self) -> bool:
+        if not self.copying.acquire(timeout=PAUSE):
+            return False
+        try:
+            return not select.select(list(self.targets), [], [], 0)[0]
+        finally:
+            self.copying.release()
+
+    def finish(self, patience: float = -1) -> None:
+        """Wait until the pipes of an ended child are empty, at most `patience` seconds unless that is negative."""
+        self.running.acquire(timeout=patience)
+
+
+def write_whole(descriptor: int, content: bytes) -> None:
+    left: Any = memoryview(content)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # the caller's stream does not block
+            select.select([], [descriptor], [])
+
+
+def copy_stdin(target: int) -> None:
+    """Copy stdin to a pipe, until its end or until nobody reads the pipe."""
+    try:
+        while content := os.read(STDIN, PIECE):
+            write_whole(target, content)
+    except OSError:
+        pass
+    os.close(target)

@@ -7,7 +7,7 @@ on (a metric, an evaluation) is not drawn either.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable, NamedTuple
+from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.trace.part import Part
 from gradtrace.trace.record import CONSTANT, DATA, FAILED, RESULT, TensorRecord, Trace
 from gradtrace.trace.relevant import Whole, variables_of
@@ -15,22 +15,30 @@ from gradtrace.trace.relevant import Whole, variables_of
 FEW = 3  # operations that prepare data, from which on they are left out also where no module is called
 
 
-class Pictured(NamedTuple):
-    """What a picture shows of a trace, and the labels of the named results that the loss does not depend on."""
-
-    trace: Trace
-    left_out: tuple[str, ...] = ()
-
-
-def pictured(trace: Trace) -> Pictured:
+def pictured(trace: Trace) -> Trace:
     """Return the part of `trace` that a picture shows."""
     selection = Selection(trace)
-    cut = (t for t in trace.tensors if t.kind == RESULT and t.operation is None)
-    if len(selection.tensors) == len(trace.tensors) and not selection.starts and next(cut, None) is None:
-        return Pictured(trace)
+    cut = any(t.kind == RESULT and t.operation is None for t in trace.tensors)
+    if len(selection.tensors) == len(trace.tensors) and not selection.starts and not cut:
+        return trace
     operations = [trace.operations[i] for i in sorted(selection.operations)]
     part = Part(trace, sorted(selection.tensors), operations, range(len(trace.passes)), trace.roots, None)
-    return Pictured(PicturePart(part).trace(), selection.unrelated())
+    return PicturePart(part).trace()
+
+
+def unrelated(trace: Trace, shown: Trace) -> list[str]:
+    """Return the names of the results that `shown`, the part that a picture shows, leaves out, prepared data aside."""
+    there = {name for name, _ in shown.names}
+    data = Preparations(trace).steps
+    hidden = [(name, trace.tensors[i]) for name, i in trace.names if name not in there]
+    return [name for name, t in hidden if t.operation is not None and t.id not in data and not is_set(t, data)]
+
+
+def is_set(tensor: TensorRecord, data: Mapping[int, int]) -> bool:
+    """Whether an operation only set the values of a leaf, which backward does not go beyond."""
+    if not tensor.is_leaf or not (tensor.requires_grad or tensor.is_parameter):
+        return False
+    return tensor.version > 0 or tensor.id in data
 
 
 class Selection:
@@ -65,17 +73,11 @@ class Selection:
             made_by = trace.tensors[i].operation
             if made_by is None:
                 continue
-            if self.is_set(trace.tensors[i]) or (differentiated and self.is_prepared(i)):
+            if is_set(trace.tensors[i], self.data.steps) or (differentiated and self.is_prepared(i)):
                 self.starts.add(i)
                 continue
             self.operations.add(made_by)
             waiting += trace.operations[made_by].tensors
-
-    def is_set(self, tensor: TensorRecord) -> bool:
-        """Whether an operation only set the values of a leaf, which backward does not go beyond."""
-        if not tensor.is_leaf or not (tensor.requires_grad or tensor.is_parameter):
-            return False
-        return tensor.version > 0 or tensor.id in self.data.steps
 
     def is_prepared(self, tensor: int) -> bool:
         """Whether a tensor is data whose preparation took so many operations that it is not drawn."""
@@ -93,11 +95,6 @@ class Selection:
         }
         self.tensors -= idle
         self.starts -= idle
-
-    def unrelated(self) -> tuple[str, ...]:
-        """Return the labels of the named results that are not drawn, data and leaves aside."""
-        hidden = (t for t in self.trace.tensors if t.id not in self.tensors and t.names and t.operation is not None)
-        return tuple(t.label for t in hidden if t.id not in self.data.steps and not self.is_set(t))
 
 
 class Preparations:

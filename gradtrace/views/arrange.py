@@ -59,7 +59,7 @@ def arrange(
     """
     limit = frame.frame_of(fit, SMALL_SIZE)
     if not options.detail and depth != EVERYTHING:
-        trace = pictured(trace).trace
+        trace = pictured(trace)
     if limit is None or options.levels:
         folded = fold(trace, depth, expand)
         plain = options._replace(direction=direction or "right")

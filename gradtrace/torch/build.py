@@ -162,7 +162,7 @@ class Builder(builder.Builder):
             rank=self.rank,
             leads=self.program_places(),
             shards=tuple(rec.parts),
-            buffers=tuple(rec.buffers) if self.rank is not None else (),
+            buffers=tuple(rec.buffers),
             processes=self.processes if self.rank is not None else 0,
             precision=None if rec.precision is None else rec.precision.record(),
         )

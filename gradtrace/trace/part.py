@@ -16,6 +16,7 @@ from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
+    Failure,
     FunctionRecord,
     Group,
     Operation,
@@ -24,6 +25,7 @@ from gradtrace.trace.record import (
     TensorRecord,
     Trace,
     TrainingStep,
+    Value,
 )
 
 SUFFIX = re.compile(r" (#\d+|\(version \d+\))")  # of a label that stands for one of several tensors
@@ -109,10 +111,11 @@ class Renumbered:
         self.whole = whole
         self.steps = [step for step in whole.steps if step.number in part.passes]
         self.tensors = {old: new for new, old in enumerate(part.tensors)}
-        # a leaf's gradient is of the version that forward read, the first one here
+        # a leaf's gradient is of the version that forward read, not of one that an initialisation made or wrote to
+        read = (i for o in part.operations if o.function is not None for i in o.tensors)
         self.variables: dict[int, int] = {}
-        for old, new in self.tensors.items():
-            self.variables.setdefault(whole.tensors[old].first, new)
+        for old in (*read, *part.tensors):
+            self.variables.setdefault(whole.tensors[old].first, self.tensors[old])
         self.operations = {o.id: new for new, o in enumerate(part.operations)}
         self.order = list(self.operations)  # ascending
         self.steps_before = sum(step.number < part.passes.start for step in whole.steps)
@@ -170,7 +173,7 @@ class Renumbered:
             tuple(self.at(e, "tensor", "out") for e in whole.escapes if start <= e.after <= end),
             tuple(self.change(c) for c in whole.changes if start <= c.after <= end),
             tuple(b._replace(tensor=i) for b in whole.begun if (i := self.tensor_id(b.tensor)) is not None),
-            whole.failure,
+            self.failure(),
             self.training(roots),
             whole.files,
             whole.earlier_passes + part.passes.start,
@@ -179,6 +182,7 @@ class Renumbered:
             rank=whole.rank,
             leads=whole.leads,
             shards=whole.shards,
+            buffers=tuple(b._replace(tensor=i) for b in whole.buffers if (i := self.tensor_id(b.tensor)) is not None),
             processes=whole.processes,
             precision=self.precision(start, end),
         )
@@ -246,8 +250,7 @@ class Renumbered:
 
     def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
         label, names = self.labels[t.id]
-        read = self.variables[t.first]
-        grad = self.whole.tensors[self.part.tensors[read]].grad if t.is_leaf else t.grad
+        grad = self.gradient(t)
         return t._replace(
             grad=grad,
             grad_note="" if grad is not None else t.grad_note,
@@ -261,6 +264,12 @@ class Renumbered:
             is_output=t.id in self.part.roots,
             first=self.tensors.get(t.first, new),
         )
+
+    def gradient(self, t: TensorRecord) -> Value | None:
+        """Return the gradient of a tensor; of a leaf, that of the version that forward read."""
+        if not t.is_leaf:
+            return t.grad
+        return self.whole.tensors[self.part.tensors[self.variables[t.first]]].grad
 
     def operation(self, o: Operation) -> Operation:
         return o._replace(
@@ -292,6 +301,12 @@ class Renumbered:
 
     def scope(self, s: ScopeRecord, new: int) -> ScopeRecord:
         return s._replace(id=new, parent=self.scope_id(s.parent))
+
+    def failure(self) -> Failure | None:
+        failed = self.whole.failure
+        if failed is None or failed.operation is None:
+            return failed
+        return failed._replace(operation=self.operations.get(failed.operation))
 
     def one_pass(self, one: Any) -> Any:
         return one._replace(

@@ -16,7 +16,7 @@
     ├── optimisers   OptimiserRecord, the tensors of each optimiser, and how often it took a step
     ├── checks       FunctionCheck, the program's own Functions compared with finite differences
     ├── shards       Shard, the part of each parameter that this one of several processes holds
-    ├── buffers      BufferRecord, the buffers of modules, if there are several processes
+    ├── buffers      BufferRecord, the buffers of modules that operations used
     └── precision    Precision, the rounding error of each result, if it was measured (trace/precision.py)
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Records do not refer to live
@@ -420,7 +420,7 @@ class Trace(NamedTuple):
     rank: int | None = None  # of several processes, which one this is
     leads: tuple[tuple[Span, Span], ...] = ()  # of a pass or step in a library: its place, and the program's own
     shards: tuple[Shard, ...] = ()  # of parameters that several processes share
-    buffers: tuple[BufferRecord, ...] = ()  # that operations used, in one of several processes
+    buffers: tuple[BufferRecord, ...] = ()  # of modules, that operations used
     processes: int = 0  # how many there were
     precision: Precision | None = None
 

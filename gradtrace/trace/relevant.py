@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.trace.part import Part, Renumbered
-from gradtrace.trace.record import Trace
+from gradtrace.trace.record import TensorRecord, Trace, Value
 
 
 def relevant(trace: Trace) -> Trace:
@@ -74,6 +74,9 @@ class Whole(Renumbered):
 
     def window(self, first: int, last: int) -> tuple[int, int]:
         return 0, len(self.whole.operations)
+
+    def gradient(self, t: TensorRecord) -> Value | None:
+        return t.grad
 
     def training_steps(self) -> Any:
         """Return the steps of the training loop, with the part's own ids."""

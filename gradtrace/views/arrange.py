@@ -12,10 +12,11 @@ The first layout that fits the frame is used; if none fits, the one that exceeds
 from __future__ import annotations
 
 from gradtrace.annotations import Iterator, NamedTuple, Sequence
+from gradtrace.trace.pictured import pictured
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot, frame
 from gradtrace.views.dot import DotOptions
-from gradtrace.views.fold import FITS, Fold, candidates, fold
+from gradtrace.views.fold import EVERYTHING, FITS, Fold, candidates, fold
 from gradtrace.views.frame import Frame, Size
 from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
@@ -57,6 +58,8 @@ def arrange(
     chosen here. UsageError for an unknown frame, or for a name in `expand` that does not exist.
     """
     limit = frame.frame_of(fit, SMALL_SIZE)
+    if not options.detail and depth != EVERYTHING:
+        trace = pictured(trace)
     if limit is None or options.levels:
         folded = fold(trace, depth, expand)
         plain = options._replace(direction=direction or "right")

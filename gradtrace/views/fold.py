@@ -99,7 +99,7 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
         yield few._replace(automatic=True)
     deepest = max((len(chains.of(o.scope)) for o in trace.operations), default=0)
     for level in range(deepest - 1, -1, -1):
-        best = scoped(trace, chains, level, opened)
+        best = scoped(trace, chains, level, opened, layers)
         if (few := with_batches(trace, best, gathered)).shown <= FITS:
             yield few._replace(automatic=True)
     if len(best.groups) > FITS:  # a training loop, of whose steps no scope is known: their modules are no overview

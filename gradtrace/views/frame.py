@@ -97,27 +97,82 @@ def is_measurable(source: str) -> bool:
 
 def size_of(source: str, rows: Mapping[str, int]) -> Size:
     """Return the approximate size of the picture that `dot` makes of a DOT text whose nodes stand in `rows`."""
-    nodes, edges, nested = parsed(source)
+    nodes, edges, frames = parsed(source)
     sideways = "rankdir=LR" in source
     gap, step = (INCH * float(found) for found in re.search(SPACES, source).groups())  # type: ignore[union-attr]
     rank = ranks_of(nodes, edges)
     lengths: dict[int, float] = {}
-    breadths: dict[int, dict[int, float]] = {}
     for key, size in nodes.items():
-        along, across = (size.width, size.height) if sideways else (size.height, size.width)
-        row = breadths.setdefault(row_of(key, rows), {})
-        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
-        row[rank[key]] = row.get(rank[key], -gap) + across + gap
-    for start, target in edges:  # a wire over several ranks needs a lane of its own
-        row = breadths[row_of(target, rows)]
-        for at in range(rank[start] + 1, rank[target]):
-            row[at] = row.get(at, 0.0) + gap / 2
-    length = sum(lengths.values()) + step * max(0, len(lengths) - 1) + FRAME * nested
+        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), size.width if sideways else size.height)
+    title = TITLE if nodes and not sideways else 0.0
+    length = sum(lengths.values()) + step * max(0, len(lengths) - 1) + frames_along(rank, frames, title)
     length += sum(label_room(source, rank, sideways).values())
-    breadth = sum(max(row.values()) + FRAME * nested + gap for row in breadths.values()) - gap
-    titles = TITLE * nested * (len(breadths) if sideways else 1)
+    across = {key: size.height if sideways else size.width for key, size in nodes.items()}
+    breadths = breadths_of(across, edges, frames, rank, rows, gap, FRAME + (TITLE if sideways else 0.0))
+    breadth = sum(breadths) + gap * (len(breadths) - 1)
     width, height = (length, breadth) if sideways else (breadth, length)
-    return Size(width + PAD, height + titles + PAD)
+    return Size(width + PAD, height + PAD)
+
+
+def frames_along(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]], title: float) -> float:
+    """Return the space that the borders and titles of frames take between the ranks."""
+    reach = reach_of(rank, frames)
+    before: dict[int, int] = {}
+    after: dict[int, int] = {}
+    for key, at in rank.items():
+        around = [reach[one] for one in frames.get(key, ())]
+        before[at] = max(before.get(at, 0), sum(first == at for first, _ in around))
+        after[at] = max(after.get(at, 0), sum(last == at for _, last in around))
+    return sum(before.values()) * (FRAME / 2 + title) + sum(after.values()) * FRAME / 2
+
+
+def reach_of(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last rank of each frame."""
+    reach: dict[str, tuple[int, int]] = {}
+    for key, around in frames.items():
+        for one in around:
+            first, last = reach.get(one, (rank[key], rank[key]))
+            reach[one] = min(first, rank[key]), max(last, rank[key])
+    return reach
+
+
+def breadths_of(
+    across: Mapping[str, float],
+    edges: Iterable[tuple[str, str]],
+    frames: Mapping[str, tuple[str, ...]],
+    rank: Mapping[str, int],
+    rows: Mapping[str, int],
+    gap: float,
+    border: float,
+) -> list[float]:
+    """Return the breadth of each row: of nodes side by side, and of frames that keep other nodes beside them."""
+    used: dict[tuple[int, tuple[str, ...]], dict[int, float]] = {}
+
+    def use(row: int, around: tuple[str, ...], at: int, space: float) -> None:
+        ranks = used.setdefault((row, around), {})
+        ranks[at] = ranks.get(at, 0.0) + space
+
+    for key, space in across.items():
+        use(row_of(key, rows), frames.get(key, ()), rank[key], space + gap)
+    for source, target in edges:  # a wire over several ranks needs a lane of its own
+        around = common(frames.get(source, ()), frames.get(target, ()))
+        for at in range(rank[source] + 1, rank[target]):
+            use(row_of(target, rows), around, at, gap / 2)
+    reach = reach_of(rank, frames)
+    deepest = max(map(len, frames.values()), default=0)
+    for depth in range(deepest, 0, -1):
+        for row, around in [place for place in used if len(place[1]) == depth]:
+            widest = max(used[row, around].values()) - gap + border
+            first, last = reach[around[-1]]
+            for at in range(first, last + 1):
+                use(row, around[:-1], at, widest + gap)
+    return [max(ranks.values()) - gap for (_, around), ranks in used.items() if not around]
+
+
+def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the frames around two nodes."""
+    count = next((i for i, (a, b) in enumerate(zip(one, another, strict=False)) if a != b), min(len(one), len(another)))
+    return one[:count]
 
 
 def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int, float]:
@@ -143,25 +198,27 @@ def row_of(key: str, rows: Mapping[str, int]) -> int:
     return int(number) if letter == "r" and number else rows.get(source or "", 0)
 
 
-def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
-    """Return the nodes with their sizes, the edges, and how deep frames are nested."""
+def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], dict[str, tuple[str, ...]]]:
+    """Return the nodes with their sizes, the edges, and for the nodes in frames the frames, outermost first."""
     nodes: dict[str, Size] = {}
     edges: list[tuple[str, str]] = []
-    depth = deepest = 0
+    frames: dict[str, tuple[str, ...]] = {}
+    around: list[str] = []
     for line in source.splitlines():
         stripped = line.strip()
         if stripped.startswith("subgraph cluster"):
-            depth += 1
-            deepest = max(deepest, depth)
-        elif stripped == "}" and depth:
-            depth -= 1
+            around.append(stripped.split()[1])
+        elif stripped == "}" and around:
+            around.pop()
         elif "style=invis" in line or stripped.startswith("row"):
             continue  # what only keeps rows in order
         elif (edge := EDGE.match(line)) is not None:
             edges.append((edge[1] or edge[4], edge[2] or edge[5]))
         elif (node := NODE.match(line)) is not None and node[1] not in ("graph", "node", "edge"):
             nodes[node[1]] = node_size(node[2])
-    return nodes, [(a, b) for a, b in edges if a in nodes and b in nodes and a != b], deepest
+            if around:
+                frames[node[1]] = tuple(around)
+    return nodes, [(a, b) for a, b in edges if a in nodes and b in nodes and a != b], frames
 
 
 def node_size(attributes: str) -> Size:

@@ -270,10 +270,22 @@ def autograd(trace: Trace, folded: Fold) -> Model:
 
 
 def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:
-    """Return the key of the group that hides each function."""
+    """Return the key of the group that hides each function; a function that no operation is known of (the TBackward0
+    of a linear layer) is hidden with those that lead to it.
+    """
     homes: dict[int, str] = {}
+    own = {operation.function for operation in trace.operations}
     for operation in trace.operations:
         group = folded.member[operation.id]
         if group is not None and operation.function is not None:
             homes[operation.function] = f"g{group}"
+    before: dict[int, set[str]] = {}
+    for link in sorted(trace.function_edges, key=lambda link: -link.source):
+        before.setdefault(link.target, set()).add(homes.get(link.source, ""))
+        target = trace.functions[link.target]
+        if target.id not in own and target.variable is None:
+            around = before[target.id]
+            homes.pop(target.id, None)
+            if len(around) == 1 and "" not in around:
+                homes[target.id] = next(iter(around))
     return homes

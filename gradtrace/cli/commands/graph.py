@@ -27,6 +27,7 @@ failure, with the operation that failed in red and its message; the exit code is
 
 RECORD = "gt"  # the suffix of a recorded run
 DEFAULT_FIT = "16:9"
+LISTED = 5  # names in a note
 MANY = 500  # nodes: more than a picture shows well
 
 EXAMPLES = """Examples:
@@ -164,7 +165,8 @@ def draw(
     suffix = "" if output_file is None else render.suffix_of(output_file)
     with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
         drawn, look = shaped(trace, look, shape, suffix)
-    tell_folding(drawn.fold, len(trace.operations))
+    tell_left_out(trace, drawn.trace)
+    tell_folding(drawn.fold, len(drawn.trace.operations))
     if output_file is None:
         output.write(shown(drawn, look, screen_look))
         return
@@ -234,6 +236,22 @@ def tell_step(trace: Trace, part: Part, command: str = "graph") -> None:
     if part.step is None and part.pass_number is None and len(trace.training) == 1:
         report.write(
             f"gradtrace {command}: the last step of the loop, step {trace.training[0].number}; --step N or all"
+        )
+
+
+def tell_left_out(trace: Trace, shown: Trace, command: str = "graph") -> None:
+    """Note on stderr which named results are not drawn, since what backward began at does not depend on them."""
+    if trace is shown:
+        return
+    from gradtrace.trace.pictured import unrelated
+
+    names = unrelated(trace, shown)
+    if names:
+        listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+        roots = " and ".join(shown.tensors[i].label for i in shown.roots[:2])
+        report.write(
+            f"gradtrace {command}: not drawn, as {roots} does not depend on it: {report.escaped(listed)}; "
+            "--depth all draws everything"
         )
 
 

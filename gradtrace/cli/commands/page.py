@@ -57,6 +57,7 @@ def page(
     look = dot.DotOptions(style, derivatives=derivatives, direction=direction or "right")
     shape = graph.Shape(fit or DEFAULT_FIT, depth, expand, direction)
     drawn, look = graph.shaped(trace, look, shape, SUFFIX)
+    graph.tell_left_out(trace, drawn.trace, "page")
     with progress.shown("page", f"drawing {len(drawn.nodes):,} nodes"):
         content = view.page(drawn, look, view.Lesson(predict or "", embed))
     if output_file is None:

@@ -1,0 +1,232 @@
+"""Select the part of a trace that a picture shows: what the loss was computed from, from leaves and inputs on.
+
+How a leaf got its values (an initialisation, an optimiser's update) and how data was prepared are not drawn: the leaf
+or the prepared tensor is where the graph begins. Of a program that called backward, what no pass began at or depends
+on (a metric, an evaluation) is not drawn either.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Iterable, Mapping
+from gradtrace.trace.part import Part
+from gradtrace.trace.record import CONSTANT, DATA, FAILED, RESULT, TensorRecord, Trace
+from gradtrace.trace.relevant import Whole, variables_of
+
+FEW = 3  # operations that prepare data, from which on they are left out also where no module is called
+
+
+def pictured(trace: Trace) -> Trace:
+    """Return the part of `trace` that a picture shows."""
+    selection = Selection(trace)
+    cut = any(t.kind == RESULT and t.operation is None for t in trace.tensors)
+    if len(selection.tensors) == len(trace.tensors) and not selection.starts and not cut:
+        return trace
+    operations = [trace.operations[i] for i in sorted(selection.operations)]
+    part = Part(trace, sorted(selection.tensors), operations, range(len(trace.passes)), trace.roots, None)
+    return PicturePart(part).trace()
+
+
+def unrelated(trace: Trace, shown: Trace) -> list[str]:
+    """Return the names of the results that `shown`, the part that a picture shows, leaves out, prepared data aside."""
+    there = {name for name, _ in shown.names}
+    data = Preparations(trace).steps
+    hidden = [(name, trace.tensors[i]) for name, i in trace.names if name not in there]
+    return [name for name, t in hidden if t.operation is not None and t.id not in data and not is_set(t, data)]
+
+
+def is_set(tensor: TensorRecord, data: Mapping[int, int]) -> bool:
+    """Whether an operation only set the values of a leaf, which backward does not go beyond."""
+    if not tensor.is_leaf or not (tensor.requires_grad or tensor.is_parameter):
+        return False
+    return tensor.version > 0 or tensor.id in data
+
+
+class Selection:
+    """The tensors and operations of a trace that a picture shows.
+
+    `starts` are those of the tensors whose operation only initialised a leaf or prepared data.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.ends = set(ends_of(trace))
+        self.data = Preparations(trace)
+        differentiated = any(trace.tensors[i].requires_grad for i in self.ends)
+        network = any(scope.kind == "module" for scope in trace.scopes)
+        self.least = 1 if network else FEW
+        self.starts: set[int] = set()
+        self.operations: set[int] = set()
+        self.tensors: set[int] = set()
+        self.walk(differentiated)
+        self.tensors |= {i for o in self.operations for i in trace.operations[o].outputs}
+        self.leave_out_idle_data()
+
+    def walk(self, differentiated: bool) -> None:
+        """Collect the ends and what they were computed from, up to leaves and prepared data."""
+        trace = self.trace
+        waiting = list(self.ends)
+        while waiting:
+            i = waiting.pop()
+            if i in self.tensors:
+                continue
+            self.tensors.add(i)
+            made_by = trace.tensors[i].operation
+            if made_by is None:
+                continue
+            if is_set(trace.tensors[i], self.data.steps) or (differentiated and self.is_prepared(i)):
+                self.starts.add(i)
+                continue
+            self.operations.add(made_by)
+            waiting += trace.operations[made_by].tensors
+
+    def is_prepared(self, tensor: int) -> bool:
+        """Whether a tensor is data whose preparation took so many operations that it is not drawn."""
+        return self.data.count(tensor, self.least) >= self.least
+
+    def leave_out_idle_data(self) -> None:
+        """Leave out the named data of which only the preparation of other data made use."""
+        read = {i for o in self.operations for i in self.trace.operations[o].tensors}
+        used = {i for o in self.trace.operations for i in o.tensors}
+        roots = {*self.trace.roots, *self.trace.outputs}
+        idle = {
+            i
+            for i in self.tensors - read - roots
+            if (i in self.starts or self.trace.tensors[i].operation is None) and (i in used or i in self.starts)
+        }
+        self.tensors -= idle
+        self.starts -= idle
+
+
+class Preparations:
+    """The data of a trace: tensors computed without a parameter, outside modules, from nothing that requires grad.
+
+    `steps` has, by data tensor that an operation made, this operation.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.steps: dict[int, int] = {}
+        in_module = set(inside_modules(trace))
+        for operation in trace.operations:
+            if operation.scope not in in_module and all(map(self.is_data, operation.tensors)):
+                self.steps.update(dict.fromkeys(operation.outputs, operation.id))
+
+    def is_data(self, tensor: int) -> bool:
+        record = self.trace.tensors[tensor]
+        if record.operation is not None:
+            return tensor in self.steps
+        return not (record.requires_grad or record.is_parameter)
+
+    def count(self, tensor: int, most: int) -> int:
+        """Return how many operations prepared a tensor; `most` if they are more."""
+        counted: set[int] = set()
+        waiting = [tensor]
+        while waiting and len(counted) < most:
+            operation = self.steps.get(waiting.pop())
+            if operation is not None and operation not in counted:
+                counted.add(operation)
+                waiting += self.trace.operations[operation].tensors
+        return len(counted)
+
+
+def inside_modules(trace: Trace) -> Iterable[int]:
+    """Yield the scopes that are calls of modules or lie inside one."""
+    inside: set[int] = set()
+    for scope in trace.scopes:  # a parent's id is always lower
+        if scope.kind == "module" or scope.parent in inside:
+            inside.add(scope.id)
+            yield scope.id
+
+
+# ---- the ends
+
+
+def ends_of(trace: Trace) -> Iterable[int]:
+    """Yield the tensors that a picture is of: those at which passes began; where the program called none, or it is not
+    known at what they began, also variables.
+    """
+    yield from trace.roots
+    yield from trace.outputs
+    for one in trace.passes:
+        yield from one.roots
+    yield from (t.id for t in trace.tensors if t.kind == FAILED)
+    if trace.failure is not None or not called_backward(trace):
+        yield from variables_of(trace)
+        yield from (f.variable for f in trace.functions if f.variable is not None)
+    elif trace.passes:
+        yield from (i for _, i in trace.names if is_derived(trace, i))
+    else:
+        yield from (i for _, i in trace.names if trace.tensors[i].function is not None and not trace.tensors[i].is_leaf)
+
+
+def called_backward(trace: Trace) -> bool:
+    """Whether the program itself stored gradients; of gradtrace's own call no place is known."""
+    if trace.passes:
+        return any(one.stores and (one.span is not None or trace.engine != "") for one in trace.passes)
+    return trace.backward_runs == 0 and any(t.is_leaf and t.grad is not None for t in trace.tensors)
+
+
+def is_derived(trace: Trace, tensor: int) -> bool:
+    """Whether a tensor is part of a derivative's own graph (create_graph)."""
+    made_by = trace.tensors[tensor].operation
+    scope = None if made_by is None else trace.operations[made_by].scope
+    return scope is not None and trace.scopes[scope].kind == "backward"
+
+
+class PicturePart(Whole):
+    """The part of a run that its picture shows: gradients and ends are those of the whole run."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        functions = reachable(part)
+        self.functions = {old: new for new, old in enumerate(sorted(functions))}
+        self.steps = [step for step in self.steps if step.function in functions]
+        self.buffers = {self.whole.tensors[b.tensor].first for b in self.whole.buffers}
+        self.labels.update(names_of_read_versions(part))
+
+    def trace(self) -> Trace:
+        whole = self.whole
+        return (
+            super()
+            .trace()
+            ._replace(
+                outputs=self.known(whole.outputs),
+                training=self.training_steps(),
+                earlier_passes=whole.earlier_passes,
+                optimisers=tuple(o._replace(tensors=self.known(o.tensors)) for o in whole.optimisers),
+            )
+        )
+
+    def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
+        found = super().tensor(t, new)._replace(is_root=t.is_root, is_output=t.is_output)
+        if t.kind == RESULT and found.operation is None:
+            return found._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None)
+        return found
+
+    def is_input(self, t: TensorRecord) -> bool:
+        """Whether data is the program's own, and not a buffer or a constant of a module."""
+        return bool(t.names) or (t.first not in self.buffers and (t.span is None or not t.span.file))
+
+
+def reachable(part: Part) -> set[int]:
+    """Return the functions of the part's tensors, and those that they lead to."""
+    trace = part.whole
+    targets: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        targets.setdefault(edge.source, []).append(edge.target)
+    waiting = [f for i in part.tensors if (f := trace.tensors[i].function) is not None]
+    found: set[int] = set()
+    while waiting:
+        function = waiting.pop()
+        if function not in found:
+            found.add(function)
+            waiting += targets.get(function, ())
+    return found
+
+
+def names_of_read_versions(part: Part) -> Any:
+    """Return the label and names of the last version of each leaf that the part has, where an update came later."""
+    trace = part.whole
+    named = {t.first: (t.label, t.names) for t in trace.tensors if t.names and t.is_leaf}
+    last = {trace.tensors[i].first: i for i in part.tensors if trace.tensors[i].is_leaf}
+    return {i: named[first] for first, i in last.items() if first in named and not trace.tensors[i].names}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gradtrace.trace.record import Trace, Value
+from gradtrace.trace.record import TensorRecord, Trace, Value
 
 CLOSE = {"float32": 1e-4, "float64": 1e-9}
 
@@ -21,26 +22,29 @@ class Compared(NamedTuple):
     gap: float | None  # the largest difference of two elements
 
 
-def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, ...]:
-    """Compare the gradients of the variables that both engines have; `theirs` is PyTorch's report (`torch_child`)."""
-    found: list[Compared] = []
-    known = dict(trace.names)
-    for name, other in theirs.items():
-        if name == "_root":
-            index = trace.roots[0] if trace.roots else None
-        else:
-            index = known.get(name)
-        if index is None:
-            continue
-        t = trace.tensors[index]
-        label = t.label
-        if t.is_current:  # PyTorch's value is that of the end
-            found.append(numbers(label, "value", t.value, other["value"]))
-        found.append(numbers(label, "grad", t.grad if t.is_leaf or t.retains_grad else None, other["grad"]))
-        for what in ("is_leaf", "requires_grad", "grad_fn") if t.is_current else ():
-            mine = getattr(t, what)
-            found.append(Compared(label, what, mine, other[what], mine == other[what], None))
-    return tuple(found)
+def against(trace: Trace, theirs: dict[str, dict[str, Any]], roots: Sequence[dict[str, Any]] = ()) -> list[Compared]:
+    """Compare the variables that both engines have; `theirs` and `roots` are PyTorch's report (`torch_child`)."""
+    compared: list[Compared] = []
+    named = dict(trace.names)
+    for name, tensor in theirs.items():
+        if name in named:
+            compared += tensor_facts(trace.tensors[named[name]], tensor)
+    if len(roots) == len(trace.roots):
+        for root, tensor in zip(trace.roots, roots, strict=True):
+            if trace.tensors[root].name not in theirs:
+                compared += tensor_facts(trace.tensors[root], tensor)
+    return compared
+
+
+def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any]) -> Iterator[Compared]:
+    """Yield the facts about one tensor: PyTorch's value and flags are those of the end."""
+    label = tensor.label
+    if tensor.is_current:
+        yield numbers(label, "value", tensor.value, theirs["value"])
+    yield numbers(label, "grad", tensor.grad if tensor.is_leaf or tensor.retains_grad else None, theirs["grad"])
+    for what in ("is_leaf", "requires_grad", "grad_fn") if tensor.is_current else ():
+        ours = getattr(tensor, what)
+        yield Compared(label, what, ours, theirs[what], ours == theirs[what], None)
 
 
 def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:

@@ -56,6 +56,19 @@ def prepare(request: Request) -> dict[str, Tensor]:
     return tensors
 
 
+def seeded(request: Request, seed: int | None = None) -> Request:
+    """Return the request with a seed, by default the process's own, where neither its options nor its record have the
+    state of the random numbers: so that a run can be repeated.
+    """
+    if request.seed is not None or request.program.record is not None:
+        return request
+    if seed is None:
+        import gradtrace
+
+        seed = gradtrace.initial_seed()
+    return request._replace(inputs=request.inputs._replace(seed=seed))
+
+
 def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
     """Return the inputs of a recorded run: raw values by name, and whether each required grad."""
     if program.record is None:

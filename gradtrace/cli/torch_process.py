@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradtrace.cli.inputs import prepare
-from gradtrace.cli.options import Request
+from gradtrace.cli import values
+from gradtrace.cli.inputs import evaluator, prepare
+from gradtrace.cli.options import Request, names
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.sandbox import channel
 from gradtrace.views import numbers
 
+if TYPE_CHECKING:
+    from gradtrace.trace import Trace
+
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+CALL_FLAGS = ("retain_graph", "create_graph", "zero_grad")
+CALL_NAMES = ("outputs", "inputs", "retain_grad")
+STATE = re.compile("([0-9a-f]{2})*")
 CHILD = Path(__file__).with_name("torch_child.py")
 
 
-def variables(request: Request, python: str | None) -> dict[str, Any]:
-    """Return PyTorch's gradients of the program's variables. UsageError if PyTorch is missing, ProgramError if it
-    fails.
+def variables(request: Request, python: str | None, trace: Trace) -> dict[str, Any]:
+    """Return PyTorch's values and gradients of the program's variables, with backward called as in `trace`, which is
+    gradtrace's own run of the request. UsageError if PyTorch is missing, ProgramError if it fails.
     """
-    from gradtrace.trace.values import frozen
+    import gradtrace
 
-    given = {
-        name: {"value": numbers.jsonable(frozen(t)), "dtype": t.dtype.name, "requires_grad": t.requires_grad}
-        for name, t in prepare(request).items()
-    }
+    inputs = {name: {**plain(t), "requires_grad": t.requires_grad} for name, t in prepare(request).items()}
     question = {
         "dtype": request.dtype,
         "imports_torch": request.program.imports_torch,
-        "inputs": given,
-        "backward": not request.how.no_backward,
+        "random_state": bytes(gradtrace.get_rng_state().tolist()).hex(),
+        "inputs": inputs,
+        "backward": backward_call(request, trace) if trace.backward_runs else None,
     }
     if channel.is_open():
         content = channel.ask_with("torch", json.dumps(question).encode())
@@ -52,6 +58,31 @@ def variables(request: Request, python: str | None) -> dict[str, Any]:
     return answer
 
 
+def plain(tensor: Any) -> dict[str, Any]:
+    """Return a tensor's value as plain data."""
+    from gradtrace.trace.values import frozen
+
+    return {"value": numbers.jsonable(frozen(tensor)), "dtype": tensor.dtype.name}
+
+
+def backward_call(request: Request, trace: Trace) -> dict[str, Any]:
+    """Return how the command called backward; without `outputs`, on the program's last expression."""
+    how, roots = request.how, [trace.tensors[root] for root in trace.roots]
+    evaluate = evaluator(request.dtype, request.budget)
+    vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
+    dtypes = [root.dtype for root in roots]
+    return {
+        "outputs": [root.name for root in roots] if all(root.name for root in roots) else [],
+        "vectors": [plain(values.tensor(raw, dtypes[min(i, len(dtypes) - 1)], True)) for i, raw in enumerate(vectors)],
+        "count": trace.backward_runs,
+        "retain_graph": how.retain_graph,
+        "create_graph": how.create_graph,
+        "zero_grad": how.zero_grad,
+        "inputs": list(names(how.inputs)),
+        "retain_grad": list(names(how.retain_grad)),
+    }
+
+
 def answer_of(text: str, request: dict[str, Any], python: str | None, seconds: float) -> bytes:
     """Run a program's text in real PyTorch, with full rights, and return its answer, which is JSON."""
     command = [python or sys.executable, "-I", str(CHILD)]
@@ -65,16 +96,36 @@ def answer_of(text: str, request: dict[str, Any], python: str | None, seconds: f
 
 
 def checked_request(word: dict[str, Any]) -> dict[str, Any]:
-    """Return what a confined process asks, if it is data alone: names of dtypes, flags and numbers."""
-    inputs = word.get("inputs")
-    plain = isinstance(inputs, dict) and all(
-        isinstance(one, dict)
-        and set(one) == {"value", "dtype", "requires_grad"}
-        and one["dtype"] in DTYPES
-        and type(one["requires_grad"]) is bool
-        for one in inputs.values()
+    """Return what a confined process asks, if it is data alone: names of dtypes, flags, names and numbers."""
+    inputs, state = word.get("inputs"), word.get("random_state")
+    is_data = (
+        set(word) == {"dtype", "imports_torch", "random_state", "inputs", "backward"}
+        and word["dtype"] in DTYPES
+        and type(word["imports_torch"]) is bool
+        and isinstance(state, str)
+        and STATE.fullmatch(state)
+        and isinstance(inputs, dict)
+        and all(is_tensor(value, {"requires_grad"}) and type(value["requires_grad"]) is bool for value in inputs.values())
+        and (word["backward"] is None or is_call(word["backward"]))
     )
-    flags = type(word.get("imports_torch")) is type(word.get("backward")) is bool
-    if not plain or not flags or word.get("dtype") not in DTYPES or len(word) != 4:
+    if not is_data:
         raise UsageError("the inputs for PyTorch are not data", "please report this")
     return word
+
+
+def is_tensor(word: Any, more: set[str] = set()) -> bool:
+    return isinstance(word, dict) and set(word) == {"value", "dtype"} | more and word["dtype"] in DTYPES
+
+
+def is_call(word: Any) -> bool:
+    """Whether a word describes a call of backward."""
+    if not isinstance(word, dict) or set(word) != {"count", "vectors", *CALL_FLAGS, *CALL_NAMES}:
+        return False
+    named = (word[key] for key in CALL_NAMES)
+    return (
+        type(word["count"]) is int
+        and all(type(word[key]) is bool for key in CALL_FLAGS)
+        and all(isinstance(found, list) and all(isinstance(name, str) for name in found) for found in named)
+        and isinstance(word["vectors"], list)
+        and all(map(is_tensor, word["vectors"]))
+    )

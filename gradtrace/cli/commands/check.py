@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.cli import backward, options, screen, session
+from gradtrace.cli import backward, inputs, options, screen, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -39,8 +39,10 @@ def beside_torch(request: Request, python: str | None) -> int:
     from gradtrace.cli import torch_process
     from gradtrace.views import against as view
 
-    answer = torch_process.variables(request, python)
-    found = analysis.against(session.record(request), answer["tensors"])
+    request = inputs.seeded(request)
+    trace = session.record(request)
+    answer = torch_process.variables(request, python, trace)
+    found = analysis.against(trace, answer["tensors"], answer["roots"])
     screen.show(request.look, view.text, view.render, found, answer["version"])
     return Exit.OK if all(fact.same for fact in found) else Exit.FAILED
 

@@ -215,9 +215,16 @@ class Facts:
         """Return the turns of the function that receives a tensor's gradient."""
         return [] if record.function is None else self.visits.get(record.function, [])
 
-    def cuts_on_the_way(self, record: TensorRecord) -> list[flow.Cut]:
-        """Return what cuts gradients on the paths from a tensor to the roots."""
-        into = self.flow.before(self.roots)
+    def pass_with(self, reached: set[int]) -> PassRecord:
+        """Return the last pass that stores gradients and begins at one of the tensors; without such a pass, the last
+        one that stores gradients.
+        """
+        passes = (one for one in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, one.roots)))
+        return next(passes, self.storing[-1])
+
+    def cuts_on_the_way(self, record: TensorRecord, roots: Iterable[int] | None = None) -> list[flow.Cut]:
+        """Return what cuts gradients on the paths from a tensor to the roots, by default those of the last pass."""
+        into = self.flow.before(self.roots if roots is None else roots)
         return [cut for cut in self.flow.cuts_after(record.id) if cut.result in into]
 
     def last_change(self, record: TensorRecord) -> Change | None:

@@ -6,11 +6,11 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import without_call
-from gradtrace.analysis.terms import plain
+from gradtrace.analysis.terms import loads, plain, spans_of, stores
 from gradtrace.analysis.words import at_line
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import TensorRecord
+from gradtrace.trace.record import Escape, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
@@ -60,11 +60,16 @@ def stack_of(facts: Facts, node: object) -> str:
     return "torch.stack([" + ", ".join(stack_of(facts, item) or facts.text.cut(item) for item in node.elts) + "])"
 
 
-def rewrapped(facts: Facts, reached: set[int]) -> Cause | None:
-    """Explain `torch.tensor(y)` or `torch.tensor([a, b])`, which makes a new leaf of the numbers."""
+def rewrapped(facts: Facts, reached: set[int], results: Sequence[int]) -> Cause | None:
+    """Explain `torch.tensor(y)` or `torch.tensor([a, b])`, which makes a new leaf of the numbers that the results were
+    computed from.
+    """
+    behind = statements_behind(facts, results)
     for statement in facts.text.simple:
         call = places.method_call(statement, WRAPPERS)
         if not any(facts.names.get(name) in reached for name in names_in(call)):
+            continue
+        if behind.isdisjoint(statements_after(facts, statement)):
             continue
         head = places.head_of(statement)
         advice = KEEPS_GRAPH + "history"
@@ -84,9 +89,9 @@ def names_in(node: ast.AST | None) -> list[str]:
     return [] if node is None else [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
 
 
-def left_as_number(facts: Facts, reached: set[int]) -> Cause | None:
-    """Explain a value that became a Python number, an array, or an index."""
-    escape = next(iter(facts.flow.numbers_from(reached)), None)
+def left_as_number(facts: Facts, reached: set[int], results: Sequence[int]) -> Cause | None:
+    """Explain a value that became a Python number, an array, or an index, from which the results were computed."""
+    escape = next(used_in(facts, facts.flow.numbers_from(reached), results), None)
     if escape is None:
         return None
     where = at_line(escape.span)
@@ -122,53 +127,80 @@ def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
     return next((t.id for t in variables if t is not None and t.requires_grad), None)
 
 
-def statements_behind(facts: Facts, record: TensorRecord) -> set[Any]:
-    """Return the statements that made a result, and the tensors that it was computed from."""
+# ---- numbers, followed through the program's text
+
+
+def used_in(facts: Facts, escapes: Iterable[Escape], results: Sequence[int]) -> Iterator[Escape]:
+    """Yield the places whose numbers can reach the results, unlike numbers that the program only prints or keeps."""
+    behind = statements_behind(facts, results)
+    for escape in escapes:
+        statement = facts.text.statement(escape.span)
+        if statement is not None and not behind.isdisjoint(statements_after(facts, statement)):
+            yield escape
+
+
+def statements_behind(facts: Facts, results: Sequence[int]) -> set[Any]:
+    """Return the statements that made some results, and the tensors that these were computed from."""
     found: set[Any] = set()
-    for i in facts.flow.before([record.id]):
-        t = facts.tensors[i]
+    for i in facts.flow.before(results):
+        t, operation = facts.tensors[i], facts.maker(i)
+        if operation is not None:
+            found.update(map(facts.text.statement, spans_of(facts, operation)))
+            continue
         name = plain(t.name or t.label)
-        bound = facts.text.assignments(name) if t.operation is None and name.isidentifier() else []
+        bound = facts.text.assignments(name) if name.isidentifier() else []
         # where a leaf was first seen may be any statement that reads it
-        found.update(s for s in bound or (facts.text.statement(t.span),) if s is not None)
-    return found
+        found.update(bound or (facts.text.statement(t.span),))
+    return found - {None}
 
 
 def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:
-    """Return the statements that can read what a statement binds or appends to, also through others."""
-    found, names = {statement}, bound_by(statement)
+    """Return the statements that can read what a statement binds, appends or returns, also through others."""
+    found, names = {statement}, bound_by(facts, statement)
     grows = True
     while grows:
-        more = [s for s in facts.text.simple if s not in found and not names.isdisjoint(names_in(s))]
+        more = [s for s in facts.text.simple if s not in found and not names.isdisjoint(read_by(s))]
         grows = bool(more)
         found.update(more)
-        names = names.union(*map(bound_by, more))
+        names = names.union(*(bound_by(facts, s) for s in more))
     return found
 
 
-def bound_by(statement: ast.stmt) -> set[str]:
-    """Return the variables that a statement binds, or whose list it appends to."""
+def bound_by(facts: Facts, statement: ast.stmt) -> set[str]:
+    """Return the variables and attributes that a statement binds, or whose container it changes, and the function from
+    which it returns.
+    """
+    if hasattr(statement, "body"):
+        return set(places.targets(statement))
     call = places.method_call(statement, ("append", "extend", "add", "update", "insert"))
-    owner = names_in(call.func.value) if call is not None and isinstance(call.func, ast.Attribute) else []
-    kept = [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return {*owner, *kept}
+    changed = [call.func.value] if call is not None and isinstance(call.func, ast.Attribute) else []
+    changed += [n.value for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    bound = stores(statement).union(*map(loads, changed)) - inner_names(statement)
+    if any(isinstance(n, (ast.Return, ast.Yield)) for n in ast.walk(statement)):
+        bound |= {function.name for function in places.around(facts.text.functions, statement.lineno)[-1:]}
+    return bound
+
+
+def read_by(statement: ast.stmt) -> set[str]:
+    """Return the variables and attributes that a statement reads, and the functions and methods that it calls."""
+    called = [n.func for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    names = {f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in called}
+    return (loads(statement) | names) - inner_names(statement)
+
+
+def inner_names(statement: ast.stmt) -> set[str]:
+    """Return the variables of the comprehensions in a statement, which no other statement sees."""
+    inner = [n.target for n in ast.walk(statement) if isinstance(n, ast.comprehension)]
+    return set().union(*map(stores, inner))
 
 
 def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a value with history that the program converted to Python numbers before, except to print them."""
+    """Explain a value with history that the program converted to Python numbers before."""
     until = len(facts.operations) if record.operation is None else record.operation
-    behind = statements_behind(facts, record)
-    for escape in facts.trace.escapes:
-        if escape.how not in NUMBERS or escape.tensor is None or escape.after > until:
-            continue
-        source = facts.tensors[escape.tensor]
-        statement = facts.text.statement(escape.span)
-        if not source.requires_grad or source.is_leaf or statement is None:
-            continue
-        text = facts.text.cut(statement)
-        if text.startswith(("print", "if ", "while ", "assert")) or "print(" in text:
-            continue
-        if behind.isdisjoint(statements_after(facts, statement)):
+    taken = [e for e in facts.trace.escapes if e.how in NUMBERS and e.tensor is not None and e.after <= until]
+    for escape in used_in(facts, taken, [record.id]):
+        source = facts.tensors[escape.tensor]  # type: ignore[index]
+        if not source.requires_grad or source.is_leaf:
             continue
         where, what = at_line(escape.span), NUMBERS[escape.how]
         return Cause(

@@ -43,6 +43,7 @@ class Facts:
         self._stored: dict[int, list[BackwardStep]] | None = None
         self._hooked: list[BackwardStep] | None = None
         self._lines: frozenset[int] | None = None
+        self._writes: dict[tuple[int | None, str], list[Change]] = {}  # by operation and `how`
         self._by_name: dict[str, list[Operation]] = {}
         self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
         self.visits: dict[int, list[BackwardStep]] = {}
@@ -215,15 +216,35 @@ class Facts:
         """Return the turns of the function that receives a tensor's gradient."""
         return [] if record.function is None else self.visits.get(record.function, [])
 
-    def cuts_on_the_way(self, record: TensorRecord) -> list[flow.Cut]:
-        """Return what cuts gradients on the paths from a tensor to the roots."""
-        into = self.flow.before(self.roots)
+    def pass_with(self, reached: set[int]) -> PassRecord:
+        """Return the last pass that stores gradients and begins at one of the tensors; without such a pass, the last
+        one that stores gradients.
+        """
+        passes = (one for one in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, one.roots)))
+        return next(passes, self.storing[-1])
+
+    def cuts_on_the_way(self, record: TensorRecord, roots: Iterable[int] | None = None) -> list[flow.Cut]:
+        """Return what cuts gradients on the paths from a tensor to the roots, by default those of the last pass."""
+        into = self.flow.before(self.roots if roots is None else roots)
         return [cut for cut in self.flow.cuts_after(record.id) if cut.result in into]
 
     def last_change(self, record: TensorRecord) -> Change | None:
         """Return the last change of a tensor's gradient."""
         changes = reversed(self.trace.changes)
         return next((c for c in changes if c.of_grad and record.id in self.held(c)), None)
+
+    def written(self, change: Change) -> tuple[Value | None, Value | None]:
+        """Return what an operation's write to a tensor or its gradient found there, and what it left."""
+        if not self._writes:
+            for one in self.trace.changes:
+                self._writes.setdefault((one.operation, one.how), []).append(one)
+        operation = None if change.operation is None else self.operations[change.operation]
+        beside = self._writes[change.operation, change.how]
+        if operation is None or operation.name != change.how or len(beside) != len(operation.outputs):
+            return None, None
+        after = self.tensors[operation.outputs[beside.index(change)]]
+        before = next((t for i in operation.tensors if (t := self.tensors[i]).first == after.first), None)
+        return None if before is None else before.value, after.value
 
 
 def loss_of(trace: Trace, step: TrainingStep) -> float | None:

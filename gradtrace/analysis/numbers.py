@@ -60,10 +60,17 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
 def rewritten(facts: Facts, record: TensorRecord) -> Change | None:
     """Return the last write to a gradient after the pass that stored it, such as that of clip_grad_norm_."""
     changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how not in CLEARS)
-    last = next((c for c in changes if record.id in facts.held(c)), None)
+    last = next((c for c in changes if record.id in facts.held(c) and differs(*facts.written(c))), None)
     if last is None or last.how == "assigned":
         return None
     return None if any(s.function == record.function for s in facts.steps[last.after_steps :]) else last
+
+
+def differs(before: Value | None, after: Value | None) -> bool:
+    """Whether a write may have changed a value: clip_grad_norm_ multiplies a small gradient by 1."""
+    if before is None or after is None or not (before.is_whole and after.is_whole):
+        return True
+    return before != after
 
 
 def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> tuple[str, str, tuple[str, ...]]:

@@ -34,6 +34,11 @@ class Text:
         return sorted(found, key=starts)
 
     @property
+    def functions(self) -> list[Any]:
+        """The functions in the text, each before those inside of it."""
+        return [node for node in self.statements if isinstance(node, ast.FunctionDef)]
+
+    @property
     def calls(self) -> list[Any]:
         """The calls in the text."""
         return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
@@ -87,7 +92,7 @@ class Text:
         """Return the statements among `bound` that are in a function which one of the lines is in, or else outside of
         functions; all of them if there are none such. Other functions have other variables of the same name.
         """
-        functions = [node for node in self.statements if isinstance(node, ast.FunctionDef)]
+        functions = self.functions
         if not functions:
             return bound
         ran = {function for line in lines for function in around(functions, line)}

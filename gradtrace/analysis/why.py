@@ -15,7 +15,7 @@ from gradtrace.analysis.flow import Cut, reachable_functions
 from gradtrace.analysis.left_numbers import left_numbers
 from gradtrace.analysis.rewrites import with_line_after, with_statement
 from gradtrace.analysis.words import at_line, brief
-from gradtrace.trace.record import OVERWRITTEN, TensorRecord, Trace
+from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
 
 def why(trace: Trace, tensor: int) -> Cause:
@@ -93,12 +93,7 @@ def never_called(facts: Facts, record: TensorRecord) -> Cause | None:
         return None
     origin, failure = facts.origin(record), facts.trace.failure
     if facts.passes:
-        return Cause(
-            "autograd.grad",
-            "autograd.grad returns gradients, it stores none in .grad",
-            [origin, facts.backward(facts.passes[-1])],
-            ("take the gradient from what autograd.grad returns", "or call backward() instead"),
-        )
+        return only_returned(facts, origin, facts.passes[-1])
     if failure is not None:
         ran = ".backward(" in facts.text.line(failure.span)
         when = "backward failed before it stored a gradient" if ran else "the program failed before backward was called"
@@ -213,21 +208,24 @@ MOST_WAYS = 3
 
 def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that is on no path to a root: it is cut off, or not used at all."""
-    made, run = facts.origin(record), facts.backward(facts.storing[-1])
-    roots = facts.root_names()
-    cuts = facts.cuts_on_the_way(record)
+    reached = facts.flow.after([record.id])
+    last = facts.pass_with(reached)
+    made, run, roots = facts.origin(record), facts.backward(last), facts.labels(last.roots) or "the result"
+    cuts = facts.cuts_on_the_way(record, last.roots)
     if cuts:
         cut = avoidable(facts, cuts)
         because = f"{roots} depends on it only through {', and through '.join(ways(facts, record, cuts, cut))}"
         return cut._replace(because=because, evidence=[made, *cut.evidence, run])
-    reached = facts.flow.after([record.id])
-    if reached.isdisjoint(facts.flow.before(facts.roots)):
-        gone = copies.rewrapped(facts, reached) or copies.left_as_number(facts, reached)
-        if gone is not None:
-            return gone._replace(evidence=[made, *gone.evidence, run])
+    results = [root for one in facts.storing for root in one.roots]
+    gone = copies.rewrapped(facts, reached, results) or copies.left_as_number(facts, reached, results)
+    if gone is not None:
+        return gone._replace(evidence=[made, *gone.evidence, run])
     replaced = history.rebound(facts, record)
     if replaced is not None:
         return replaced._replace(evidence=[*replaced.evidence, run])
+    returned = next((p for p in reversed(facts.passes) if not p.stores and not reached.isdisjoint(p.roots)), None)
+    if returned is not None:
+        return only_returned(facts, made, returned)
     uses = facts.uses(record.id)
     if not uses:
         return Cause(
@@ -236,16 +234,21 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
             [made, run],
             (f"use {record.label} in the computation of {roots}",),
         )
-    for cut_off in [cut for cut in facts.flow.cuts_after(record.id) if cut.operation is not None][:1]:
-        end = history.describe(facts, cut_off)
-        if end.code in ("integer", "comparison"):
-            because = f"what is computed from it ends at {end.because}, and {roots} does not depend on it otherwise"
-            return end._replace(because=because, evidence=[made, *end.evidence, run])
     return Cause(
         "not on a path",
         f"what was computed from it is not part of {roots}",
-        [made, *uses[:3], run],
+        [made, *list({use.span: use for use in uses}.values())[:3], run],
         (f"let {roots} depend on {facts.label(max(reached))}, or call backward from there",),
+    )
+
+
+def only_returned(facts: Facts, origin: Evidence, one: PassRecord) -> Cause:
+    """Explain a gradient that autograd.grad returned."""
+    return Cause(
+        "autograd.grad",
+        "autograd.grad returns gradients, it stores none in .grad",
+        [origin, facts.backward(one)],
+        ("take the gradient from what autograd.grad returns", "or call backward() instead"),
     )
 
 

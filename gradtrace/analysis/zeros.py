@@ -28,11 +28,9 @@ ROUTING = function_table("analysis.zeros.ROUTING", ("stack", "cat", "unbind", "s
 
 def zero(facts: Facts, record: TensorRecord) -> Cause:
     """Explain a gradient that is zero everywhere."""
-    visits, wiped = facts.visits_of(record), facts.last_change(record)
-    if wiped is not None and wiped.how != "cleared":
-        later = facts.steps[wiped.after_steps :]
-        if not any(step.function == record.function for step in later):
-            return zeroed(facts, record, wiped).about(record, "zero", "0")
+    visits, wiped = facts.visits_of(record), wiped_by(facts, record)
+    if wiped is not None:
+        return zeroed(facts, record, wiped).about(record, "zero", "0")
     if not visits:
         return Cause("assigned", "the program set it", [facts.origin(record)]).about(record, "zero", "0")
     cancels = cancellation(facts, record)
@@ -44,12 +42,31 @@ def zero(facts: Facts, record: TensorRecord) -> Cause:
     return cause._replace(evidence=evidence).about(record, "zero", "0")
 
 
+def wiped_by(facts: Facts, record: TensorRecord) -> Change | None:
+    """Return the write that turned a gradient other than 0 into zeros after the last pass that stored one."""
+    brought = next((s.grad_after for s in reversed(facts.visits_of(record)) if s.grad_after is not None), None)
+    if is_zero(brought):
+        return None
+    writes = [
+        change
+        for change in facts.trace.changes
+        if change.of_grad
+        and change.how != "cleared"
+        and record.id in facts.held(change)
+        and not any(step.function == record.function for step in facts.steps[change.after_steps :])
+        and not is_zero(facts.written(change)[0])
+    ]
+    wiping = (one for one in writes if one.how.endswith("zero_") or is_zero(facts.written(one)[1]))
+    return next(wiping, writes[-1] if writes else None)
+
+
 def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Cause:
     culprit = infinite_beside(facts, change) if "clip_grad" in change.text else None
     if culprit is not None:
         return clipped(facts, record, change, culprit)
     earlier = reversed(facts.steps[: change.after_steps])
-    before = next((s.grad_after for s in earlier if s.function == record.function and s.grad_after is not None), None)
+    stored = (s.grad_after for s in earlier if s.function == record.function and s.grad_after is not None)
+    before = facts.written(change)[0] or next(stored, None)
     was = f", where it was {brief(before)}" if before is not None else ""
     return Cause(
         "zeroed",

@@ -8,7 +8,7 @@ from gradtrace.analysis.facts import Facts, is_zero, loss_of
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.history import without_recomputing
 from gradtrace.analysis.symmetries import cancellation
-from gradtrace.analysis.terms import code_at, named, plain, stores
+from gradtrace.analysis.terms import code_at, named, plain, scopes_of, stores
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import at_line
 from gradtrace.analysis.zeros import is_trained, zero_factor
@@ -70,13 +70,14 @@ def ends_at_zero(facts: Facts) -> bool:
 
 
 def never_used(facts: Facts) -> Cause | None:
-    """Find a layer whose parameters an optimiser holds, and that no operation of the run reads."""
-    lacking = [t for t in without_stored(facts) if t.requires_grad and not facts.readers(t.id)]
+    """Find a layer whose parameters an optimiser holds, and that no operation which leads to a loss reads."""
+    lacking = [t for t in without_stored(facts) if t.requires_grad and not is_called(facts, t)]
     hidden = without_recomputing(facts, facts.roots) if lacking else None
     if hidden is not None:
         what = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
         clause = hidden.because.replace(", which gives", " gives", 1)
-        because = f"no recorded operation reads {'them' if len(lacking) > 1 else 'it'}, and {clause}"
+        reads = f"reads {'them' if len(lacking) > 1 else 'it'}"
+        because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {clause}"
         return hidden._replace(what=what, because=because, tensors=frozenset(t.id for t in lacking))
     for record in lacking:
         layer = record.label.rpartition(".")[0]
@@ -89,16 +90,29 @@ def never_used(facts: Facts) -> Cause | None:
         what = f"self.{last}" if made is not None and f"self.{last}" in facts.text.cut(made) else layer
         cause = of_several(facts, explain(facts, record), own)
         evidence = [] if head is None else [facts.at("the layer is made here", head)]
+        unused = "is never used: no operation reads its parameters"
+        if any(facts.readers(t.id) for t in own):
+            roots = facts.root_names()
+            unused = f"is not used for {roots}: no operation that leads to {roots} reads its parameters"
         use = f"call {what} in forward"
         if made is None:
             use = f"look for what leaves {what} out of its module's forward: an adapter that is switched off, an option"
         return cause._replace(
             code="unused layer",
-            because=f"{what}{at_line(head)} is never used: no operation reads its parameters",
+            because=f"{what}{at_line(head)} {unused}",
             evidence=[*evidence, *cause.evidence],
             advice=(use, f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
     return None
+
+
+def is_called(facts: Facts, record: TensorRecord) -> bool:
+    """Whether a module reads a parameter, or a loss depends on it; a norm that is printed is neither."""
+    readers = facts.readers(record.id)
+    if any(scope.kind == "module" for reader in readers for scope in scopes_of(facts, reader)):
+        return True
+    reached = facts.flow.after([record.id]) if readers else set()
+    return not reached.isdisjoint(root for one in facts.storing for root in one.roots)
 
 
 def is_one_of_several(facts: Facts, layer: str, lacking: list[TensorRecord]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.element import bad_place
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
+from gradtrace.analysis.causes.points import ENDS, at_point, elements_at, is_near_zero, reads
 from gradtrace.analysis.causes.rewritten import log_at_once, unmasked_rows
 from gradtrace.analysis.causes.signs import FILLS, is_negative
 from gradtrace.analysis.causes.trail import source_of_inf
@@ -41,7 +42,15 @@ COMBINED = function_table(
 )
 DOMAINS = function_table(
     "analysis.causes.undefined.DOMAINS",
-    {"acos": "[-1, 1]", "asin": "[-1, 1]", "atanh": "(-1, 1)", "acosh": "[1, inf)"},
+    {
+        "acos": "[-1, 1]",
+        "asin": "[-1, 1]",
+        "atanh": "(-1, 1)",
+        "acosh": "[1, inf)",
+        "erfinv": "[-1, 1]",
+        "log1p": "[-1, inf)",
+        "logit": "[0, 1]",
+    },
 )
 SPREADS = function_table("analysis.causes.undefined.SPREADS", ("std", "var", "var_mean"))
 DIVISIONS = ("div", "true_divide")
@@ -80,26 +89,6 @@ LOG_OF = function_table(
         "exp": "use {z} itself in place of log(exp(...)), or torch.logsumexp",
     },
 )
-
-
-def reads(facts: Facts, operation: Operation) -> str:
-    """Return " (p is 0)" for the first two operands; "" if nothing can be shown."""
-    text = "; ".join(f"{named(facts, r.id)} is {brief(v)}" for r, v in facts.operands(operation)[:2])
-    return f" ({text})" if text and len(text) < 70 else ""
-
-
-def at_point(facts: Facts, operation: Operation) -> str:
-    """Describe in a few words the operand that matters: " (an element of diff is 0)"."""
-    if operation.name == "copy_":
-        return ""  # what was there before does not matter
-    for record, value in facts.operands(operation):
-        low = lowest(value)
-        if value.numel > 6 and low is not None:
-            if value.zeros:
-                return f" ({value.zeros} of {value.numel} elements of {named(facts, record.id)} are 0)"
-            if low < 0:
-                return f" ({named(facts, record.id)} goes down to {low:.3g})"
-    return reads(facts, operation)
 
 
 def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
@@ -339,16 +328,25 @@ def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
 def outside(facts: Facts, operation: Operation) -> Cause:
     """Explain an argument outside of the operator's domain."""
     name, step = operator(operation), facts.step(operation)
-    low = next(((r, x) for r, v in facts.operands(operation) if (x := lowest(v)) is not None and x < 0), None)
+    is_below = goes_below(facts, operation)
+    what = f" gives nan{at_point(facts, operation)}"
     if name in DOMAINS:
-        what = f" has no value outside of {DOMAINS[name]}{reads(facts, operation)}"
-    elif low is not None:
-        what = f" has no value for a negative number ({named(facts, low[0].id)} goes down to {low[1]:.4g})"
-    else:
-        what = f" gives nan{reads(facts, operation)}"
+        what = f" has no value outside of {DOMAINS[name]}{at_point(facts, operation)}"
+    elif is_below:
+        what = f" has no value for a negative number{at_point(facts, operation)}"
     evidence = facts.at(f"{name} gives nan here{step}", operation.span)
-    advice = fixes(facts, operation, is_below=low is not None and name not in DOMAINS)
+    advice = fixes(facts, operation, is_below=is_below)
     return Cause("not finite", f"{unit(operation)}{what}{step}", (evidence,), advice)
+
+
+def goes_below(facts: Facts, operation: Operation) -> bool:
+    """Whether an operator that has no value for negative numbers gets some, where its result is nan."""
+    name = operator(operation)
+    if name in DOMAINS or not (name == "pow" or ENDS.get(name) is lowest):
+        return False
+    value = facts.operands(operation)[0][1]
+    elements, low = elements_at(facts, operation, value), lowest(value)
+    return (low is not None and low < 0) if elements is None else bool((elements < 0).all())
 
 
 # ---- inf
@@ -397,7 +395,8 @@ def fixes_of_inf(
         return ("torch.softmax(z, dim=1), which subtracts the maximum first", *fixes(facts, maker)[:1])
     if too_large(facts, maker):
         return WIDER
-    if name in SAFE and not is_whole_power(maker):
+    is_at_edge = name in DOMAINS or ENDS.get(name) is highest or is_near_zero(facts, maker)
+    if name in SAFE and is_at_edge and not is_whole_power(maker):
         return fixes(facts, maker)
     return ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64",)
 
@@ -439,7 +438,8 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
     if overflow is not None:
         return overflow
     evidence = [facts.at(f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span)]
-    point = f"{facts.step(operation)}{at_point(facts, operation)}"
+    sent = next((v for v in step.downstream if v is not None and not v.all_finite), None)
+    point = f"{facts.step(operation)}{at_point(facts, operation, sent)}"
     advice = fixes(facts, operation)
     later = facts.reader_after(operation, lambda o: operator(o) in ("where", "masked_fill"), 2, 8)
     if later is not None:

@@ -42,20 +42,18 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
     return undisturbed(work)
 
 
+@private.modeless
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
     """Return the graph behind a tensor as a Trace; it has no operations, since these were not recorded."""
-    with private.modeless():
-        recorder = Recorder("summary")
-        root = recorder.entry(tensor)
-        named = {
-            name: value
-            for name, value in env.items()
-            if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
-        }
-        ending = Ending(recorder, named, None)
-        builder = Builder(ending, "<graph>")
-        builder.start = root
-        return builder.build()
+    recorder = Recorder("summary")
+    root = recorder.entry(tensor)
+    named = {
+        name: value for name, value in env.items() if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
+    }
+    ending = Ending(recorder, named, None)
+    builder = Builder(ending, "<graph>")
+    builder.start = root
+    return builder.build()
 
 
 def in_graph(recorder: Recorder, tensor: Any) -> bool:
@@ -75,14 +73,14 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
     return answer(tensor, loss, variables_of(sys._getframe(1)))
 
 
+@private.modeless
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
     own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
     name = own[0] if own else parameter_name(tensor, env)
-    with private.modeless():
-        said = sentence(tensor, loss, name or "it")
-        return f"{name or 'the tensor'}.grad {'' if said.startswith('has ') else 'is '}{said}\n"
+    said = sentence(tensor, loss, name or "it")
+    return f"{name or 'the tensor'}.grad {'' if said.startswith('has ') else 'is '}{said}\n"
 
 
 def parameter_name(tensor: Any, env: Mapping[str, Any]) -> str:

@@ -32,11 +32,15 @@ class Roots:
     def __enter__(self) -> None:
         self.original = getattr(torch.autograd, private.ENGINE)
 
+        @private.modeless
+        def note_roots(outputs: Any) -> None:
+            for root in roots_among(outputs):
+                self.note(root)
+
         @functools.wraps(self.original)
         def noted(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             with suppress(Exception):  # a tensor in a transform has no number
-                for root in roots_among(outputs):
-                    self.note(root)
+                note_roots(outputs)
             return self.original(outputs, *args, **kwargs)
 
         setattr(torch.autograd, private.ENGINE, noted)

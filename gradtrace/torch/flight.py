@@ -38,6 +38,11 @@ MEGABYTES = 32
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
+def measuring(work: private.F) -> private.F:
+    """Return a method that computes without gradients, unseen by the modes of the program."""
+    return private.modeless(torch.no_grad()(work))
+
+
 class flight:
     """Record the loss, learning rates, and by module the norms of gradients, parameters and updates, step by step.
 
@@ -130,14 +135,19 @@ class flight:
         if number is not None and number != self.steps + 1:
             self.flush()
             self.writer.last = number - 1
+        self._note(loss)
+        if len(self.waiting) >= self.every:
+            self.flush()
+
+    @measuring
+    def _note(self, loss: Any) -> None:
+        """Note the loss and the learning rates of a step."""
         if isinstance(loss, torch.Tensor):
             loss = loss.detach().clone()
         # load_state_dict replaces the groups, so they are read at each step; those that were added later have no column
         rates = [float(group["lr"]) for one in self.optimizers for group in one.param_groups]
         self.waiting.append((time.time(), loss, rates[: len(self.rates)], self.now))
         self.now = StepNumbers()
-        if len(self.waiting) >= self.every:
-            self.flush()
 
     def flush(self) -> None:
         """Read the numbers of the steps since the last time from the device, and write them."""
@@ -145,8 +155,7 @@ class flight:
             return
         waiting, self.waiting = self.waiting, []
         first = self.writer.last + 1
-        with torch.no_grad(), private.without_torch_function():
-            table = self._table(waiting)
+        table = self._table(waiting)
         try:
             self.writer.append(first, table)
         except OSError as error:
@@ -174,12 +183,15 @@ class flight:
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         """Sample the parameters, and measure the gradients that an update will use: after a closure, if it has one."""
-        with torch.no_grad(), private.without_torch_function():
-            self.before = [(part, part.sample()) for part in self.groups.of(optimizer)]
+        self._sample(optimizer)
         replaced = with_closure(args, kwargs, lambda closure: self._measured(optimizer, closure))
         if replaced is None:
             self._gradients(optimizer)
         return replaced
+
+    @measuring
+    def _sample(self, optimizer: Any) -> None:
+        self.before = [(part, part.sample()) for part in self.groups.of(optimizer)]
 
     def _measured(self, optimizer: Any, closure: Any) -> Any:
         """Return a closure after whose first call the gradients are measured. LBFGS calls it several times."""
@@ -193,37 +205,41 @@ class flight:
 
         return closed
 
+    @measuring
     def _gradients(self, optimizer: Any) -> None:
         """Measure the gradients of an optimizer's parameters."""
-        with torch.no_grad(), private.without_torch_function():
-            for part in self.groups.of(optimizer):
-                norms = part.norms([p.grad for p in part.parameters])
-                if hasattr(optimizer, "found_inf"):  # set by a GradScaler: the fused step unscales and skips by itself
-                    scale = 1.0 if optimizer.grad_scale is None else optimizer.grad_scale.to(norms.device)
-                    is_skipped = optimizer.found_inf.to(norms.device) > 0
-                    norms = torch.where((norms < 0) | is_skipped, NONE, norms / scale)
-                self.now.grads.append((part, norms))
+        for part in self.groups.of(optimizer):
+            norms = part.norms([p.grad for p in part.parameters])
+            if hasattr(optimizer, "found_inf"):  # set by a GradScaler: the fused step unscales and skips by itself
+                scale = 1.0 if optimizer.grad_scale is None else optimizer.grad_scale.to(norms.device)
+                is_skipped = optimizer.found_inf.to(norms.device) > 0
+                norms = torch.where((norms < 0) | is_skipped, NONE, norms / scale)
+            self.now.grads.append((part, norms))
 
+    @measuring
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        with torch.no_grad(), private.without_torch_function():
-            for part, old in self.before:
-                change = part.sample() - old
-                part.views = []
-                parts = [*old.split(part.sizes), *change.split(part.sizes)]
-                self.now.updates.append((part, torch.stack(private.norms(parts, part.wide))))
+        for part, old in self.before:
+            change = part.sample() - old
+            part.views = []
+            parts = [*old.split(part.sizes), *change.split(part.sizes)]
+            self.now.updates.append((part, torch.stack(private.norms(parts, part.wide))))
         self.before = []
 
     def _output_hook(self, group: int) -> Any:
         def hook(module: Any, args: Any, output: Any) -> None:
-            is_training = torch.is_grad_enabled() and isinstance(output, torch.Tensor)
-            if is_training and output.is_floating_point() and output.numel():
-                with torch.no_grad():
-                    self.now.outputs.append((group, output.detach().abs().amax().double()))
+            if torch.is_grad_enabled() and isinstance(output, torch.Tensor):
+                self._output(group, output)
 
         return hook
 
+    @measuring
+    def _output(self, group: int, output: Any) -> None:
+        if output.is_floating_point() and output.numel():
+            self.now.outputs.append((group, output.detach().abs().amax().double()))
+
     # ---- rows
 
+    @measuring
     def _table(self, waiting: Sequence[tuple[float, Any, list[float], StepNumbers]]) -> Any:
         """Return the rows of some steps as an array."""
         count, groups = len(waiting), len(self.groups.names)

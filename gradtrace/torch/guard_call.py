@@ -85,6 +85,7 @@ class WatchedCall:
 
         return closed
 
+    @private.modeless
     def check_gradients(self, parameters: list[Any], good: int, call: int) -> bool:
         grads = [g for p in parameters if (g := p.grad) is not None]
         if not all_finite(grads):
@@ -103,6 +104,7 @@ class WatchedCall:
         if what:
             self.report(BadStep(what, parameters, self.updated, good, call, result, is_finite=True))
 
+    @private.modeless
     def check_end(self, result: Any) -> None:
         """Check the losses, the gradients that no check before an update has seen, and updates without an optimiser."""
         before, parameters = self.before, self.before.checked()

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.errors import UsageError
+from gradtrace.torch import private
 from gradtrace.torch.capsule import before, numbers, sums_of
 from gradtrace.torch.capsule_file import Tensors, write_document, write_tensors
 from gradtrace.torch.capsule_state import sources_of
@@ -123,6 +124,7 @@ def state_of(guard: StepGuard, tensors: Tensors, args: Any, kwargs: Any, place: 
     return {**document, **own}, parts
 
 
+@private.modeless
 def failure(work: Callable[[], None]) -> str:
     """Call a function; return why it has failed, "" if it has not."""
     try:

@@ -17,6 +17,7 @@ import torch
 
 from gradtrace.analysis.flight import WINDOW, level_before
 from gradtrace.errors import UsageError
+from gradtrace.torch import private
 from gradtrace.torch.capsule_asked import Roots
 
 MOST = 3  # answers about losses of one guard
@@ -65,6 +66,11 @@ class LossLevels:
         return f"backward began at {loss:.4g}{times}, {beyond}, {median:.4g}"
 
 
+@private.modeless
+def detached(tensor: Any) -> Any:
+    return tensor.detach()
+
+
 class StepLosses(Roots):
     """A context for one step, which notes its losses if they are judged: the numbers at which backward passes begin,
     before a GradScaler has multiplied them. What is only made of a scaled loss has NaN, since its scale may change.
@@ -90,7 +96,7 @@ class StepLosses(Roots):
             result = original(scaler, outputs)
             if scaler.is_enabled():
                 is_one = isinstance(outputs, torch.Tensor)
-                self.scaled.append((weakref.ref(result), outputs.detach()) if is_one else (lambda: None, None))
+                self.scaled.append((weakref.ref(result), detached(outputs)) if is_one else (lambda: None, None))
             return result
 
         torch.amp.GradScaler.scale = scale  # type: ignore[method-assign, assignment]

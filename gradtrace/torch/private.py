@@ -9,15 +9,18 @@ import functools
 import operator
 import sys
 from collections import deque
+from collections.abc import Callable
 from importlib import import_module
 from itertools import starmap
 from types import ClassMethodDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import _C
 from torch.optim import optimizer
 from torch.utils import _device, _python_dispatch
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # ---- the stacks of modes of this thread: the highest mode sees a call first, the lowest what the others make of it
 
@@ -353,13 +356,15 @@ class unseen:
             self.function.__exit__(*error)
 
 
-class modeless(unseen):
-    """A context in which no mode of the program sees an operation; subclasses that compute in Python (DTensor) do."""
+def modeless(work: F) -> F:
+    """Return a function whose operations no mode of the program sees; those of subclasses (DTensor) stay seen."""
 
-    def __enter__(self) -> None:
-        self.function, self.dispatch = without_torch_function(), without_dispatch_modes()
-        self.function.__enter__()
-        self.dispatch.__enter__()
+    @functools.wraps(work)
+    def hidden(*args: Any, **kwargs: Any) -> Any:
+        with without_torch_function(), without_dispatch_modes():
+            return work(*args, **kwargs)
+
+    return hidden  # type: ignore[return-value]
 
 
 def buffers_of(module: Any) -> dict[str, Any]:

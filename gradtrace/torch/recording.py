@@ -110,7 +110,7 @@ class record:
                 self._leave()
             frame, self._frame = self._frame, None
             env = self._env if self._env is not None else variables_of(frame)
-            with private.modeless():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 self._note_end(recorder, env, error, tb)
             self._functions, self._places = recorder.functions, recorder.places
             recorder.ended = True
@@ -158,7 +158,7 @@ class record:
         if self._trace is None:
             if self._ending is None:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
-            with private.modeless():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 self._trace = Builder(self._ending, self._main, rank(), processes()).build()
             self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
             self._ending = None
@@ -218,7 +218,7 @@ class record:
         trace = self.trace()
         functions, self._functions = self._functions, {}
         if functions and rank() is None:
-            with private.modeless():
+            with private.without_torch_function(), private.without_torch_dispatch():
                 trace = self._trace = trace._replace(checks=checks(functions, self._places.spans(self._main)))
         return trace
 

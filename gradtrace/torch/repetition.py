@@ -118,6 +118,7 @@ def recording_of(guard: StepGuard, args: Any, kwargs: Any) -> record:
     return recorded
 
 
+@private.modeless
 def report_of(
     recorded: record,
     repetition: Repetition,
@@ -169,8 +170,7 @@ class Repetition:
     def begin(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         if self.left:
             self.left -= 1
-            with private.without_torch_function():  # the recorder should not see these
-                self.parameters = [(p, p.detach().clone()) for p in parameters_of(optimizer)]
+            self.parameters = values_of(parameters_of(optimizer))
             return None
         if not self.fault.call:
             self.leave()
@@ -181,22 +181,18 @@ class Repetition:
 
         def closed(*args: Any, **kwargs: Any) -> Any:
             if self.fault.call > 1:
-                with private.without_torch_function():
-                    self.state.at_call.restore()
+                private.modeless(self.state.at_call.restore)()
             closure(*args, **kwargs)
             self.leave()
 
         return closed
 
     def leave(self) -> None:
-        with private.without_torch_function():
-            self.found = copies_of(self.fault.parameters)
+        self.found = copies_of(self.fault.parameters)
         raise NotFinite
 
     def end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        with private.without_torch_function():
-            for parameter, values in self.parameters:
-                parameter.data.copy_(values)
+        write(self.parameters)
         self.parameters = []
 
 
@@ -217,6 +213,20 @@ def parameters_of(optimizer: Any) -> list[Any]:
 # ---- the comparison
 
 
+@private.modeless
+def values_of(parameters: list[Any]) -> list[tuple[Any, Any]]:
+    """Return parameters with copies of their values."""
+    return [(p, p.detach().clone()) for p in parameters]
+
+
+@private.modeless
+def write(pairs: list[tuple[Any, Any]]) -> None:
+    """Write values into their parameters."""
+    for parameter, values in pairs:
+        parameter.data.copy_(values)
+
+
+@private.modeless
 def copies_of(parameters: list[Any]) -> list[tuple[Any, Any]]:
     return [(p, None if p.grad is None else p.grad.detach().clone()) for p in parameters]
 

@@ -38,7 +38,7 @@ class SampleWatch(TorchFunctionMode):
         self.is_done = False
 
     def __enter__(self) -> SampleWatch:
-        with private.without_torch_function(), torch.no_grad():
+        with private.unseen(), torch.no_grad():
             self.first = next((one for one in self.batch if is_candidate(one) and bool(one.isnan().any())), None)
         self.is_done = self.first is not None
         super().__enter__()  # type: ignore[no-untyped-call]
@@ -47,7 +47,7 @@ class SampleWatch(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if not self.is_done and not private.in_transform():
-            with private.without_torch_function(), torch.no_grad():
+            with private.unseen(), torch.no_grad():
                 self.look((args, kwargs), result)
         return result
 

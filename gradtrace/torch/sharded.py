@@ -132,7 +132,7 @@ def shards_of(named: Iterable[tuple[str, Any]]) -> list[Shard]:
 
 
 def shard(name: str, p: Any) -> Shard:
-    part = local(p.detach())
+    part = local(p).detach()
     gradient = None if p.grad is None else local(p.grad)
     is_unknown = part.is_meta or any(one.is_partial() for one in p.placements)  # ranks add parts of a partial one
     return Shard(

@@ -25,6 +25,7 @@ class State:
     need no copies: the step is repeated from the moment before their update.
     """
 
+    @private.modeless
     def __init__(self, reach: Reach) -> None:
         self.parameters = reach.leaves()
         named = {id(one) for _, one in reach.named_parameters()}
@@ -35,18 +36,21 @@ class State:
         self.numbers = SavedNumbers(reach, self.parameters)
         self.at_call = SavedNumbers(reach, self.parameters)  # when an optimiser called its closure again
 
+    @private.modeless
     def save(self, args: Any) -> None:
         self.variables.save(args)
         self.by_hand.save()
         self.given = [one for one in args if is_trained(one)]
         self.numbers.save(self.given)
 
+    @private.modeless
     def restore(self, args: Any) -> Any:
         """Restore everything, in a copy of the process; return the arguments of the step."""
         self.by_hand.restore()
         self.numbers.restore()
         return self.variables.restore(args)
 
+    @private.modeless
     def forget(self, updated: set[int]) -> None:
         """End a step that has updated parameters by optimisers (by their ids): let go of its tensors."""
         self.numbers.forget()

@@ -231,15 +231,14 @@ class WatchedPass(WatchedCall):
         """Keep the parameters from the updates in the rest of the body, with which the child goes on."""
         try:
             self.keep_fault(fault, file)
-            self.values = [(p, p.detach().clone()) for p in self.before.parameters if p.requires_grad]
+            self.values = repetition.values_of([p for p in self.before.parameters if p.requires_grad])
             self.lost = len(self.before.by_hand.lost(fault.updated))
         except BaseException:
             os._exit(1)
 
     def repeat(self, batch: Any) -> Iterator[Any]:
         """Hand out the batch once more in the child, which does not return from here."""
-        for parameter, values in self.values:
-            parameter.data.copy_(values)
+        repetition.write(self.values)
         for attributes, saved in self.attributes:
             attributes.clear()
             attributes.update(saved)
@@ -272,8 +271,7 @@ class RepeatedPass(Repetition):
         self.frames = frames  # that of the loop, and its callers
 
     def leave(self) -> None:
-        with private.without_torch_function():
-            self.found = repetition.copies_of(self.fault.parameters)
+        self.found = repetition.copies_of(self.fault.parameters)
         self.send()
 
     def send(self, failure: str = "") -> None:

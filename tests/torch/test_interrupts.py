@@ -16,7 +16,7 @@ from gradtrace.torch import capsule_asked, guard_call, guard_capsule, patches, p
 from gradtrace.torch.recorder import Recorder  # noqa: E402
 
 PARTS = {recording.__file__, patches.__file__, private.__file__}
-WITHOUT = "with private.without_torch_function():"
+WITHOUT = "with private.without_torch_function()"
 
 
 class Interrupt(BaseException):
@@ -57,7 +57,7 @@ def interrupted(number, keep):
         if frame.f_code.co_filename not in PARTS or frame.f_code.co_name in ("__del__", "_release"):
             return None
         # the line of this `with` is also that of its end, where Python does not check for signals before the call
-        leaving = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() == WITHOUT
+        leaving = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith(WITHOUT)
         if event == "line" and raised is None and not leaving:
             passed += 1
             if passed == number:
@@ -143,7 +143,7 @@ def test_modes_of_the_program_stay_when_the_recorder_is_below_them():
     recorder, other = Recorder("summary"), Recorder("summary")
     for one in (recorder, other, recorder):
         private.push_mode(one)
-    recording.take_off(recorder)
+    private.remove_mode(recorder)
     assert private.mode_depth() == 1
     assert private.pop_mode() is other
 

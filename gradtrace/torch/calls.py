@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradtrace.torch import escapes, hooks
+from gradtrace.torch import escapes, hooks, private
 from gradtrace.torch.operators import operate, reversed_
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ class How(NamedTuple):
 
 def silent(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     return func(*args, **kwargs)
+
+
+def overload(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """Record a call of one overload of an operator, unless a TorchDispatchMode of the program hands it on. It does so
+    during a pass, where the recorder is not off; the engine detaches what a node has saved.
+    """
+    if private.is_below_autograd() or (rec.watching and func is private.DETACH):
+        return func(*args, **kwargs)
+    return operate(rec, func, args, kwargs, name)
 
 
 QUIET = How(silent, "")
@@ -102,6 +111,8 @@ def _how(func: Any) -> How:
     says_nothing = says_nothing and name != "__getitem__"
     if name in NOTHING or says_nothing:
         return QUIET
+    if isinstance(func, private.OpOverload):
+        return How(overload, public(name))
     if (
         isinstance(func, FunctionType)
         and func.__module__ == "torch._tensor"

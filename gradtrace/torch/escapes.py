@@ -29,7 +29,7 @@ def begin(rec: Recorder, entry: Entry) -> None:
 def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
     known = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
-    if isinstance(tensor, Tensor) and (tensor.requires_grad or known is not None):
+    if isinstance(tensor, Tensor) and (known is not None or private.needs_gradient(tensor)):
         guarded(rec, lambda: escape(rec, name, rec.entry(tensor)), name)
     return func(*args, **kwargs)
 
@@ -46,7 +46,7 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
     guarded(rec, note, name)
     out = func(*args, **kwargs)
-    if out.requires_grad:
+    if private.needs_gradient(out):
         guarded(rec, lambda: begin(rec, rec.entry(out)), name)
     return out
 
@@ -126,7 +126,8 @@ def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
 
 def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor, value = args[0], args[1]
-    had = tensor.grad is not None if tensor.is_leaf else False
+    with private.without_torch_function():
+        had = tensor.grad is not None if tensor.is_leaf else False
 
     def note() -> None:
         known = rec.entry(tensor).tensor
@@ -156,7 +157,7 @@ def requires_grad_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], 
 
 
 def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor: Any, wanted: bool) -> Any:
-    was = tensor.requires_grad
+    was = private.needs_gradient(tensor)
     out = func(*args, **kwargs)
 
     def note() -> None:
@@ -174,7 +175,7 @@ def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor:
 
 def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
-    if tensor.requires_grad:
+    if private.needs_gradient(tensor):
         guarded(rec, lambda: escape(rec, "detach_", rec.entry(tensor)), name)
     out = func(*args, **kwargs)
 

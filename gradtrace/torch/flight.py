@@ -85,7 +85,7 @@ class flight:
             raise ValueError("every and megabytes must be positive")
         given = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
         self.optimizers = [getattr(one, "optimizer", one) for one in given]  # accelerate's wrapper has no hooks
-        self.groups = Groups(model, self.optimizers)
+        self.groups = private.modeless(Groups)(model, self.optimizers)
         self.every, self.scaler, self.log = every, scaler, log
         count = sum(len(one.param_groups) for one in self.optimizers)
         self.has_moments = any(isinstance(one, (torch.optim.Adam, torch.optim.AdamW)) for one in self.optimizers)

@@ -292,6 +292,12 @@ def is_leaf(tensor: Any) -> bool:
         return not tensor.requires_grad
 
 
+def needs_gradient(tensor: Any) -> bool:
+    """Return `requires_grad`, unseen by a subclass of Tensor."""
+    with without_torch_function():
+        return bool(tensor.requires_grad)
+
+
 def retains_grad(tensor: Any) -> bool:
     """Whether retain_grad() was called on a tensor; False if PyTorch raises (see `is_leaf`)."""
     try:
@@ -311,6 +317,16 @@ def kept_gradient(tensor: Any, is_set: bool = False) -> Any:
 def is_dispatched(kind: Any) -> bool:
     """Whether a subclass of Tensor computes in Python (`__torch_dispatch__`), where it would see what is read."""
     return kind.__torch_dispatch__ is not _C._disabled_torch_dispatch_impl
+
+
+OpOverload: Any = torch._ops.OpOverload
+DETACH: Any = torch.ops.aten.detach.default
+
+
+def is_below_autograd() -> bool:
+    """Whether this is a part of an operation that autograd has seen: a TorchDispatchMode that calls the operation."""
+    key = _C.DispatchKey.AutogradFunctionality
+    return _C._dispatch_tls_is_dispatch_key_excluded(key) and not torch.is_inference_mode_enabled()
 
 
 DispatchMode: Any = _python_dispatch.TorchDispatchMode
@@ -357,7 +373,11 @@ class unseen:
 
 
 def modeless(work: F) -> F:
+<<<<<<< HEAD
     """Return a function whose operations no mode of the program sees; subclasses that compute in Python do (DTensor)."""
+=======
+    """Return a function whose operations no mode of the program sees; those of subclasses (DTensor) stay seen."""
+>>>>>>> modes
 
     @functools.wraps(work)
     def hidden(*args: Any, **kwargs: Any) -> Any:

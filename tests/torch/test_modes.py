@@ -275,8 +275,8 @@ KINDS = {
 }
 # the modes before the recording and inside of it
 OFTEN = [("no mode", "no mode"), ("functions", "two of functions"), ("both", "both")]
-ALL = [(before, inside) for before in KINDS for inside in KINDS]
-ALL_MODES = [one if one in OFTEN else pytest.param(one, marks=pytest.mark.slow) for one in ALL]
+PAIRS = [(before, inside) for before in KINDS for inside in KINDS]
+ALL_MODES = [pair if pair in OFTEN else pytest.param(pair, marks=pytest.mark.slow) for pair in PAIRS]
 
 
 def bits(tensor):
@@ -307,9 +307,7 @@ def first_difference(found, wanted):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    "modes", [one if one in OFTEN else pytest.param(one, marks=SLOW) for one in ALL], ids=" - ".join
-)
+@pytest.mark.parametrize("modes", ALL_MODES, ids=" - ".join)
 def test_modes_see_what_they_see_without_a_recording(program, level, modes):
     kinds = [KINDS[one] for one in modes]
     wanted = outcome(program, contextlib.nullcontext(), *kinds)

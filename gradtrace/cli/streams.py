@@ -94,11 +94,11 @@ class Copier:
         self.copying = _thread.allocate_lock()  # held from before a read until after its write
         self.running = _thread.allocate_lock()
         self.running.acquire()
-        _thread.start_new_thread(self.run, ())
+        _thread.start_new_thread(self.copy_all, ())
         if pipes.input is not None:
             _thread.start_new_thread(copy_stdin, (pipes.input[1],))
 
-    def run(self) -> None:
+    def copy_all(self) -> None:
         try:
             while self.targets:
                 for descriptor, _ in self.waiting.poll():

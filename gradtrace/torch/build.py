@@ -84,7 +84,7 @@ class Ending:
                 )  # as the pass left it, before it is reduced
                 self.grads[entry.id] = rec.note_of_gradient(known, gradient) if own is None else own[1]
                 if gradient.grad_fn is not None:
-                    self.grad_fns[entry.id] = gradient.grad_fn.name().rpartition("::")[2]
+                    self.grad_fns[entry.id] = private.name_of(gradient.grad_fn).rpartition("::")[2]
 
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""

@@ -130,13 +130,18 @@ def saved_names(kind: Any) -> list[str]:
     return tensors + [n for n in ("_saved_exponent",) if hasattr(kind, n) and n not in tensors]
 
 
+def name_of(node: Any) -> str:
+    """Return a node's name; a custom Function's `ctx.name = ...` hides the method."""
+    return str(type(node).name(node))
+
+
 class NodeKind:
     """The properties that all nodes of one class share."""
 
     __slots__ = ("accumulates", "custom", "name", "saved")
 
     def __init__(self, node: Any) -> None:
-        self.name = node.name().rpartition("::")[2]
+        self.name = name_of(node).rpartition("::")[2]
         self.accumulates = hasattr(node, "variable")
         self.custom = isinstance(node, torch.autograd.function.BackwardCFunction)
         names = [] if self.custom else saved_names(type(node))

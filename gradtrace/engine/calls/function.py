@@ -90,8 +90,17 @@ class FunctionCtx:
 
 
 ENGINE_NAMES = frozenset(
-    (*Node.__slots__, *words("dtype freed hooks is_accumulator layout derive next op outputs shape"))
+    (
+        *(name for name in vars(Node) if not name.startswith("_")),
+        *words("call dtype freed function hooks name next next_functions release tangents"),
+    )
 )
+
+
+def engine_value(node: Node, name: str) -> Any:
+    """Return what the engine means by a name of a node, whatever the user's code has set under it."""
+    found = getattr(type(node), name)
+    return found.__get__(node) if hasattr(found, "__get__") else found
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -101,13 +110,14 @@ class BackwardCFunction(Node, FunctionCtx):
     needs_input_grad: tuple[bool, ...] = ()
 
     # `ctx.shape = ...` is common, but the engine also uses `shape`. While the user's code runs, such names refer to the
-    # user's attributes, which are in the `__dict__`.
+    # user's attributes, which are in the `__dict__`; otherwise to the engine's, also where a method of the class would
+    # be hidden by them.
 
     def __getattribute__(self, name: str) -> Any:
         if name in ENGINE_NAMES:
             own = object.__getattribute__(self, "__dict__")
-            if own.get("_user_code") and name in own:
-                return own[name]
+            if name in own:
+                return own[name] if own.get("_user_code") else engine_value(self, name)
         return object.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -144,14 +154,14 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        if self.freed:
+        if engine_value(self, "freed"):
             raise RuntimeError(FREED_MESSAGE)
         if self.__dict__.get("_in_jvp"):
             return self._for_forward
         saved = self.__dict__.get("_saved")
         if saved is None:  # still inside forward
             return self._to_save
-        if not self.function.clear_saved_tensors_on_access:
+        if not type(self).function.clear_saved_tensors_on_access:
             return tuple(self._unpack(s) for s in saved)
         if self.__dict__.get("_cleared"):
             raise RuntimeError(ONCE_ONLY_MESSAGE)
@@ -168,7 +178,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
         """What the node keeps of each saved tensor, as `torch.autograd.SavedTensor`."""
-        if self.freed:
+        if engine_value(self, "freed"):
             raise RuntimeError(FREED_MESSAGE)
         from gradtrace.engine.calls.function_saved import FunctionSavedTensor
 

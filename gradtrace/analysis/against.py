@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gradtrace.trace.record import TensorRecord, Trace, Value
 
 CLOSE = {"float32": 1e-4, "float64": 1e-9}
+ROUNDINGS = 8  # how many times the rounding of gradtrace's result that of PyTorch's may be
 
 
 class Compared(NamedTuple):
@@ -20,35 +21,44 @@ class Compared(NamedTuple):
     theirs: Any
     same: bool
     gap: float | None  # the largest difference of two elements
+    rounding: float | None = None  # how far float64 is from gradtrace's numbers, where only that explains the gap
 
 
-def against(trace: Trace, theirs: dict[str, dict[str, Any]], roots: Sequence[dict[str, Any]] = ()) -> list[Compared]:
-    """Compare the variables that both engines have; `theirs` and `roots` are PyTorch's report (`torch_child`)."""
-    compared: list[Compared] = []
-    named = dict(trace.names)
-    for name, tensor in theirs.items():
-        if name in named:
-            compared += tensor_facts(trace.tensors[named[name]], tensor)
+def against(
+    trace: Trace, theirs: dict[str, dict[str, Any]], roots: Sequence[dict[str, Any]] = (), wide: Trace | None = None
+) -> list[Compared]:
+    """Compare the variables that both engines have; `theirs` and `roots` are PyTorch's report (`torch_child`), `wide`
+    is gradtrace's run in float64 with the same random numbers.
+    """
+    named, wide_named = dict(trace.names), {} if wide is None else dict(wide.names)
+    pairs = [(name, named[name], tensor) for name, tensor in theirs.items() if name in named]
     if len(roots) == len(trace.roots):
-        for root, tensor in zip(trace.roots, roots, strict=True):
-            if trace.tensors[root].name not in theirs:
-                compared += tensor_facts(trace.tensors[root], tensor)
+        ends = zip(trace.roots, roots, strict=True)
+        pairs += [("", root, tensor) for root, tensor in ends if trace.tensors[root].name not in theirs]
+    compared: list[Compared] = []
+    for name, index, tensor in pairs:
+        wide_index = wide_named.get(name)
+        exact = None if wide is None or wide_index is None else wide.tensors[wide_index]
+        compared += tensor_facts(trace.tensors[index], tensor, exact)
     return compared
 
 
-def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any]) -> Iterator[Compared]:
+def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any], exact: TensorRecord | None) -> Iterator[Compared]:
     """Yield the facts about one tensor: PyTorch's value and flags are those of the end."""
     label = tensor.label
-    if tensor.is_current:
-        yield numbers(label, "value", tensor.value, theirs["value"])
-    yield numbers(label, "grad", tensor.grad if tensor.is_leaf or tensor.retains_grad else None, theirs["grad"])
+    kept = tensor.is_leaf or tensor.retains_grad
+    if tensor.is_current and (tensor.value is None or tensor.value.is_whole):
+        yield numbers(label, "value", tensor.value, theirs["value"], None if exact is None else exact.value)
+    if tensor.grad is None or tensor.grad.is_whole:
+        grad = tensor.grad if kept else None
+        yield numbers(label, "grad", grad, theirs["grad"], None if exact is None else exact.grad)
     for what in ("is_leaf", "requires_grad", "grad_fn") if tensor.is_current else ():
         ours = getattr(tensor, what)
         yield Compared(label, what, ours, theirs[what], ours == theirs[what], None)
 
 
-def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
-    """Compare two arrays of numbers; either may be missing."""
+def numbers(name: str, what: str, mine: Value | None, theirs: Any, exact: Value | None = None) -> Compared:
+    """Compare two arrays of numbers; either may be missing. `exact` has the numbers in float64, if they are known."""
     if mine is None or theirs is None:
         return Compared(
             name, what, None if mine is None else to_python(mine), theirs, mine is None and theirs is None, None
@@ -57,9 +67,19 @@ def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
     a, b = flat(ours), flat(theirs)
     if len(a) != len(b):
         return Compared(name, what, ours, theirs, False, None)
-    gap = max((distance(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
+    gap = largest_distance(a, b)
     size = max((abs(y) for y in b if math.isfinite(y)), default=0.0)
-    return Compared(name, what, ours, theirs, gap <= CLOSE.get(mine.dtype, 0.0) * max(size, 1e-6), gap)
+    if gap <= CLOSE.get(mine.dtype, 0.0) * max(size, 1e-6):
+        return Compared(name, what, ours, theirs, True, gap)
+    wide = [] if exact is None or not exact.is_whole else flat(to_python(exact))
+    rounding = largest_distance(a, wide) if len(wide) == len(a) else 0.0
+    no_digit_is_right = rounding >= max((abs(x) for x in wide), default=math.inf) / 2
+    explained = rounding < math.inf and (gap <= ROUNDINGS * rounding or no_digit_is_right)
+    return Compared(name, what, ours, theirs, explained, gap, rounding if explained else None)
+
+
+def largest_distance(a: list[float], b: list[float]) -> float:
+    return max((distance(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
 
 
 def to_python(value: Value) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 
+import gradtrace
 from gradtrace.analysis import check as analysis
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import hints, session, values
-from gradtrace.cli.inputs import evaluator, prepare
+from gradtrace.cli import hints, inputs, session, values
+from gradtrace.cli.inputs import evaluator
 from gradtrace.cli.options import Request, names
-from gradtrace.errors import NotKeptError, UsageError
+from gradtrace.engine.data.state import using
+from gradtrace.errors import NotKeptError, ProgramError, UsageError
+from gradtrace.ops.random.repeated import RepeatedDraws
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
 from gradtrace.trace.history import bound_names
@@ -17,48 +20,76 @@ from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.probe import Probe, Shift, as_array
 
 if TYPE_CHECKING:
+    from gradtrace.analysis.against import Compared
     from gradtrace.analysis.facts import Facts
 
 OPERATIONS = 2000  # operations of a run that are checked one by one
+SEED = 0  # of a program that draws random numbers without --seed
 PER_FUNCTION = 3  # calls of each Function of the program that are checked anyway
 
 
 class Runner:
-    """A program that is run repeatedly, each time with the same inputs and random numbers."""
+    """A program that is run repeatedly, each time with the inputs and random numbers that it has in its own dtype."""
 
     def __init__(self, request: Request) -> None:
         self.dtype = request.inputs.dtype or "float64"
-        self.request = request._replace(inputs=request.inputs._replace(dtype=self.dtype))
+        self.own = inputs.seeded(request, SEED)
+        self.request = self.own._replace(inputs=self.own.inputs._replace(dtype=self.dtype))
         self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
-        self.tensors = prepare(self.request)
         evaluate = evaluator(self.dtype, request.budget)
         self.vectors = [values.read(text, "--grad-tensors", evaluate) for text in request.how.grad_tensors]
+        self.draws = RepeatedDraws()
+        self.tensors = self.prepared(self.own)
+        self.first_draw, self.random_state = self.draws.place, gradtrace.get_rng_state()
+        if self.own.dtype != self.dtype:
+            self.repeat(self.own.dtype)
+            self.tensors = self.prepared(self.request)
         self.first: Probe | None = None
         self.env: dict[str, Any] = {}
         self.spans: list[Any] = []
 
+    def prepared(self, request: Request) -> dict[str, Any]:
+        """Return the inputs, with the random numbers of the first time."""
+        self.draws.rewind()
+        with using(draws=self.draws):
+            return inputs.prepare(request)
+
     def run(self, order: int = 1, shift: Shift | None = None, examine: Any = None) -> Probe:
-        """Run the program up to its first backward, or to its end, without output."""
+        """Run the program in the dtype of the check."""
+        use = None if self.first is None else self.first.first_use
+        probe, done = self.repeat(self.dtype, order, shift, examine, use)
+        if self.first is None:
+            self.first, self.env, self.spans = probe, done.env, done.spans
+        return probe
+
+    def repeat(
+        self,
+        dtype: str,
+        order: int = 1,
+        shift: Shift | None = None,
+        examine: Any = None,
+        first_use: dict[int, int] | None = None,
+    ) -> tuple[Probe, Any]:
+        """Run the program up to its first backward, or to its end, without output; return the probe and the run."""
         import warnings
 
-        import gradtrace
         from gradtrace import lang
 
-        gradtrace.manual_seed(self.request.seed or 0)
+        gradtrace.set_rng_state(self.random_state)
+        self.draws.rewind(self.first_draw)
         given = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
-        use = None if self.first is None else self.first.first_use
-        probe = Probe([t for t in given.values() if t.requires_grad], order, shift, use, examine)
+        probe = Probe([t for t in given.values() if t.requires_grad], order, shift, first_use, examine)
 
         def at_end(run: Any) -> None:
             if probe.outcome is None:
                 probe.measure(*self.result(session.boxed(run), probe))
 
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), using(draws=self.draws):
             warnings.simplefilter("ignore")
             done = lang.run(
                 self.request.program,
                 given,
-                dtype=self.dtype,
+                dtype=dtype,
                 record=Keeper,
                 watcher=probe,
                 then=at_end,
@@ -66,9 +97,7 @@ class Runner:
                 stdout=io.StringIO(),
                 stderr=io.StringIO(),
             )
-        if self.first is None:
-            self.first, self.env, self.spans = probe, done.env, done.spans
-        return probe
+        return probe, done
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
         """For a program that does not call backward itself, return its results and the --grad-tensors for them."""
@@ -154,7 +183,7 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     cuts: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     if not wrong and any(e.verdict == WRONG for e in found):
-        facts = facts_of(request)
+        facts = facts_of(runner.own)
         hidden = hidden_changes(facts)
         cuts, cut = cut_names(facts)
         found = found if hidden else list(analysis.excused(found, cut))
@@ -162,6 +191,32 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     return analysis.Check(
         tuple(found), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
     )
+
+
+def beside_torch(request: Request, python: str | None) -> tuple[list[Compared], str]:
+    """Return the whole report of `gradtrace check --against torch`, and PyTorch's version."""
+    from gradtrace.analysis.against import against
+    from gradtrace.cli import torch_process
+    from gradtrace.cli.trials import Silent
+
+    request = inputs.seeded(request)
+    draws = RepeatedDraws()
+    try:
+        with using(draws=draws):
+            trace = session.record(request)
+    except ProgramError:
+        torch_process.variables(request, python)  # which says so if the program fails in PyTorch too
+        raise
+    answer = torch_process.variables(request, python, trace)
+    compared = against(trace, answer["tensors"], answer["roots"])
+    differ = any(fact.gap is not None and not fact.same for fact in compared)
+    if differ and request.dtype == "float32" and request.program.record is None:
+        draws.rewind()
+        wide = request._replace(inputs=request.inputs._replace(dtype="float64"))
+        with using(draws=draws):
+            exact = session.record(wide, session.Wanted(out=Silent()))
+        compared = against(trace, answer["tensors"], answer["roots"], exact)
+    return compared, answer["version"]
 
 
 def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
@@ -257,8 +312,6 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
     """Call gradgradcheck within a backward pass, with grad mode on and without watcher or recorder."""
-    from gradtrace.engine.data.state import using
-
     try:
         with using(watcher=None, recorder=None, grad_enabled=True):
             return bool(gradgradcheck(apply, inputs, raise_exception=False))

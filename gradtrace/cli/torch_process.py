@@ -26,9 +26,9 @@ STATE = re.compile("([0-9a-f]{2})*")
 CHILD = Path(__file__).with_name("torch_child.py")
 
 
-def variables(request: Request, python: str | None, trace: Trace) -> dict[str, Any]:
+def variables(request: Request, python: str | None, trace: Trace | None = None) -> dict[str, Any]:
     """Return PyTorch's values and gradients of the program's variables, with backward called as in `trace`, which is
-    gradtrace's own run of the request. UsageError if PyTorch is missing, ProgramError if it fails.
+    gradtrace's own run of the request, if it has one. UsageError if PyTorch is missing, ProgramError if it fails.
     """
     import gradtrace
 
@@ -38,7 +38,7 @@ def variables(request: Request, python: str | None, trace: Trace) -> dict[str, A
         "imports_torch": request.program.imports_torch,
         "random_state": bytes(gradtrace.get_rng_state().tolist()).hex(),
         "inputs": inputs,
-        "backward": backward_call(request, trace) if trace.backward_runs else None,
+        "backward": backward_call(request, trace) if trace is not None and trace.backward_runs else None,
     }
     if channel.is_open():
         content = channel.ask_with("torch", json.dumps(question).encode())
@@ -105,7 +105,7 @@ def checked_request(word: dict[str, Any]) -> dict[str, Any]:
         and isinstance(state, str)
         and STATE.fullmatch(state)
         and isinstance(inputs, dict)
-        and all(is_tensor(value, {"requires_grad"}) and type(value["requires_grad"]) is bool for value in inputs.values())
+        and all(map(is_input, inputs.values()))
         and (word["backward"] is None or is_call(word["backward"]))
     )
     if not is_data:
@@ -113,8 +113,12 @@ def checked_request(word: dict[str, Any]) -> dict[str, Any]:
     return word
 
 
-def is_tensor(word: Any, more: set[str] = set()) -> bool:
-    return isinstance(word, dict) and set(word) == {"value", "dtype"} | more and word["dtype"] in DTYPES
+def is_input(word: Any) -> bool:
+    return is_tensor(word, "requires_grad") and type(word["requires_grad"]) is bool
+
+
+def is_tensor(word: Any, *more: str) -> bool:
+    return isinstance(word, dict) and set(word) == {"value", "dtype", *more} and word["dtype"] in DTYPES
 
 
 def is_call(word: Any) -> bool:

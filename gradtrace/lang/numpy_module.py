@@ -28,6 +28,7 @@ from gradtrace.lang.iteration import metered
 from gradtrace.lang.text_arrays import TextArray
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
+from gradtrace.ops.random.repeated import unseeded
 
 DTYPES = {
     **{name: name for name in words("float16 float32 float64 int8 int16 int32 int64 uint8")},
@@ -305,13 +306,13 @@ def default_rng(seed: Any = None) -> Source:
 
 def checked_seed(seed: Any) -> Any:
     if seed is None or issubclass(type(seed), int):
-        return seed if seed is None else int.__int__(seed)
+        return unseeded() if seed is None else int.__int__(seed)
     raise TypeError(f"a seed must be an int, not {type(seed).__name__}")
 
 
 def random_names() -> Names:
     """Return the names of one run's `np.random` and their values; "*" maps to a function for all other names."""
-    source = np.random.RandomState()
+    source = np.random.RandomState(unseeded())
 
     def get_state() -> State:
         return State(source.get_state(legacy=False))

@@ -8,6 +8,7 @@ from gradtrace.annotations import Any
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import Names, words
+from gradtrace.ops.random.repeated import unseeded
 
 METHODS = words("""betavariate choice expovariate gauss getstate normalvariate randint random randrange sample seed
     setstate shuffle triangular uniform""")
@@ -21,7 +22,7 @@ class Source(Frozen):
 
     def __init__(self, meter: Meter, *seed: Any) -> None:
         self._meter = meter
-        self._random = Random(*seed)
+        self._random = Random(*(seed if seed and seed[0] is not None else [unseeded()]))
 
     def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
         self._meter.count_steps(max(int(k), 0))

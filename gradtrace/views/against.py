@@ -1,7 +1,7 @@
 """A comparison of a run with the same program in PyTorch, as text or data.
 
 The JSON document has `schema` "gradtrace/against", `version`, torch (its version), passed, and `facts` [{name, what,
-ours, theirs, same, gap}].
+ours, theirs, same, gap, rounding}]; `rounding` is how far float64 is from gradtrace's numbers, where that explains gap.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.analysis.against import Compared
+from gradtrace.analysis.against import Compared, flat
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible
 from gradtrace.views.layout import Cell, LayoutOptions, paint
 
-COLUMNS = ("name", "what", "ours", "torch", "same", "gap")
+COLUMNS = ("name", "what", "ours", "torch", "same", "gap", "rounding")
+MOST_NUMBERS = 4  # of an array, in the table
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
 
@@ -42,8 +43,10 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
         yield ""
     names = len({f.name for f in found})
     said = f"PyTorch {version}: {len(found)} facts about {names} variables"
+    rounded = sum(f.rounding is not None for f in found)
+    same = f"all the same, {rounded} of them as far as float32 has right digits" if rounded else "all the same"
     yield paint(
-        f"{said}, all the same" if not apart else f"{said}, {len(apart)} differ",
+        f"{said}, {same}" if not apart else f"{said}, {len(apart)} differ",
         "red" if apart else "green",
         options,
     )
@@ -52,11 +55,16 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
 def brief(fact: Any) -> str:
     if isinstance(fact, float):
         return numbers.number(fact)
-    return "[" + ", ".join(map(brief, fact)) + "]" if isinstance(fact, list) else str(fact)
+    if not isinstance(fact, list):
+        return str(fact)
+    elements = flat(fact)
+    if len(elements) <= MOST_NUMBERS:
+        return "[" + ", ".join(map(brief, fact)) + "]"
+    return "[" + ", ".join(map(brief, elements[:MOST_NUMBERS])) + f", ...] ({len(elements):,} elements)"
 
 
 def render(found: Sequence[Compared], version: str, format: str) -> str:
     facts = [f._asdict() for f in found]
     document = {"torch": version, "passed": all(f.same for f in found), "facts": facts}
-    body = [(f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap) for f in found]
+    body = [(f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap, f.rounding) for f in found]
     return rows.write(rows.Results("gradtrace/against", document, "facts", COLUMNS, body), format)

@@ -207,3 +207,49 @@ def test_as_a_process(process):
     done = process("check", "-", input=planted_script("sign", right=False)[0])
     assert done.returncode == 1 and done.stderr == ""
     assert "the derivative of F on line 13 is wrong: for its input 1, element 0, it gives 1" in done.stdout
+
+
+DRAWN = """\
+import random
+import numpy as np
+import torch
+from torch import nn
+x = torch.rand(40)
+w = torch.ones(40, requires_grad=True)
+noise = torch.empty(40).normal_() + nn.functional.dropout(torch.ones(40), 0.25) + torch.normal(torch.ones(40), 2.0)
+wide = torch.rand(40, dtype=torch.float64)
+rate = random.random() * np.random.rand() * np.random.default_rng().random()
+((x + noise + wide) * w).sum().backward()
+"""
+
+
+def analytic(answer, *words, **options):
+    found = json.loads(answer("check", *words, "--format", "json", **options))
+    assert found["passed"], found
+    return [element["analytic"] for element in found["elements"]]
+
+
+def test_the_random_numbers_of_the_run_are_checked(answer):
+    """float32 draws other numbers than float64; the check has those of the run, cast up."""
+    gradient = json.loads(answer("eval", "-", "--seed", 5, "--get", "w.grad", input=DRAWN))
+    assert analytic(answer, "-", "--seed", 5, input=DRAWN) == pytest.approx(gradient, rel=1e-6, abs=1e-6)
+
+
+def test_the_random_numbers_of_a_recorded_run_are_checked(answer, here):
+    text = "".join(line for line in DRAWN.splitlines(keepends=True) if "random" not in line)
+    (here / "drawn.py").write_text(text)
+    answer("run", "./drawn.py", "-o", "drawn.gt")
+    gradient = json.loads(answer("eval", "./drawn.gt", "--get", "w.grad"))
+    assert analytic(answer, "./drawn.gt") == pytest.approx(gradient, rel=1e-6, abs=1e-6)
+
+
+def test_the_random_numbers_of_inputs_are_those_of_the_run(answer):
+    text = "import torch\nw: leaf\nx: data\n(w * x * torch.rand(30)).sum()\n"
+    words = ("-", "--w", "randn(30)", "--x", "randn(30)", "--seed", 3)
+    gradient = json.loads(answer("eval", *words, "--get", "w.grad", input=text))
+    assert analytic(answer, *words, input=text) == pytest.approx(gradient, rel=1e-6, abs=1e-6)
+
+
+def test_random_numbers_that_the_program_does_not_seed_are_the_same_in_every_run(answer):
+    text = DRAWN.replace("((x + noise + wide) * w)", "(w ** 2 * rate)")
+    assert len(analytic(answer, "-", input=text)) == 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.cli import backward, inputs, options, screen, session
+from gradtrace.cli import backward, options, screen
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -10,9 +10,10 @@ from gradtrace.cli.options import Request, choice, flag, number, option, section
 HELP = """Check the gradient of every leaf of SOURCE against finite differences, element by element. Where the program
 calls backward itself, its first call is checked.
 
-The computation is done in float64 unless --dtype says otherwise; random numbers are the same in every run (--seed).
-Points without a derivative (the kink of relu at 0) are named as such and do not fail. The program's own Functions are
-checked on their own too. If anything is wrong the operation is named and the exit code is 1."""
+The computation is done in float64 unless --dtype says otherwise, with the random numbers that the program draws in its
+own dtype (--seed; without it, seed 0). Points without a derivative (the kink of relu at 0) are named as such and do not
+fail. The program's own Functions are checked on their own too. If anything is wrong the operation is named and the exit
+code is 1."""
 
 EXAMPLES = """Examples:
   gradtrace check "(x*w).sin().sum()" --x 1,2,3 --w 0.5
@@ -35,15 +36,11 @@ def check(request: Request, order: int, most: int, against: str | None, python: 
 
 
 def beside_torch(request: Request, python: str | None) -> int:
-    from gradtrace.analysis import against as analysis
-    from gradtrace.cli import torch_process
+    from gradtrace.cli import checking
     from gradtrace.views import against as view
 
-    request = inputs.seeded(request)
-    trace = session.record(request)
-    answer = torch_process.variables(request, python, trace)
-    found = analysis.against(trace, answer["tensors"], answer["roots"])
-    screen.show(request.look, view.text, view.render, found, answer["version"])
+    found, version = checking.beside_torch(request, python)
+    screen.show(request.look, view.text, view.render, found, version)
     return Exit.OK if all(fact.same for fact in found) else Exit.FAILED
 
 

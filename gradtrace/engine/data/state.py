@@ -50,6 +50,7 @@ class State:
         self.printer: Callable[[Any], str | None] | None = None
         self.spend: Callable[[int], None] | None = None
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
+        self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
         self.classes: set[type] | None = None  # those that the running program has defined; None outside a program
         self.running: Any = None  # the active backward.OrderedPass
         self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap

@@ -333,12 +333,13 @@ def rrelu(
     if not training:
         out = apply(rrelu_middle, input, inplace, (lower + upper) / 2)
         return without_backward(out, "leakyReLu") if inplace and lower + upper < 0 else out
-    from gradtrace.ops.random.generator import draw
+    from gradtrace.ops.random.generator import sample
 
     negative = input.array <= 0
     slopes = np.ones(input.shape)
     least, most = (float(input.dtype.np.type(bound)) for bound in (lower, upper))
-    slopes[negative] = draw(None).uniform64(int(negative.sum())) * (most - least) + least
+    count = int(negative.sum())
+    slopes[negative] = sample(None, count, lambda stream: stream.uniform64(count)) * (most - least) + least
     return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
 
 

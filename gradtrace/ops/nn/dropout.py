@@ -12,7 +12,7 @@ from gradtrace.engine.data.types import Array
 from gradtrace.ops.api import expose, named, public
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.random import distributions
-from gradtrace.ops.random.generator import draw
+from gradtrace.ops.random.generator import sample
 from gradtrace.ops.random.sampling import empty_like, in_memory_order
 
 # selu's limit at -inf, -scale * alpha: the value that alpha dropout fills in.
@@ -29,7 +29,7 @@ def mask(input: Tensor, p: float, channels: bool) -> Array:
     like = empty_like(input, None)
     if channels:
         like = np.empty(input.shape[:2] + (1,) * (input.ndim - 2), like.dtype)
-    kept = distributions.bernoulli(draw(None), 1 - p, like.size)
+    kept = sample(None, like.size, lambda stream: distributions.bernoulli(stream, 1 - p, like.size))
     return in_memory_order(kept.astype(like.dtype), like)
 
 
@@ -115,7 +115,8 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
     like = np.empty(logits.shape, logits.dtype.np)
-    like[...] = distributions.exponential(draw(None), like.size, 1.0).reshape(like.shape)
+    numbers = sample(None, like.size, lambda stream: distributions.exponential(stream, like.size, 1.0))
+    like[...] = numbers.reshape(like.shape)
     noise = -on_device_of(logits, like).log()
     soft: Tensor = ((logits + noise) / tau).softmax(dim)
     if not hard:

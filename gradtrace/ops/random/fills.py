@@ -12,7 +12,7 @@ from gradtrace.engine.operators.op import ZERO_GRAD, Op, random_op
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import need_float, require_float
 from gradtrace.ops.random import counts, distributions
-from gradtrace.ops.random.generator import Generator, draw
+from gradtrace.ops.random.generator import Generator, sample
 from gradtrace.ops.random.sampling import (
     check_range,
     in_memory_order,
@@ -70,7 +70,7 @@ def fill(
     like = self.laid_out()
     if self.is_meta:  # as in PyTorch, no number is drawn
         return inplace(record, self, *rest, like)
-    numbers = values(draw(generator), like)
+    numbers = sample(generator, like.size, lambda stream: values(stream, like))
     drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
 
@@ -179,7 +179,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     like = np.empty(input.shape, input.dtype.np)
     if p is not None:
         return bernoulli_(Tensor._wrap(like), p, generator=generator)
-    drawn = by_chance(draw(generator), probabilities(input), like)
+    chances = probabilities(input)
+    drawn = sample(generator, like.size, lambda stream: by_chance(stream, chances, like))
     return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
@@ -225,8 +226,9 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     require_floats(rates.dtype, "poisson_cpu")
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = counts.poisson(draw(generator), rates.reshape(-1).tolist())
-    return poisson_sample(input, np.array(drawn, rates.dtype).reshape(rates.shape))
+    flat = rates.reshape(-1).tolist()
+    drawn = sample(generator, rates.size, lambda stream: np.array(counts.poisson(stream, flat), rates.dtype))
+    return poisson_sample(input, drawn.astype(rates.dtype, copy=False).reshape(rates.shape))
 
 
 @public(forms="f", vmap="random")
@@ -236,5 +238,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     require_floats(trials.dtype, "binomial_cpu", least=4)
     if trials.dtype != chances.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
-    drawn = counts.binomial(draw(generator), trials.reshape(-1).tolist(), chances.reshape(-1).tolist(), trials.dtype)
-    return binomial_sample(count, np.array(drawn, trials.dtype).reshape(trials.shape))
+    flat = trials.reshape(-1).tolist(), chances.reshape(-1).tolist()
+    numbers = lambda stream: np.array(counts.binomial(stream, *flat, trials.dtype), trials.dtype)
+    drawn = sample(generator, trials.size, numbers).astype(trials.dtype, copy=False)
+    return binomial_sample(count, drawn.reshape(trials.shape))

@@ -13,7 +13,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.op import Op, d, random_op
 from gradtrace.ops.random.distributions import normal_pairs
-from gradtrace.ops.random.generator import draw
+from gradtrace.ops.random.generator import sample
 from gradtrace.ops.random.sampling import require_floats
 from gradtrace.ops.random.stream import Stream
 
@@ -78,7 +78,8 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     """Sample gamma distributions of rate 1 (torch._standard_gamma)."""
     alpha = concentration.shared()
     require_floats(alpha.dtype, "gamma_cpu", least=4)
-    numbers = gamma_numbers(draw(None), alpha, alpha.dtype.itemsize == 4).astype(alpha.dtype)
+    narrow = alpha.dtype.itemsize == 4
+    numbers = sample(None, alpha.size, lambda stream: gamma_numbers(stream, alpha, narrow)).astype(alpha.dtype)
     return gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
 
 
@@ -86,7 +87,8 @@ def sample_dirichlet(concentration: Tensor) -> Tensor:
     """Sample Dirichlet distributions over the last dim (torch._sample_dirichlet)."""
     alpha = concentration.shared()
     require_floats(alpha.dtype, "dirichlet", least=4)
-    numbers = np.maximum(gamma_numbers(draw(None), alpha, False), np.finfo(np.float64).tiny)
+    drawn = sample(None, alpha.size, lambda stream: gamma_numbers(stream, alpha, False))
+    numbers = np.maximum(drawn, np.finfo(np.float64).tiny)
     shares = (numbers / numbers.sum(-1, keepdims=True)).astype(alpha.dtype)
     info = np.finfo(alpha.dtype)
     return dirichlet_record(concentration, np.clip(shares, info.tiny, 1 - info.epsneg))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from gradtrace.annotations import TYPE_CHECKING, Callable
 from gradtrace.engine.data.describe import CPU, check_device, device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.random.stream import SIZE, Stream
+
+if TYPE_CHECKING:
+    from gradtrace.engine.data.types import Array
 
 DEFAULT_SEED = 67280421310721
 
@@ -83,6 +87,12 @@ def draw(generator: Generator | None) -> Stream:
     for level in state.levels:
         level.allow_random()
     return (generator or default_generator).source
+
+
+def sample(generator: Generator | None, size: int, numbers: Callable[[Stream], Array]) -> Array:
+    """Return `numbers(stream)`, of this size; while a run is repeated, the numbers that its first run drew here."""
+    stream = draw(generator)
+    return numbers(stream) if state.draws is None else state.draws.numbers(stream, size, numbers)
 
 
 @public(forms="f")

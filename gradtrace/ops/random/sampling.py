@@ -5,6 +5,8 @@ A tensor is filled in the order of its memory, as in PyTorch, so the values at i
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import is_meta_device
@@ -16,7 +18,7 @@ from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.arguments import require_float
 from gradtrace.ops.create.factories import device_for, finish, np_of, plain_number
 from gradtrace.ops.random import distributions
-from gradtrace.ops.random.generator import Generator, draw
+from gradtrace.ops.random.generator import Generator, sample
 from gradtrace.ops.random.stream import Stream
 
 
@@ -69,8 +71,10 @@ def drawn(
     *bounds: float,
 ) -> Tensor:
     """Return a new tensor of `numbers(stream, like, *bounds)`; none are drawn for the device "meta"."""
-    values = like if is_meta_device(device) else numbers(draw(generator), like, *bounds)
-    return finish(values, requires_grad, device)
+    if is_meta_device(device):
+        return finish(like, requires_grad, device)
+    values = sample(generator, like.size, lambda stream: numbers(stream, like, *bounds))
+    return finish(values.astype(like.dtype, copy=False), requires_grad, device)
 
 
 def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> None:
@@ -226,9 +230,11 @@ def normal(
     if isinstance(std, Tensor):
         if np.any(deviations < 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        values = normal_like(draw(generator), like) * np.asarray(deviations, kind)
+        numbers = sample(generator, like.size, lambda stream: normal_like(stream, like))
+        values = numbers.astype(kind, copy=False) * np.asarray(deviations, kind)
     else:
-        values = normal_like(draw(generator), like, 0.0, float(std))
+        numbers = sample(generator, like.size, lambda stream: normal_like(stream, like, 0.0, float(std)))
+        values = numbers.astype(kind, copy=False)
     place: Any = mean if isinstance(mean, Tensor) else std
     return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device_for(place, device))
 
@@ -242,16 +248,22 @@ def multinomial(
         return finish(np.zeros((*input.shape[:-1], num_samples), np.int64), place=input.device)
     weights = input.shared()
     check_weights(input, weights, num_samples, replacement)
-    stream = draw(generator)
+    size = prod(weights.shape[:-1]) * num_samples
+    like = empty_like(input, None)
+    numbers = lambda stream: indices(stream, weights, like, num_samples, replacement)
+    return Tensor._wrap(sample(generator, size, numbers))
+
+
+def indices(stream: Stream, weights: Array, like: Array, num_samples: int, replacement: bool) -> Array:
+    """Return the indices that `multinomial` draws; `like` has the memory order of the weights."""
     if not replacement or num_samples == 1:
         # The order of independent exponential times with these rates.
         times = distributions.exponential(stream, weights.size, 1.0).astype(weights.dtype)
-        ratio = weights / in_memory_order(times, empty_like(input, None))
-        drawn = np.argsort(-ratio, -1, kind="stable")[..., :num_samples]
-        return Tensor._wrap(np.ascontiguousarray(drawn))
+        ratio = weights / in_memory_order(times, like)
+        return np.ascontiguousarray(np.argsort(-ratio, -1, kind="stable")[..., :num_samples])
     rows = np.atleast_2d(weights)
     found = np.stack([with_replacement(stream, row, num_samples) for row in rows])
-    return Tensor._wrap(found if weights.ndim > 1 else found[0])
+    return found if weights.ndim > 1 else np.asarray(found[0])
 
 
 def with_replacement(stream: Stream, weights: Array, n: int) -> Array:

@@ -7,6 +7,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite, is_zero
 from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
+from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
 
@@ -88,6 +89,8 @@ def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> t
         how = f": {added}, for gradients are not zeroed between passes"
         if (cleared := cleared_before(facts, record, summed[0])) is not None:
             return "accumulated", f": {added} since it was cleared{at_line(cleared.span)}", ()
+        if (update := update_of_sum(facts, record, summed)) is not None:
+            return "accumulated", f": {added} for the update{at_line(update.span)}", ()
         fix = f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
         return "accumulated", how, (fix,)
     how = f", from backward{at_line(facts.storing[-1].span if facts.storing else None)}"
@@ -126,6 +129,14 @@ def cleared_before(facts: Facts, record: TensorRecord, step: BackwardStep) -> Ch
     at = next(i for i, one in enumerate(facts.steps) if one is step)
     changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how in CLEARS and c.after_steps <= at)
     return next((c for c in changes if record.id in facts.held(c)), None)
+
+
+def update_of_sum(facts: Facts, record: TensorRecord, summed: list[BackwardStep]) -> Change | None:
+    """Return the first update after some passes if there is none between them: their sum is the gradient of a batch."""
+    leaf, (first, last) = facts.flow.tensor(record.id), (summed[0].number, summed[-1].number)
+    if summed[0].grad_before is not None or updates_between(facts, leaf, first, last):
+        return None
+    return next(iter(updates_between(facts, leaf, last, len(facts.passes))), None)
 
 
 def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:

@@ -34,11 +34,11 @@ class End(NamedTuple):
 
 
 def iterations(rec: Recorder) -> list[StepCalls]:
-    """Return the steps of a training loop: between two updates, else between two passes from one place; [] if fewer
-    than two such ends were recorded.
+    """Return the steps of a training loop: between two updates or, without any update, between two passes from one
+    place; [] if fewer than two such ends were recorded.
     """
     passing = [End(one.until, i, one.origin) for i, one in enumerate(rec.passes, 1) if one.stores]
-    ends = repeated([End(*one) for one in rec.steps]) or separate(rec, repeated(passing))
+    ends = repeated([End(*one) for one in rec.steps]) if rec.steps else separate(rec, repeated(passing))
     if not ends:
         return []
     loop = Loop(rec, ends[0].origin)

@@ -378,11 +378,7 @@ class unseen:
 
 
 def modeless(work: F) -> F:
-<<<<<<< HEAD
-    """Return a function whose operations no mode of the program sees; subclasses that compute in Python do (DTensor)."""
-=======
     """Return a function whose operations no mode of the program sees; those of subclasses (DTensor) stay seen."""
->>>>>>> modes
 
     @functools.wraps(work)
     def hidden(*args: Any, **kwargs: Any) -> Any:

@@ -42,7 +42,7 @@ def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: Reco
 def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
     """Return the steps of a run; `scopes` has the scope of each recorded call."""
     updates = repeated(keeper.updates)
-    ends = updates or separate(repeated([one for one in keeper.passes if one.stores]))
+    ends = updates if keeper.updates else separate(repeated([one for one in keeper.passes if one.stores]))
     if len(ends) < 2:
         return []
     iterations = [iteration(mark.scope, keeper.passes[mark.passes - 1 : mark.passes]) for mark in ends]

@@ -227,7 +227,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
         return getattr(namespace(known, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error.__gradtrace__ = not_available(f"{known}.{name}", suggest(known, name))  # type: ignore[attr-defined]
+        error.__gradtrace__ = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
         raise error from None
 
 

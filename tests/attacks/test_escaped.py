@@ -89,7 +89,7 @@ def test_no_attempt_succeeds_while_a_run_is_recorded(escaped):
 
 def test_the_attempts_are_real(tmp_path, door):
     """Without a wall those that do no harm succeed."""
-    code = "import escaped; escaped.main.broker.enable = lambda: None; escaped.main.main()"
+    code = "import escaped; from gradtrace.cli import broker; broker.enable = lambda: None; escaped.main.main()"
     yard = Yard(tmp_path, door, None)
     (yard.folder / "p.py").write_text(PROGRAM.replace('"attempts"', '"harmless"'))
     environment = {"PYTHONPATH": str(HERE), "PATH": "/usr/bin:/bin", "CANARY": "canary-of-the-environment-2284"}

@@ -17,7 +17,7 @@ import pytest
 ROOT = str(Path(__file__).parents[2])
 COMMAND = [sys.executable, "-m", "gradtrace"]
 ENVIRONMENT = {
-    **{k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")},
+    **{k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")},
     "PYTHONPATH": ROOT,
     "TERM": "xterm",
 }

@@ -105,13 +105,9 @@ class Contents:
         if type(tensor) not in PLAIN and private.is_dispatched(type(tensor)):
             self.dispatched = True
             return self.unread(tensor, type(tensor).__name__)
-        if private.dispatch_depth():
+        if private.dispatch_depth() and not private.is_undispatched():
             with private.without_torch_dispatch():
-                return self.note_plain(tensor)
-        return self.note_plain(tensor)
-
-    def note_plain(self, tensor: Any) -> Noted:
-        """Return a note of a tensor whose class does not compute in Python."""
+                return self.note(tensor)
         if tensor.is_nested:
             return self.unread(tensor, "nested")
         count = tensor.numel()

@@ -338,6 +338,11 @@ DispatchMode: Any = _python_dispatch.TorchDispatchMode
 dispatch_depth = _C._len_torch_dispatch_stack
 
 
+def is_undispatched() -> bool:
+    """Whether `without_torch_dispatch` is at work: no TorchDispatchMode sees operations."""
+    return _C._dispatch_tls_is_dispatch_key_excluded(_C.DispatchKey.Python)
+
+
 def dispatch_modes() -> list[Any]:
     """Return the TorchDispatchModes, the lowest first."""
     return [_C._get_dispatch_stack_at(index) for index in range(dispatch_depth())]

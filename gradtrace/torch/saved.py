@@ -16,13 +16,9 @@ Tensor = torch.Tensor
 
 def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
     """Return what a node keeps for backward: tensors as entries, anything else as text."""
-    if private.dispatch_depth():
+    if private.dispatch_depth() and not private.is_undispatched():
         with private.without_torch_dispatch():  # reading a result that was saved makes a tensor
-            return saved_by(rec, node, kind)
-    return saved_by(rec, node, kind)
-
-
-def saved_by(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str, Any, str]]:
+            return saved_of(rec, node, kind)
     found: list[tuple[str, Any, str]] = []
     for name, raw_name, shown in kind.saved:
         raw = getattr(node, raw_name, None)

@@ -204,7 +204,7 @@ def values(log):
 
 
 def evaluation(log):
-    """A layer takes its fused path for inference only if there is no function mode."""
+    """A layer takes its fused path for inference only outside of function modes."""
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, device="cpu").eval()
     with torch.no_grad():
         return [layer(torch.randn(2, 5, 8, device="cpu"))]

@@ -181,7 +181,7 @@ class PicturePart(Whole):
         functions = reachable(part)
         self.functions = {old: new for new, old in enumerate(sorted(functions))}
         self.steps = [step for step in self.steps if step.function in functions]
-        self.buffers = {self.whole.tensors[b.tensor].first for b in self.whole.buffers}
+        self.buffers = {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}
         self.labels.update(names_of_read_versions(part))
 
     def trace(self) -> Trace:
@@ -200,7 +200,8 @@ class PicturePart(Whole):
     def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
         found = super().tensor(t, new)._replace(is_root=t.is_root, is_output=t.is_output)
         if t.kind == RESULT and found.operation is None:
-            return found._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None)
+            label = t.label if t.names else self.buffers.get(t.first, t.label)
+            return found._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None, label=label)
         return found
 
     def is_input(self, t: TensorRecord) -> bool:

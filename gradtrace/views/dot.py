@@ -307,7 +307,7 @@ def signs(drawn: Model, source: str) -> list[str]:
         order = ["elements in order"] if any(v.kept is None for v in arrays) else []
         counts = ["histogram of the elements"] if any(v.kept is not None for v in arrays) else []
         found.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
-    if any(group.copies > 1 for group in drawn.groups) and re.search("[▁-█]", source):
+    if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search("[▁-█]", source):
         found.append("of equal blocks: a bar for each, first … last")
     if "|grad|" in source:
         found.append("|grad| norm of the gradient")

@@ -51,6 +51,8 @@ def group_lines(board: Canvas, group: Group) -> list[str]:
 def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
     """Return the facts of a group in short."""
     drawn, options, theme = board.model, board.options, board.theme
+    if group.leaves:
+        return flat_stack(board, group)
     result = drawn.results.get(group.id)
     made = None if result is None else drawn.trace.tensors[result]
     value = None if made is None else made.value
@@ -71,6 +73,16 @@ def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
         return found
     strip = flat.Fact(numbers.sparkline(values, flat.BARS), TEXT_SIZE, theme.spark)
     return found._replace(value=strip, extent=flat.Fact(ends_of(values), color=theme.ink))
+
+
+def flat_stack(board: Canvas, group: Group) -> flat.BoxFacts:
+    """Return the facts of a stack of leaves in short."""
+    options, theme = board.options, board.theme
+    gradient = range_text(board, group, True) if options.gradients else ""
+    kind = nodes.summary(board.model, group)[0]
+    found = flat.line(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
+    written = range_text(board, group, False) if options.values else ""
+    return found._replace(extent=flat.Fact(written, color=theme.ink))
 
 
 def ends_of(values: Value) -> str:
@@ -120,11 +132,18 @@ def ranges(board: Canvas, group: Group) -> list[str]:
         (options.values, "value", theme.ink),
         (options.gradients, "grad", theme.gradient),
     ):
-        ends = stacks.ends_of(board.model.trace, group, name == "grad") if shown else None
-        if ends is not None:
-            written = numbers.number(ends[0], 3) + (f" … {numbers.number(ends[1], 3)}" if ends[0] < ends[1] else "")
+        written = range_text(board, group, name == "grad") if shown else ""
+        if written:
             lines.append(pair(boxes.tag(name, theme), font(text(written), size=TEXT_SIZE, color=color)))
     return lines
+
+
+def range_text(board: Canvas, group: Group, gradients: bool) -> str:
+    """Return the range of a stack's values, or of its gradients, as text; "" if it is not known."""
+    ends = stacks.ends_of(board.model.trace, group, gradients)
+    if ends is None:
+        return ""
+    return numbers.number(ends[0], 3) + (f" … {numbers.number(ends[1], 3)}" if ends[0] < ends[1] else "")
 
 
 def gradient_norm(drawn: Model, group: Group) -> float | None:

@@ -12,9 +12,16 @@ NAMES = [
     "a",
     "args",
     "b",
+    "call",
+    "derive",
     "dtype",
+    "extras",
     "freed",
+    "function",
     "hooks",
+    "kept",
+    "layout",
+    "name",
     "next",
     "nrs",
     "op",
@@ -23,8 +30,10 @@ NAMES = [
     "outputs",
     "plan",
     "rare",
+    "release",
     "seq",
     "shape",
+    "spec",
 ]
 
 

@@ -115,14 +115,19 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
     if name in known:
         return known[name]
     from gradtrace.engine import Tensor
+    from gradtrace.trace.history import bound_names
     from gradtrace.trace.labels import SourceText
+    from gradtrace.views.names import full_name
     from gradtrace.views.pick import bare
 
     source, wanted = SourceText(run), bare(name)
     for _, _, out, origin in reversed(run.records):
         if isinstance(out, Tensor) and bare(source.excerpt(origin)) == wanted:
             return out
-    raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, known))
+    bound = {**dict(bound_names(run.env)), **known}
+    if (full := full_name(name, bound, option)) is not None:
+        return bound[full]
+    raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, bound))
 
 
 def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:

@@ -221,11 +221,16 @@ def beside_torch(request: Request, python: str | None) -> tuple[list[Compared], 
 
 def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the leaves that --inputs names, or all leaves; raise UsageError for an unknown name."""
-    known = [name for _, name in leaves]
+    from gradtrace.views.names import full_name
+
+    known = {name: leaf for leaf, name in leaves}
+    chosen = []
     for name in wanted:
-        if name not in known:
+        full = full_name(name, known, "--inputs")
+        if full is None:
             raise UsageError(f"--inputs: no leaf '{name}' that requires grad", hints.near(name, known))
-    return [leaf for leaf in leaves if leaf[1] in wanted] if wanted else leaves
+        chosen.append(full)
+    return [leaf for leaf in leaves if leaf[1] in chosen] if wanted else leaves
 
 
 def where(runner: Runner, first: Probe) -> str:

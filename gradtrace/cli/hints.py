@@ -25,7 +25,7 @@ SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "Th
 
 def near(name: str, known: Any, otherwise: str = "") -> str:
     """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of them."""
-    from gradtrace.views.pick import close
+    from gradtrace.views.names import close
 
     return close(name, known) or otherwise or f"there are {', '.join(known)}"
 

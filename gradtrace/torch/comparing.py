@@ -14,7 +14,8 @@ from gradtrace.trace.record import Trace
 
 class RunComparison:
     """The verdict of a comparison. Printed, it is the text of `gradtrace diff`; `verdict` is "equal", "equal within
-    tolerance" or "differ"; `data()` is the JSON document; `draw("both.html")` writes the page.
+    tolerance", "equal in what both keep" or "differ"; `data()` is the JSON document; `draw("both.html")` writes the
+    page.
     """
 
     def __init__(self, found: Any, a: Trace, b: Trace) -> None:

@@ -27,7 +27,7 @@ from gradtrace.torch.comparing import RunComparison, compare
 from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
 from gradtrace.torch.recorder import Recorder
-from gradtrace.trace.record import Trace
+from gradtrace.trace.record import TensorRecord, Trace
 
 T = TypeVar("T")
 
@@ -319,7 +319,6 @@ def answers(trace: Trace, what: Any) -> str:
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.healthy import short_answer
     from gradtrace.analysis.leading import with_own_lines
-    from gradtrace.views import pick
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
@@ -334,24 +333,34 @@ def answers(trace: Trace, what: Any) -> str:
         pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
         rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
         return with_notes(trace, view.report(with_own_lines(trace, first), with_own_lines(trace, rest), look))
-    record = (
-        trace.tensors[what] if isinstance(what, int) else pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
-    )
+    record = tensor_of(trace, what)
     own = about(facts, record, causes)
     shown = with_own_lines(trace, [own] if failure is None else [failure, own])
     return with_notes(trace, view.text(shown, look))
 
 
+def tensor_of(trace: Trace, what: Any) -> TensorRecord:
+    """Return the tensor of an id or a name. UsageError, which offers names, if there is none."""
+    from gradtrace.errors import UsageError
+    from gradtrace.views import pick
+
+    if isinstance(what, int):
+        return trace.tensors[what]
+    try:
+        return pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
+    except UsageError as error:  # in Python its hint would not be shown
+        raise UsageError(f"{error.message}; {error.hint}") from None
+
+
 def lost_digits(trace: Trace, what: Any) -> str:
     from gradtrace.analysis.precision import answer
-    from gradtrace.views import pick
     from gradtrace.views import precision as view
     from gradtrace.views.layout import LayoutOptions
 
     if trace.precision is None:
         raise ValueError('the errors of results were not recorded; record them with record(level="precision")')
-    if what is not None and not isinstance(what, int):
-        what = pick.tensor(trace, str(what).removesuffix(".grad"), "NAME").id
+    if what is not None:
+        what = tensor_of(trace, what).id
     return with_notes(trace, view.report(trace, answer(trace, what), LayoutOptions()))
 
 

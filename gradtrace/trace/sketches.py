@@ -9,10 +9,14 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.array_sketch import checksum_of, sketch_of
-from gradtrace.trace.array_summary import norm_of
+from gradtrace.trace.array_summary import Summary, norm_of
 from gradtrace.trace.values import INFINITY, Value
 
-__all__ = ["checksum_of", "equal_bits", "relative_difference", "sketch_of"]
+__all__ = ["checksum_of", "equal_bits", "least_difference", "relative_difference", "sketch_of"]
+COUNTED = 16_384  # elements up to which a record of PyTorch counts zeros; of more it estimates them
+SLACK = {"float64": 1e-12}  # of the sums in statistics, relative to the norm
+OTHER_SLACK = 1e-5
+SMALLEST = 5e-324
 
 
 def relative_difference(a: Value, b: Value) -> float | None:
@@ -44,7 +48,37 @@ def equal_bits(a: Value, b: Value) -> bool | None:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     first, second = bits_of(a), bits_of(b)
-    return None if first is None or second is None else first == second
+    if first is None or second is None:
+        return False if least_difference(a, b) else None
+    return first == second
+
+
+def least_difference(a: Value, b: Value) -> float | None:
+    """Return what |a - b| / max(|a|, |b|) is at least, by the statistics of two tensors of as many elements: 0.0 if
+    these agree. None if of one of them no statistics are known.
+
+    Neither the lengths, nor the sums divided by the square root of the number of elements, nor the extremes of two
+    tensors are farther apart than the tensors. A sum may be rounded otherwise where it was computed otherwise.
+    """
+    if a.numel != b.numel or not a.is_measured or not b.is_measured:
+        return None
+    first, second = a.summary, b.summary
+    if (first.nan, first.inf) != (second.nan, second.inf):
+        return INFINITY
+    size = max(first.norm, second.norm)
+    if not size or size == INFINITY or first.mean is None or second.mean is None:
+        return 0.0 if first.norm == second.norm else None
+    slack = max(SLACK.get(value.dtype, OTHER_SLACK) for value in (a, b))
+    root = (a.numel - first.nan - first.inf) ** 0.5
+    sums = max(abs(first.norm - second.norm), root * abs(first.mean - second.mean))
+    extremes = max(abs(float(x or 0) - float(y or 0)) for x, y in zip(ends_of(first), ends_of(second), strict=True))
+    differs_in_zeros = a.numel <= COUNTED and first.zeros != second.zeros
+    apart = max(sums if sums > slack * size else 0.0, extremes, SMALLEST if differs_in_zeros else 0.0)
+    return min(apart / size, 1.0) or (SMALLEST if apart else 0.0)
+
+
+def ends_of(summary: Summary) -> tuple[Any, Any]:
+    return summary.minimum, summary.maximum
 
 
 def flat(value: Value) -> Any:

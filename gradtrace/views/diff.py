@@ -3,7 +3,9 @@
 The JSON document has `schema` "gradtrace/diff", `version`, `verdict` ("equal" or "differ"), `bit_equal`, `largest`
 {relative, tensor} within the tolerance, `first` (null, or {kind, step, a, b, before, relative, reason}, where a and b
 are null or {file, line, module, op}), `others` (the same of up to five more places), `operations` of A and of B,
-`compared` (values, gradients and updates), and `notes`. The formats with rows have one for each difference.
+`complete` (whether all could be compared), `compared` (values, gradients and updates) of `total`, `by_statistics`
+(those of which the records keep only statistics, which agree), and `notes`. The formats with rows have one for each
+difference.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradtrace.analysis.compare.rows import CHANGED, FIRST, SAME, SECOND, Row
-from gradtrace.analysis.compare.verdict import DIFFER, EQUAL, Difference, DifferencePlace, Verdict
+from gradtrace.analysis.compare.verdict import DIFFER, EQUAL, PARTLY, Difference, DifferencePlace, Verdict
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import labels, layout, numbers, rows
@@ -74,6 +76,9 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
         if found.verdict == EQUAL:
             yield f"equal: {what} to the bit ({runs})"
             return
+        if found.verdict == PARTLY:
+            yield from kept_lines(found, a, b, runs)
+            return
         size, label = found.largest
         yield f"equal within tolerance: the largest relative difference is {amount(size)}, of {visible(label)}"
         yield f"({what} were compared; {runs})"
@@ -89,6 +94,18 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
         yield f"  {heading(one)}"
         yield from place_lines(one, a, b)
         yield from reason_lines(one)
+
+
+def kept_lines(found: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]:
+    """Yield what two records keep that is equal, and what they do not keep."""
+    size, label = found.largest
+    how = "to the bit" if found.bit_equal else f"within tolerance (at most {amount(size)}, of {visible(label)})"
+    kept = f"equal in what both keep: {found.compared:,} of {counted(found.total, 'value')}"
+    yield f"{kept}, gradients and updates included{f', {how}' if found.compared else ''} ({runs})"
+    if found.by_statistics:
+        yield f"of {found.by_statistics:,} more only ranges, means and norms are kept, which agree within the tolerance"
+    if a.engine and b.engine:
+        yield 'to compare the others, record with level="compare"'
 
 
 KINDS = {
@@ -135,7 +152,8 @@ def source_line(place: DifferencePlace, trace: Trace) -> str:
 
 def reason_lines(one: Difference) -> Iterator[str]:
     if one.relative is not None:
-        before = "equal" if one.before == 0 else f"within {amount(one.before)}"
+        equal = "equal in what both keep" if one.is_partly_known else "equal"
+        before = equal if one.before == 0 else f"within {amount(one.before)}"
         before = "of another shape, or not finite" if one.before == float("inf") else before
         of = "" if one.kind in ("input", "parameter") else f"what it comes from is {before}; "
         yield f"{INDENT}{of}the relative difference is {amount(one.relative)}"
@@ -157,10 +175,11 @@ def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
     document: dict[str, Any] = {
         "verdict": "differ" if found.verdict == DIFFER else "equal",
         "bit_equal": found.verdict == EQUAL,
+        "complete": found.compared == found.total,
         "first": differences[0] if differences else None,
         "others": differences[1:],
         "largest": {"relative": size, "tensor": label},
-        **rows.fields(found, "operations compared notes"),
+        **rows.fields(found, "operations compared total by_statistics notes"),
     }
     if format != "json":
         document = {"differences": differences}

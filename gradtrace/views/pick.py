@@ -3,7 +3,8 @@
     y   dy/dw   y.value   w.grad   root
     x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad
 
-The tensor is a variable, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
+The tensor is a variable, the end of its name after a dot (`encoder.weight` of `model.encoder.weight`) if only one name
+ends so, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
 the result; the field is `value` if none is given. As in the columns of `map`, `y` is also the result, unless a variable
 has that name, and `dy/dw` is the gradient of w.
 """
@@ -15,6 +16,7 @@ from gradtrace.errors import UsageError
 from gradtrace.lazy_names import word_pairs
 from gradtrace.trace.record import TensorRecord, Trace, Value
 from gradtrace.views import numbers
+from gradtrace.views.names import close, full_name
 
 FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter")
 TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
@@ -49,39 +51,44 @@ class Picked(NamedTuple):
 def pick(trace: Trace, path: str) -> Picked:
     """Return the fact at `path`. UsageError for an unknown tensor, field or index."""
     path = path.strip()
-    t = lookup(trace, path)  # the text of a result may hold dots and brackets itself
-    if t is not None:
-        return field(t, "value")
-    tensor, name, index = parts(column(trace, path))
-    t = lookup(trace, tensor)
+    path, index = indexed(path) if lookup(trace, path, "--get") is None else (path, "")
+    t, name = lookup(trace, path, "--get"), ""  # the text of a result may hold dots and brackets itself
     if t is None:
-        raise unknown(trace, tensor)
+        text, name = parts(column(trace, path))
+        t = lookup(trace, text, "--get")
+        if t is None:
+            raise unknown(trace, text if name in FIELDS else path)
     picked = field(t, name or "value")
-    return element(picked, index, path) if index else picked
+    return element(picked, index, path + index) if index else picked
 
 
-def parts(path: str) -> tuple[str, str, str]:
-    """Return the tensor, the field and the index of a path such as `w.grad[0]`; field and index may be ""."""
-    index = ""
+def indexed(path: str) -> tuple[str, str]:
+    """Return a path such as `w.grad[0]` without its index, and the index, or ""."""
     start = path.find("[", max(1, path.rfind("]", 0, -1) + 1)) if path.endswith("]") else -1
-    if start > 0:
-        path, index = path[:start], path[start:]
+    return (path[:start], path[start:]) if start > 0 else (path, "")
+
+
+def parts(path: str) -> tuple[str, str]:
+    """Return the tensor and the field of a path such as `w.grad`; the field may be ""."""
     if path.endswith(DEEP) and path != DEEP:
-        return path.removesuffix(DEEP), DEEP[1:], index
+        return path.removesuffix(DEEP), DEEP[1:]
     before, _, name = path.rpartition(".")
-    return (before, name, index) if before and name and OF_FIELD.issuperset(name) else (path, "", index)
+    return (before, name) if before and name and OF_FIELD.issuperset(name) else (path, "")
 
 
 def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
     """Return the tensor with the name or source text `text`. UsageError, with the option's name, if there is none."""
-    found = lookup(trace, text)
+    found = lookup(trace, text, option)
     if found is None:
         raise unknown(trace, text, option)
     return found
 
 
-def lookup(trace: Trace, text: str) -> TensorRecord | None:
-    """Return the tensor with the name or source text `text`, or None."""
+def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
+    """Return the tensor with the name or source text `text`, or the only one whose name ends with it; else None.
+
+    UsageError, with the option's name, if several do.
+    """
     known = dict(trace.names)
     if text in known:
         return trace.tensors[known[text]]
@@ -92,7 +99,12 @@ def lookup(trace: Trace, text: str) -> TensorRecord | None:
     if not same and (inner := unwrapped(text)):
         found = {i for name, i in trace.names if name.partition(".")[2] == inner}
         same = [trace.tensors[i] for i in found] if len(found) == 1 else []
-    return same[-1] if same else root(trace) if text == RESULT else None
+    if same:
+        return same[-1]
+    if text == RESULT:
+        return root(trace)
+    name = full_name(text, known, option)
+    return None if name is None else trace.tensors[known[name]]
 
 
 def unwrapped(path: str) -> str:
@@ -201,11 +213,3 @@ def meant(word: str) -> str:
     """Return "did you mean ...?" if a word is a synonym of a field or column; else ""."""
     known = SYNONYMS.get(word.lower())
     return f"did you mean {known}?" if known else ""
-
-
-def close(word: str, known: Any) -> str:
-    """Return "did you mean ...?" with the most similar name, or "" if there is none."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, 1)
-    return f"did you mean {near[0]}?" if near else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from gradtrace.analysis.compare.align import Alignment
-from gradtrace.analysis.compare.distance import INFINITY, relative
+from gradtrace.analysis.compare.distance import INFINITY, least, relative
 from gradtrace.analysis.compare.runs import RecordedRun
 from gradtrace.analysis.compare.tolerance import ROUNDING, Tolerance, base_of
 from gradtrace.annotations import Any
@@ -73,6 +73,7 @@ class Cells:
         self.base: dict[int, float] = {}
         self.length: dict[int, float] = {}
         self.cancelled: set[Cell] = set()  # of which the difference is large only beside what is left of its terms
+        self.by_statistics: set[Cell] = set()  # of which only statistics are known
         self._inherited: dict[int, float] = {}
         self._known: dict[Cell, tuple[float | None, bool]] = {}
         self.widest, self.longest = 0.0, 1.0
@@ -133,8 +134,18 @@ class Cells:
             nothing = kind == GRAD and first is second and (self.is_leaf(i) or not self.a.tensors[i].requires_grad)
             return (0.0 if nothing else None), False
         gap = self.pairs.distance(i, self.pairs.partner[i]) if kind == VALUE else relative(first, second)
-        if gap is None:
+        if gap is not None:
+            return self.judge_gap(cell, gap, first, second)
+        at_least = least(first, second)
+        if at_least is None:
             return None, False
+        self.by_statistics.add(cell)
+        gap, bad = self.judge_gap(cell, at_least, first, second)
+        return (gap, True) if bad else (None, False)
+
+    def judge_gap(self, cell: Cell, gap: float, first: Value, second: Value) -> tuple[float, bool]:
+        """Return the relative difference of a cell's values, and whether it is beyond the tolerance."""
+        kind, i = cell
         if self.tolerance.exact:
             return gap, gap > 0 or first.dtype != second.dtype or first.shape != second.shape
         size = max(first.norm, second.norm) if gap < INFINITY else 0.0

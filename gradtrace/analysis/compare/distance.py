@@ -23,6 +23,11 @@ def relative(a: Value | None, b: Value | None) -> float | None:
     return sketches.relative_difference(a, b)
 
 
+def least(a: Value | None, b: Value | None) -> float | None:
+    """Return what the relative difference is at least, by the statistics of two values; None if they are not known."""
+    return None if a is None or b is None or squeezed(a.shape) != squeezed(b.shape) else sketches.least_difference(a, b)
+
+
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape without its dims of size 1, which do not change the elements or their order."""
     return tuple(n for n in shape if n != 1)

@@ -78,6 +78,8 @@ def of_statistics(a: Value, b: Value) -> str:
         return ""
     pairs = [(float(x or 0), float(y or 0)) for x, y in zip(ends(first), ends(second), strict=True)]
     ratio = second.norm / first.norm
+    if None in (first.sketch, second.sketch) and abs(ratio - 1) >= CLOSE:
+        return multiple_by_statistics(pairs, ratio)
     if abs(ratio - 1) < CLOSE:
         if first.sketch is not None and second.sketch is not None and a.shape == b.shape:
             factor = close_to_multiple(np.asarray(first.sketch), np.asarray(second.sketch))
@@ -87,10 +89,21 @@ def of_statistics(a: Value, b: Value) -> str:
             if a.shape != b.shape and sorted(a.shape) == sorted(b.shape):
                 return "the same statistics with the dims in another order"
             return "the same numbers in another order, by their statistics"
-        return ""
+        return multiple_by_statistics(pairs, ratio) if None in (first.sketch, second.sketch) else ""
     if first.sketch is not None and second.sketch is not None and a.shape == b.shape:
         factor = close_to_multiple(np.asarray(first.sketch), np.asarray(second.sketch))
         return "" if factor is None else f"B = A * {factor:.6g}"
+    return ""
+
+
+def multiple_by_statistics(pairs: list[tuple[float, float]], ratio: float) -> str:
+    """Return the factor that ranges and means have as well as the norms; "" if they have not."""
+    close = CLOSE * abs(ratio) * max(abs(x) for x, _ in pairs[:2])
+    if all(abs(y - ratio * x) <= close for x, y in pairs):
+        return f"B = A * {ratio:.6g}, by their statistics"
+    turned = [(pairs[1][0], pairs[0][1]), (pairs[0][0], pairs[1][1]), pairs[2]]
+    if all(abs(y + ratio * x) <= close for x, y in turned):
+        return f"B = A * {-ratio:.6g}, by their statistics"
     return ""
 
 

@@ -27,6 +27,7 @@ from gradtrace.errors import UsageError
 from gradtrace.trace.record import Operation, Trace, Value
 
 EQUAL, WITHIN, DIFFER = "equal", "equal within tolerance", "differ"
+PARTLY = "equal in what both keep"
 MORE = 5  # places after the first
 INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
 NONE: Tolerance = Tolerance()
@@ -57,11 +58,14 @@ class Difference(NamedTuple):
     relative: float | None
     reason: str
     values: tuple[Value | None, Value | None] = (None, None)
+    is_partly_known: bool = False  # whether a value that it was computed from could not be compared
 
 
 class Verdict(NamedTuple):
-    """The answer: `verdict` is EQUAL, WITHIN or DIFFER; `largest` the largest relative difference within the tolerance
-    and the label of the tensor that has it; `rows` the aligned tensors.
+    """The answer: `verdict` is EQUAL, WITHIN, PARTLY or DIFFER; `largest` the largest relative difference within the
+    tolerance and the label of the tensor that has it; `rows` the aligned tensors. Of `total` values, `compared` were
+    compared by their elements or sketches, `by_statistics` only by range, mean, norm and counts, and the others not at
+    all.
     """
 
     verdict: str
@@ -71,6 +75,9 @@ class Verdict(NamedTuple):
     compared: int  # cells
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    total: int = 0
+    by_statistics: int = 0
+    bit_equal: bool = False  # all that was compared
 
     @property
     def same(self) -> bool:
@@ -86,8 +93,10 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     base = max((base_of(t.dtype) for run in (a, b) for t in run.tensors if not t.dtype.startswith("float8")), default=0)
     pairs = Alignment(one, other, min(0.1, 5 * max(base, 1e-9)))
     cells = Cells(pairs, tolerance)
-    ends = [cell for cell in ends_of(pairs) if cells.gap(cell) is not None and not is_overwritten(cells, cell)]
-    if not ends and (a.tensors or b.tensors):
+    asked = [cell for cell in ends_of(pairs) if not is_overwritten(cells, cell)]
+    ends = [cell for cell in asked if cells.gap(cell) is not None]
+    by_statistics = sum(cells.gap(cell) is None and cell in cells.by_statistics for cell in asked)
+    if not ends and not by_statistics and (a.tensors or b.tensors):
         what = "the two records have no value in common that could be compared"
         raise UsageError(what, "record them with values, and let both end with the same result")
     search = Search(cells, [cell for cell in ends if cells.bad(cell)])
@@ -106,16 +115,26 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
         ((cells.gap(cell) or 0.0, cell) for cell in ends if cells.good(cell) and cell not in cells.cancelled),
         default=(0.0, None),
     )
-    same_bits = all(equal_bits(*cells.values(cell)) is not False for cell in ends) and largest[0] == 0
+    same_bits = all(equal_bits(*cells.values(cell)) for cell in ends) and largest[0] == 0
     return Verdict(
-        DIFFER if found else EQUAL if same_bits else WITHIN,
+        DIFFER if found else verdict_of(same_bits, len(ends) == len(asked)),
         tuple(found[: MORE + 1]),
         (largest[0], "" if largest[1] is None else shown(one, largest[1])),
         (len(pairs.all_a), len(pairs.all_b)),
         len(ends),
         notes,
         rows,
+        len(asked),
+        by_statistics,
+        same_bits,
     )
+
+
+def verdict_of(same_bits: bool, all_compared: bool) -> str:
+    """Return the verdict on two runs without a difference."""
+    if not all_compared:
+        return PARTLY
+    return EQUAL if same_bits else WITHIN
 
 
 def shown(run: RecordedRun, cell: Cell) -> str:
@@ -328,7 +347,8 @@ class Search:
         """Describe an origin: its kind, its places, sizes and reason."""
         cells, (kind, i) = self.cells, cell
         j = cells.pairs.partner[i]
-        before = max((gap for one in sources(self.a, cell) if (gap := cells.gap(one)) is not None), default=0.0)
+        origins = [one for one in sources(self.a, cell) if one[1] in cells.pairs.partner]
+        before = max((gap for one in origins if (gap := cells.gap(one)) is not None), default=0.0)
         number, steps = self.order(cell)[0] + self.a.first - 2, self.a.trace.training
         step = steps[min(max(number, 0), len(steps) - 1)].number if steps else None
         if kind == GRAD:
@@ -340,7 +360,15 @@ class Search:
         shown_places = [describe(run, *side) for run, side in zip((self.a, self.b), sides, strict=True)]
         gap = cells.gap(cell)
         return Difference(
-            word, step, shown_places[0], shown_places[1], min(before, INFINITY), gap, reason, cells.values(cell)
+            word,
+            step,
+            shown_places[0],
+            shown_places[1],
+            min(before, INFINITY),
+            gap,
+            reason,
+            cells.values(cell),
+            any(cells.gap(one) is None for one in origins),
         )
 
 

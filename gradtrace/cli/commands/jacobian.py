@@ -130,13 +130,13 @@ def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, .
     known = {**tensors, **dict(bound_names(run.env))}
     by_id = {id(tensor): name for name, tensor in reversed(known.items())}
     if output:
-        outputs = [(name, tensor_of(known, name, "--output")) for name in output]
+        outputs = [named_tensor(known, name, "--output") for name in output]
     else:
         roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
         outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
     if not outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME")
-    inner = [(name, tensor_of(known, name, "--wrt")) for name in wrt]
+    inner = [named_tensor(known, name, "--wrt") for name in wrt]
     for name, tensor in inner:
         if not tensor.requires_grad:
             raise UsageError(f"--wrt: {name} does not require grad", "let it require grad, or choose another")
@@ -148,10 +148,14 @@ def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, .
     return Choice(outputs, inner or leaves)
 
 
-def tensor_of(known: dict[str, Tensor], name: str, option: str) -> Tensor:
-    if name not in known:
+def named_tensor(known: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
+    """Return the whole name of a tensor, and the tensor."""
+    from gradtrace.views.names import full_name
+
+    full = full_name(name, known, option)
+    if full is None:
         raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, known))
-    return known[name]
+    return full, known[full]
 
 
 def result_text(run: Any, tensor: Tensor) -> str:

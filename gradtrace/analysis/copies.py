@@ -10,7 +10,7 @@ from gradtrace.analysis.terms import loads, plain, spans_of, stores
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.record import Escape, TensorRecord
+from gradtrace.trace.record import Escape, Span, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
@@ -64,7 +64,7 @@ def rewrapped(facts: Facts, reached: set[int], results: Sequence[int]) -> Cause 
     """Explain `torch.tensor(y)` or `torch.tensor([a, b])`, which makes a new leaf of the numbers that the results were
     computed from.
     """
-    behind = statements_behind(facts, results)
+    behind = set(map(facts.text.statement, spans_behind(facts, results)))
     for statement in facts.text.simple:
         call = places.method_call(statement, WRAPPERS)
         if not any(facts.names.get(name) in reached for name in names_in(call)):
@@ -132,26 +132,39 @@ def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
 
 def used_in(facts: Facts, escapes: Iterable[Escape], results: Sequence[int]) -> Iterator[Escape]:
     """Yield the places whose numbers can reach the results, unlike numbers that the program only prints or keeps."""
-    behind = statements_behind(facts, results)
+    behind = spans_behind(facts, results)
+    statements = set(map(facts.text.statement, behind)) - {None}
     for escape in escapes:
         statement = facts.text.statement(escape.span)
-        if statement is not None and not behind.isdisjoint(statements_after(facts, statement)):
+        if statement is None:
+            continue
+        is_operand = any(encloses(span, escape.span) for span in behind)
+        if is_operand or not statements.isdisjoint(statements_after(facts, statement) - {statement}):
             yield escape
 
 
-def statements_behind(facts: Facts, results: Sequence[int]) -> set[Any]:
-    """Return the statements that made some results, and the tensors that these were computed from."""
-    found: set[Any] = set()
+def spans_behind(facts: Facts, results: Sequence[int]) -> set[Span]:
+    """Return the places of what some results were computed from: of operations and the calls around them, and of the
+    statements that bind leaves.
+    """
+    found: set[Span | None] = set()
     for i in facts.flow.before(results):
         t, operation = facts.tensors[i], facts.maker(i)
         if operation is not None:
-            found.update(map(facts.text.statement, spans_of(facts, operation)))
+            found.update(spans_of(facts, operation))
             continue
         name = plain(t.name or t.label)
         bound = facts.text.assignments(name) if name.isidentifier() else []
         # where a leaf was first seen may be any statement that reads it
-        found.update(bound or (facts.text.statement(t.span),))
-    return found - {None}
+        found.update(map(places.span_of, (s for s in bound if not hasattr(s, "body"))) if bound else (t.span,))
+    return {span for span in found if span is not None}
+
+
+def encloses(outer: Span, inner: Span | None) -> bool:
+    """Whether a place contains another one in the same file."""
+    if inner is None or outer.file != inner.file:
+        return False
+    return outer[:2] <= inner[:2] and inner[2:4] <= outer[2:4]
 
 
 def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:
@@ -168,7 +181,7 @@ def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:
 
 def bound_by(facts: Facts, statement: ast.stmt) -> set[str]:
     """Return the variables and attributes that a statement binds, or whose container it changes, and the function from
-    which it returns.
+    which it returns; of several values that are returned together, it is not known which one is used.
     """
     if hasattr(statement, "body"):
         return set(places.targets(statement))
@@ -176,7 +189,7 @@ def bound_by(facts: Facts, statement: ast.stmt) -> set[str]:
     changed = [call.func.value] if call is not None and isinstance(call.func, ast.Attribute) else []
     changed += [n.value for n in ast.walk(statement) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
     bound = stores(statement).union(*map(loads, changed)) - inner_names(statement)
-    if any(isinstance(n, (ast.Return, ast.Yield)) for n in ast.walk(statement)):
+    if isinstance(statement, ast.Return) and not isinstance(statement.value, (ast.Tuple, ast.Dict)):
         bound |= {function.name for function in places.around(facts.text.functions, statement.lineno)[-1:]}
     return bound
 

@@ -52,16 +52,20 @@ def only_zeros(facts: Facts) -> Cause | None:
     zero = [
         facts.tensors[leaf] for leaf, visits in held.items() if is_stuck or all(is_zero(v.grad_after) for v in visits)
     ]
-    zero = [t for t in zero if cancellation(facts, t) is None]
+    zero = [t for t in zero if cancellation(facts, t) is None and not is_zero_at_first(facts, t)]
     shown = min((t for t in zero if is_zero(t.grad)), key=lambda t: -len(t.shape), default=None)
     if shown is None or facts.trace.failure is not None:
         return None
-    if all((factor := zero_factor(facts, t)) is not None and is_trained(facts, factor) for t in zero):
-        return None  # by design, as in LoRA: the first update ends it
     cause = explain(facts, shown)
     if cause.code == "cancelled" and len(zero) < len(facts.optimised):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
     return of_several(facts, cause, zero)
+
+
+def is_zero_at_first(facts: Facts, record: TensorRecord) -> bool:
+    """Whether a gradient is 0 by design, as in LoRA: the first update of the factor that starts at 0 ends it."""
+    factor = zero_factor(facts, record)
+    return factor is not None and is_trained(facts, factor)
 
 
 def ends_at_zero(facts: Facts) -> bool:

@@ -66,12 +66,14 @@ def test_what_is_left_out_is_named(tmp_path):
 
 
 def test_one_or_two_operations_without_grad_are_drawn(tmp_path):
-    text = "import torch\nw, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)\nz = x * 2 + 1\ny = w * z\ny.backward()\n"
+    text = "import torch\nw, x = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)\n"
+    text += "z = x * 2 + 1\ny = w * z\ny.backward()\n"
     assert {"x", "x * 2", "z"} <= set(labels(nodes(tmp_path, text)))
 
 
 def test_a_detached_tensor_keeps_what_it_was_computed_from(tmp_path):
-    text = "import torch\nw = torch.ones(1, requires_grad=True)\nc = (w * 3).detach() * 2 + 1\ny = (w * c).sum()\ny.backward()\n"
+    text = "import torch\nw = torch.ones(1, requires_grad=True)\n"
+    text += "c = (w * 3).detach() * 2 + 1\ny = (w * c).sum()\ny.backward()\n"
     assert "w * 3" in labels(nodes(tmp_path, text))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.trace.part import Part
-from gradtrace.trace.record import CONSTANT, DATA, FAILED, RESULT, TensorRecord, Trace
+from gradtrace.trace.record import CONSTANT, DATA, RESULT, TensorRecord, Trace
 from gradtrace.trace.relevant import Whole, variables_of
 
 FEW = 3  # operations that prepare data, from which on they are left out also where no module is called
@@ -107,8 +107,11 @@ class Preparations:
         self.trace = trace
         self.steps: dict[int, int] = {}
         in_module = set(inside_modules(trace))
+        failed = None if trace.failure is None else trace.failure.operation
         for operation in trace.operations:
-            if operation.scope not in in_module and all(map(self.is_data, operation.tensors)):
+            if operation.id == failed or operation.scope in in_module:
+                continue
+            if all(map(self.is_data, operation.tensors)):
                 self.steps.update(dict.fromkeys(operation.outputs, operation.id))
 
     def is_data(self, tensor: int) -> bool:
@@ -143,13 +146,15 @@ def inside_modules(trace: Trace) -> Iterable[int]:
 
 def ends_of(trace: Trace) -> Iterable[int]:
     """Yield the tensors that a picture is of: those at which passes began; where the program called none, or it is not
-    known at what they began, also variables.
+    known at what they began, also variables; where it failed, also what no operation read.
     """
     yield from trace.roots
     yield from trace.outputs
     for one in trace.passes:
         yield from one.roots
-    yield from (t.id for t in trace.tensors if t.kind == FAILED)
+    if trace.failure is not None:  # what the failed operation read may have no name
+        read = {i for o in trace.operations for i in o.tensors}
+        yield from (t.id for t in trace.tensors if t.operation is not None and t.id not in read)
     if trace.failure is not None or not called_backward(trace):
         yield from variables_of(trace)
         yield from (f.variable for f in trace.functions if f.variable is not None)

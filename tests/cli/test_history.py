@@ -41,10 +41,16 @@ def test_a_view_in_every_command(answer, view):
 def test_a_view_in_every_picture(gt, here, view, suffix):
     assert gt("graph", view, "-o", f"g.{suffix}").exit_code == 0
     text = (here / f"g.{suffix}").read_text()
+    assert "[100, 200]" not in text  # an update of a leaf is not drawn
+    if suffix == "json":
+        values = {n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None}
+        assert values["v"] == 1 and values["w"] == [1, 2]
+    assert gt("graph", view, "--depth", "all", "-o", f"g.{suffix}").exit_code == 0
+    text = (here / f"g.{suffix}").read_text()
     assert "w (version 0)" in text.replace("&#160;", " ") and "[100, 200]" in text
     if suffix == "json":
-        found = {n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None}
-        assert found["v"] == 1 and found["w"] == [100, 200]
+        values = {n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None}
+        assert values["v"] == 1 and values["w"] == [100, 200]
 
 
 def test_two_results_of_one_expression_are_not_called_equal(answer, here):

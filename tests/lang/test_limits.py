@@ -267,7 +267,7 @@ from gradtrace.limits import Budget
 watchdog.guard(lambda error: 7)
 text = "import torch\\nx = torch.linalg.svd(torch.ones(SIZE, SIZE))[0]\\nprint(x[0, 0])\\n"
 lang.run(lang.parse(text.replace("SIZE", "2")))  # imports are done before the clock starts
-program = lang.parse(text.replace("SIZE", "800"))
+program = lang.parse(text.replace("SIZE", "1500"))
 try:
     with watchdog.patient() if "tried" in sys.argv else contextlib.nullcontext():
         lang.run(program, budget=Budget(seconds=0.2))

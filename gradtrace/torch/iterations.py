@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.lang import syntax as ast
 from gradtrace.torch.places import text_of, tree_of
-from gradtrace.trace.training import StepCalls, repeated
+from gradtrace.trace.training import StepCalls, accumulate, repeated
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -34,11 +34,14 @@ class End(NamedTuple):
 
 
 def iterations(rec: Recorder) -> list[StepCalls]:
-    """Return the steps of a training loop: between two updates or, without any update, between two passes from one
-    place; [] if fewer than two such ends were recorded.
+    """Return the steps of a training loop: between two updates, else between two passes from one place, unless all of
+    these add up for one update; [] if fewer than two such ends were recorded.
     """
     passing = [End(one.until, i, one.origin) for i, one in enumerate(rec.passes, 1) if one.stores]
-    ends = repeated([End(*one) for one in rec.steps]) if rec.steps else separate(rec, repeated(passing))
+    updates = [End(*one) for one in rec.steps]
+    ends = repeated(updates)
+    if not ends and not accumulate(updates, len(rec.passes)):
+        ends = separate(rec, repeated(passing))
     if not ends:
         return []
     loop = Loop(rec, ends[0].origin)

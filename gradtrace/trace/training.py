@@ -42,7 +42,9 @@ def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: Reco
 def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
     """Return the steps of a run; `scopes` has the scope of each recorded call."""
     updates = repeated(keeper.updates)
-    ends = updates if keeper.updates else separate(repeated([one for one in keeper.passes if one.stores]))
+    ends = updates
+    if not updates and not accumulate(keeper.updates, len(keeper.passes)):
+        ends = separate(repeated([one for one in keeper.passes if one.stores]))
     if len(ends) < 2:
         return []
     iterations = [iteration(mark.scope, keeper.passes[mark.passes - 1 : mark.passes]) for mark in ends]
@@ -71,6 +73,11 @@ def repeated(marks: list[T]) -> list[T]:
     """Return the updates or passes that end the steps, of those that have an `origin`."""
     place = ending_place([mark.origin for mark in marks])
     return [mark for mark in marks if mark.origin == place]
+
+
+def accumulate(updates: Sequence[Any], passes: int) -> bool:
+    """Whether all passes of a run came before its updates, for which they add up gradients."""
+    return bool(updates) and updates[0].passes >= passes
 
 
 def ending_place(places: Sequence[int]) -> int | None:

@@ -136,20 +136,34 @@ def test_what_a_loop_takes_its_items_from_is_named_by_the_header_alone():
     assert all(o.span.end_line == o.span.line for o in collated)
 
 
-def test_a_batch_of_a_loader_is_one_box():
-    """A DataLoader takes each sample by itself and stacks them."""
+def recorded_batch(differentiated):
     samples = torch.utils.data.TensorDataset(torch.ones(64, 3), torch.zeros(64, 1))
     model = torch.nn.Linear(3, 1)
     loader = iter(torch.utils.data.DataLoader(samples, batch_size=32))
-    with gt.record() as r:
+    with gt.record() as r, torch.set_grad_enabled(differentiated):
         x, y = next(loader)
         loss = (model(x) - y).square().mean()
-        loss.backward()
-    found = r.draw().model
+        if differentiated:
+            loss.backward()
+    return r
+
+
+def test_a_batch_of_a_loader_is_one_box():
+    """A DataLoader takes each sample by itself and stacks them."""
+    found = recorded_batch(differentiated=False).draw().model
     batches = [g for g in found.groups if g.kind == "batch"]
     assert [(g.name, len(g.operations)) for g in batches] == [("stack of 32", 33)] * 2
     assert [found.trace.tensors[found.results[g.id]].name for g in batches] == ["x", "y"]
     assert len(found.nodes) <= 12
+
+
+def test_a_batch_from_which_a_loss_is_differentiated_is_an_input():
+    r = recorded_batch(differentiated=True)
+    drawn = r.draw().model
+    inputs = [t for t in drawn.trace.tensors if t.kind == "data"]
+    assert [t.name for t in inputs] == ["x", "y"]
+    assert not [g for g in drawn.groups if g.kind == "batch"]
+    assert len(drawn.nodes) <= 12
     assert len(r.draw(depth=1_000_000).model.nodes) > 64
 
 

@@ -42,7 +42,8 @@ def handle_signals() -> None:
     import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
     for number in main.ENDING:  # the parent tidies up, and a program cannot catch them
-        _signal.signal(number, _signal.SIG_DFL)
+        if _signal.getsignal(number) is main.end_by:  # nohup has SIGHUP ignored
+            _signal.signal(number, _signal.SIG_DFL)
     if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
         return
     last = 0.0

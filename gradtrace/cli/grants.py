@@ -103,7 +103,7 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
     counted = not table or bool(early_limit(found, "output_bytes"))
     granted = Grants.within(budget)
     return granted._replace(
-        read=tuple(files_of(found, always_file)),
+        read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
         outputs=tuple(outputs_of(found)),
         shows=any(token == "--open" for token, *_ in found.options),
         seconds=budget.seconds if timed else None,
@@ -119,9 +119,9 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
 
 
 def reads_stdin(found: Split) -> bool:
-    """Whether a command line names standard input: as the source, a table, or a value (`@-`)."""
-    words = [*found.positionals, *(word for option in found.options for word in option)]
-    return any(word.strip() == "-" or word.rstrip().endswith(("=-", "@-")) for word in words)
+    """Whether a command line names standard input: as the source, a table, or a value (`@-`), or by its path."""
+    words = [word.strip() for word in (*found.positionals, *(word for option in found.options for word in option))]
+    return any(word == "-" or word.endswith(("=-", "@-", *source.STDIN_PATHS)) for word in words)
 
 
 def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:

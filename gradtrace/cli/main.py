@@ -46,10 +46,10 @@ def leave(status: int) -> NoReturn:
     Functions registered with atexit are called first. With a profiler, a debugger, `python -i`, running threads, or
     output that cannot be written, the process ends by the usual sys.exit.
     """
-    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # the result stands
     threading = sys.modules.get("threading")
     if is_watched() or (threading is not None and threading.active_count() > 1):
         sys.exit(status)
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # the result stands
     try:
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):

@@ -22,6 +22,7 @@ LONGEST = 16_000_000  # bytes read of a source at most; the language's own limit
 RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
 LOG = b"GTLOG "  # and a flight log
 EXPRESSION, STDIN = "<expression>", "<stdin>"
+STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 class Source(NamedTuple):
@@ -66,7 +67,7 @@ def _read_now(argument: str, always_file: bool) -> Source:
 def of_file(name: str, hint: str) -> Source:
     """Return the source in a file; a recorded run stays open, since it is large and read only when needed."""
     with reported(name, hint):
-        file = open(os.path.expanduser(name), "rb")  # noqa: SIM115 - a record stays open
+        file = opened(name)
         content = file.read(LONGEST)
         if not content.startswith((RECORD, LOG)):
             file.close()
@@ -81,8 +82,15 @@ def of_file(name: str, hint: str) -> Source:
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
     """Return at most `longest` bytes of a file; raise UsageError, which starts with `who`, if it cannot be read."""
-    with reported(name, hint, who), open(os.path.expanduser(name), "rb") as file:
+    with reported(name, hint, who), opened(name) as file:
         return file.read(longest)
+
+
+def opened(name: str) -> Any:
+    """Open a file for reading. The kernel lets a confined process read stdin, but not open it by its path."""
+    if name in STDIN_PATHS:
+        return open(0, "rb", closefd=False)
+    return open(os.path.expanduser(name), "rb")
 
 
 class reported:

@@ -221,8 +221,8 @@ def waited(command: list[str], stdout: Any) -> int:
         while True:
             try:
                 return process.wait()
-            except KeyboardInterrupt:  # which a terminal sends to both; the subprocess takes two as one
-                process.send_signal(signal.SIGINT)
+            except KeyboardInterrupt:  # which a terminal sends to both
+                continue
             except SystemExit:  # this process is to end
                 process.terminate()
                 raise

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from gradtrace.cli.options import Request, names
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.sandbox import channel
 from gradtrace.views import numbers
+from gradtrace.views.names import full_name
 
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
@@ -78,9 +80,21 @@ def backward_call(request: Request, trace: Trace) -> dict[str, Any]:
         "retain_graph": how.retain_graph,
         "create_graph": how.create_graph,
         "zero_grad": how.zero_grad,
-        "inputs": list(names(how.inputs)),
-        "retain_grad": list(names(how.retain_grad)),
+        "inputs": named_in_torch(trace, names(how.inputs), "--inputs"),
+        "retain_grad": named_in_torch(trace, names(how.retain_grad), "--retain-grad"),
     }
+
+
+def named_in_torch(trace: Trace, words: Iterable[str], option: str) -> list[str]:
+    """Return the whole names of tensors; UsageError for one that has no name in the program."""
+    known = dict(trace.names)
+    whole = []
+    for word in words:
+        name = word if word == "all" else full_name(word, known, option)
+        if name is None:
+            raise UsageError(f"{option}: '{word}' has no name by which PyTorch can be asked", "give it a name")
+        whole.append(name)
+    return whole
 
 
 def answer_of(text: str, request: dict[str, Any], python: str | None, seconds: float) -> bytes:

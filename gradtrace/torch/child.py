@@ -180,24 +180,6 @@ def show(error: BaseException) -> None:
     print("".join(told.format()), end="", file=sys.stderr)
 
 
-def interrupt_once() -> None:
-    """Take one Ctrl-C as one: the terminal sends it to both processes, and the parent passes its own on."""
-    import signal
-    import time
-
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
-    last = 0.0
-
-    def interrupted(number: int, frame: Any) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before > 0.3:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupted)
-
-
 def end_quietly(kind: type[BaseException], error: BaseException, trace: Any) -> None:
     """Print no traceback of Ctrl-C outside of the script; the parent says that it was interrupted."""
     if kind is not KeyboardInterrupt:
@@ -206,7 +188,6 @@ def end_quietly(kind: type[BaseException], error: BaseException, trace: Any) -> 
 
 if __name__ == "__main__":
     sys.excepthook = end_quietly
-    interrupt_once()
     code = main(sys.argv[1:])
     sys.excepthook = sys.__excepthook__
     try:

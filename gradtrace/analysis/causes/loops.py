@@ -12,7 +12,7 @@ from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
 from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.terms import assigned_name, has_nan, loads, named, optimiser_name
-from gradtrace.analysis.updates import updates_between
+from gradtrace.analysis.updates import is_updated_between
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.annotations import Any
 from gradtrace.lang import syntax as ast
@@ -265,7 +265,7 @@ def never_cleared(facts: Facts) -> Cause | None:
         was_cleared = any(c.how in (*CLEARS, "assigned") for c in changes.get(leaf, ()))
         if len(added) < len(visits) - 1 or len(visits) < 2 or was_cleared:
             continue
-        if updates_between(facts, leaf, visits[0].number, visits[-1].number):
+        if is_updated_between(facts, leaf, visits[0].number, visits[-1].number):
             leaves.append(leaf)
     if not leaves:
         return None

@@ -91,3 +91,13 @@ def test_long_arrays_are_shortened(gt):
     done = gt("check", "x * 2", "--x", "ones(300)", "--grad-tensors", "ones(300)", "--against", "torch", "--all")
     assert done.exit_code == 0 and "[1, 1, 1, 1, ...] (300 elements)" in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 200
+
+
+def test_names_of_options_are_whole_names_in_pytorch(gt, here):
+    text = "import torch\ntorch.manual_seed(0)\nm = torch.nn.Linear(2, 1)\n"
+    text += "x = torch.ones(3, 2)\nloss = m(x).sum()\n"
+    (here / "p.py").write_text(text)
+    same = gt("check", "p.py", "--against", "torch", "--inputs", "weight")
+    assert same.exit_code == 0 and "all the same" in same.stdout
+    refused = gt("check", "p.py", "--against", "torch", "--inputs", "m(x)")
+    assert refused.exit_code == 2 and "has no name by which PyTorch can be asked" in refused.stderr

@@ -171,3 +171,23 @@ def test_what_a_large_table_prints_arrives_whole(tmp_path):
     )  # fmt: skip
     lines = done.stdout.splitlines()
     assert len(lines) == 400_000 and lines[-1].startswith('{"x": 1.0') and done.stdout.endswith("}\n")
+
+
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0"])
+def test_stdin_is_read_by_its_path(tmp_path, path):
+    done = subprocess.run(
+        [*COMMAND, "run", path], input=b"print(3)\n", env=ENVIRONMENT, capture_output=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (0, b"3\n"), done.stderr
+
+
+def test_a_hangup_that_nohup_ignores_ends_nothing(tmp_path):
+    (tmp_path / "p.py").write_text("print(1)\nfor i in range(10 ** 9):\n    x = i\n")
+    ignored = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *COMMAND, "run", "--max-seconds", "3", "./p.py"]
+    with subprocess.Popen(
+        ignored, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True
+    ) as run:
+        time.sleep(1.5)
+        os.killpg(run.pid, signal.SIGHUP)
+        message = run.communicate()[1].decode()
+    assert run.returncode == 1 and "longer than 3 s" in message

@@ -308,6 +308,35 @@ def test_gradients_that_stay_over_updates_accumulate(tmp_path, ask):
 
 # ---- zeros by design
 
+LEFT_IN = {
+    "a module": "class Metric(nn.Module):\n    def forward(self, p):\n        return (p - 1).pow(2).mean().item()\n"
+    "value = Metric()(layer(x))\n",
+    "a tuple": "def step(x):\n    out = layer(x)\n    return (out - 1).pow(2).mean().item(), out\n"
+    "value, out = step(x)\n",
+    "a method": "class Trainer:\n    def loss(self, x):\n        return float((layer(x) - 1).pow(2).mean())\n"
+    "value = Trainer().loss(x)\n",
+}
+
+
+@both_engines
+@pytest.mark.parametrize("place", LEFT_IN)
+def test_a_number_explains_a_run_that_trains_nothing(tmp_path, place, ask):
+    text = "layer, x = nn.Linear(3, 1), torch.ones(2, 3)\nopt = torch.optim.SGD(layer.parameters(), lr=0.1)\n"
+    text += LEFT_IN[place] + "loss = torch.tensor(value, requires_grad=True)\nloss.backward()\nopt.step()\n"
+    (tmp_path / "p.py").write_text(HEAD + text)
+    said = " ".join(ask(tmp_path / "p.py", "why").split())
+    assert "layer.weight.grad is None" in said and "left the graph as a Python number" in said
+    assert "Nothing is wrong" not in said
+
+
+@both_engines
+def test_an_update_by_data_does_not_clear_gradients(tmp_path, ask):
+    text = "w, x = torch.ones(3, requires_grad=True), torch.arange(3.0)\nfor i in range(3):\n"
+    text += "    loss = ((w * x).sum() - 1) ** 2\n    loss.backward()\n    w.data = w.data - 0.01 * w.grad\n"
+    (tmp_path / "p.py").write_text(HEAD + text)
+    assert "gradients accumulate" in ask(tmp_path / "p.py", "why")
+
+
 ADAPTERS = """class Adapter(nn.Module):
     def __init__(self):
         super().__init__()

@@ -116,9 +116,9 @@ class Preparations:
 
     def is_data(self, tensor: int) -> bool:
         record = self.trace.tensors[tensor]
-        if record.operation is not None:
-            return tensor in self.steps
-        return not (record.requires_grad or record.is_parameter)
+        if record.requires_grad or record.is_parameter:
+            return False
+        return record.operation is None or tensor in self.steps
 
     def count(self, tensor: int, most: int) -> int:
         """Return how many operations prepared a tensor; `most` if they are more."""

@@ -121,3 +121,9 @@ y.backward()
 """
     gradtrace(tmp_path, text, "graph", "-o", "s.svg")
     assert "SquareBackward" in (tmp_path / "s.svg").read_text()
+
+
+def test_a_leaf_made_by_operations_leads_to_the_loss(tmp_path):
+    text = "import torch\nw = torch.linspace(-1, 1, 9).reshape(3, 3).requires_grad_()\nx = torch.ones(3, 1)\n"
+    text += "h = w @ x\ny = torch.tanh(h)\nloss = y.sum()\nloss.backward()\n"
+    assert {"w", "x", "h", "y", "loss"} <= set(labels(nodes(tmp_path, text)))

@@ -136,32 +136,32 @@ def test_what_a_loop_takes_its_items_from_is_named_by_the_header_alone():
     assert all(o.span.end_line == o.span.line for o in collated)
 
 
-def recorded_batch(differentiated):
+def batches():
     samples = torch.utils.data.TensorDataset(torch.ones(64, 3), torch.zeros(64, 1))
-    model = torch.nn.Linear(3, 1)
-    loader = iter(torch.utils.data.DataLoader(samples, batch_size=32))
-    with gt.record() as r, torch.set_grad_enabled(differentiated):
-        x, y = next(loader)
-        loss = (model(x) - y).square().mean()
-        if differentiated:
-            loss.backward()
-    return r
+    return iter(torch.utils.data.DataLoader(samples, batch_size=32))
 
 
 def test_a_batch_of_a_loader_is_one_box():
     """A DataLoader takes each sample by itself and stacks them."""
-    found = recorded_batch(differentiated=False).draw().model
-    batches = [g for g in found.groups if g.kind == "batch"]
-    assert [(g.name, len(g.operations)) for g in batches] == [("stack of 32", 33)] * 2
-    assert [found.trace.tensors[found.results[g.id]].name for g in batches] == ["x", "y"]
-    assert len(found.nodes) <= 12
+    loader = batches()
+    with gt.record() as r:
+        x, y = next(loader)
+        spread = (x - y).square().mean()
+    found = r.draw().model
+    stacks = [g for g in found.groups if g.kind == "batch"]
+    assert [(g.name, len(g.operations)) for g in stacks] == [("stack of 32", 33)] * 2
+    assert [found.trace.tensors[found.results[g.id]].name for g in stacks] == ["x", "y"]
+    assert len(found.nodes) <= 12 and spread == 1
 
 
 def test_a_batch_from_which_a_loss_is_differentiated_is_an_input():
-    r = recorded_batch(differentiated=True)
+    loader, model = batches(), torch.nn.Linear(3, 1)
+    with gt.record() as r:
+        x, y = next(loader)
+        loss = (model(x) - y).square().mean()
+        loss.backward()
     drawn = r.draw().model
-    inputs = [t for t in drawn.trace.tensors if t.kind == "data"]
-    assert [t.name for t in inputs] == ["x", "y"]
+    assert [t.name for t in drawn.trace.tensors if t.kind == "data"] == ["x", "y"]
     assert not [g for g in drawn.groups if g.kind == "batch"]
     assert len(drawn.nodes) <= 12
     assert len(r.draw(depth=1_000_000).model.nodes) > 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from importlib import import_module
@@ -94,12 +95,37 @@ def transform() -> str:
     return "torch.jit.trace" if _C._get_tracing_state() is not None else "a transform of torch.func"
 
 
-top_hooks: Any = getattr(_C._autograd, "_top_saved_tensors_default_hooks", lambda ignore: None)
+top_hooks: Any = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)  # not in PyTorch 2.4
+
+
+class HooksOfThread(threading.local):
+    """How many pairs of hooks for saved tensors this thread has, counted where PyTorch does not say it."""
+
+    depth = 0
+
+
+hooks_of_thread = HooksOfThread()
+
+
+def counted(change: Any, step: int) -> Any:
+    """Return a function of PyTorch that adds or removes a pair of hooks, and counts it."""
+
+    @functools.wraps(change)
+    def count(*hooks: Any) -> None:
+        change(*hooks)
+        hooks_of_thread.depth += step
+
+    return count
+
+
+if top_hooks is None:
+    for name, step in (("_push_saved_tensors_default_hooks", 1), ("_pop_saved_tensors_default_hooks", -1)):
+        setattr(_C._autograd, name, counted(getattr(_C._autograd, name), step))
 
 
 def hooked_saves() -> bool:
     """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading them would call."""
-    return top_hooks(True) is not None
+    return hooks_of_thread.depth > 0 if top_hooks is None else top_hooks(True) is not None
 
 
 # whether a saved tensor says that it has hooks (not in PyTorch 2.4)

@@ -110,10 +110,21 @@ def test_a_subclass_sees_only_the_calls_of_the_program(level):
         torch.tensor([p[0], p[1]])
         return Seen.log
 
+    if level == "precision" and not has_subclasses_in_dispatch_modes():
+        pytest.skip("PyTorch 2.4 makes no tensor of a subclass in a TorchDispatchMode")
     wanted = run()
     with gt.record(level):
         found = run()
     assert found == wanted
+
+
+def has_subclasses_in_dispatch_modes():
+    try:
+        with Operations("", []):
+            torch.arange(4.0).as_subclass(Seen)
+    except RuntimeError:
+        return False
+    return True
 
 
 # ---- guards and flight recorders

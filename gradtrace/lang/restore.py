@@ -10,7 +10,7 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.state import state
 from gradtrace.lang.words import words
 
-MODES = words("""grad_enabled inference origin recorder scope watcher keeper planner anomaly anomaly_check_nan levels
+MODES = words("""grad_enabled inference origin locate recorder scope watcher keeper planner anomaly anomaly_check_nan levels
     forward spend saved_hooks no_saved_hooks running classes devices""")
 
 

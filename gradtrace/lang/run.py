@@ -97,6 +97,15 @@ def run(
     show        gets the value of each expression statement and its repr
     drawings    gets the program's plotting calls (`lang/figures.py`)
     """
+    import os
+
+    if os.environ.get("GRADTRACE_PROGRAM"):
+        from gradtrace.program.run import run as run_in_python
+
+        return run_in_python(
+            program, inputs, budget=budget, stdout=stdout, stderr=stderr, record=record, outputs=outputs, dtype=dtype,
+            watcher=watcher, planner=planner, within=within, then=then, host=host, show=show, drawings=drawings,
+        )
     env = dict(inputs or {}) if within is None else within.variables
     recorder = None if within is None else within.recorder
     past = None if within is None else within.past

@@ -93,7 +93,7 @@ class Probe(Idle):
         if not leaf.is_floating_point() or any(leaf is known for known in self.tracked):
             return
         self.tracked.append(leaf)
-        self.origins.append(state.origin)
+        self.origins.append(state.place())
         self._shift()
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:

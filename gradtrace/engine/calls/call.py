@@ -121,7 +121,7 @@ def is_float(raw: Raw) -> bool:
 def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
     """Report a call to the recorder and to forward-mode differentiation, if they are active."""
     if state.recorder is not None:
-        state.recorder(record.name, args, out, state.origin)
+        state.recorder(record.name, args, out, state.place())
     if state.forward is not None:
         state.forward.push(record, args, out)
 

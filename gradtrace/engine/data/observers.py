@@ -28,7 +28,7 @@ class Scope:
         self.kind = kind
         self.what = what
         self.count = count
-        self.origin = state.origin
+        self.origin = state.place()
 
 
 class Watcher(Protocol):

@@ -40,6 +40,7 @@ class State:
         self.anomaly_check_nan = True
         self.warn_always = False
         self.origin = 0
+        self.locate: Callable[[], int] | None = None  # finds the place of a program that Python runs
         self.depth = 0
         self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
         self.live_observers = 0
@@ -69,6 +70,10 @@ class State:
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
         self.special = self.marks or watched or self.anomaly or self.meta
         self.closely = self.special or self.in_rule
+
+    def place(self) -> int:
+        """Return the number of the source span that is being evaluated, for what observes a run."""
+        return self.origin if self.locate is None else self.locate()
 
 
 def batching_of(levels: tuple[Any, ...]) -> Any:

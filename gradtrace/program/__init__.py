@@ -1,0 +1,1 @@
+"""Programs: Python runs them, with gradtrace's library under the name `torch`."""

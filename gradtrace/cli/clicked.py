@@ -19,7 +19,7 @@ from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 VARIABLES = "gradtrace.variables"  # the key in a context's meta
 PREFIX = "variable_"  # of the parameter that holds a variable's value

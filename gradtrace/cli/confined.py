@@ -25,9 +25,9 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
     channel.state.outputs = tuple(name for name, _ in grants.outputs)
     file = scratch.descriptor()
     if grants.seconds is not None:
-        from gradtrace.lang import budget
+        from gradtrace.program.clock import process_end
 
-        budget.process_end.at = time.monotonic() + grants.seconds
+        process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
     whole = max(grants.process, FIXED) if grants.process else None
     limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.file_size or None, seconds)

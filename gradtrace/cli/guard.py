@@ -39,9 +39,8 @@ def contain(grants: Grants) -> None:
     from gradtrace.cli import broker
 
     broker.confine(grants, sys.argv[1:])  # before the language is loaded: a fork of a small process is cheaper
-    from gradtrace.lang import wall, watchdog
+    from gradtrace.program import watchdog
 
-    wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 
 

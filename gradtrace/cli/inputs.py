@@ -12,7 +12,7 @@ from gradtrace.limits import Budget
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 
 def prepare(request: Request) -> dict[str, Tensor]:
@@ -112,10 +112,10 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
     """Return a function that evaluates constant expressions in the dtype and budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
-        from gradtrace import lang
+        from gradtrace.program.parse import parse
 
         try:
-            program = lang.parse(text, name=option, budget=budget)
+            program = parse(text, name=option, budget=budget)
             if program.inputs:
                 raise UsageError(f"name '{program.inputs[0].name}' is not defined")
             request = Request(program, Inputs(dtype=dtype), budget=budget or Budget())

@@ -22,7 +22,7 @@ from gradtrace.limits import BY_FIELD, DEEPEST, MOST_MEMORY, Budget
 from gradtrace.limits import LIMITS as ALL_LIMITS
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
     from gradtrace.trace import Trace
 
 Record = TypeVar("Record")

@@ -155,14 +155,13 @@ def program_error(error: ProgramError) -> Report:
 def in_torch(found: Report, error: GradtraceError, settings: Settings) -> Report:
     """Return the report with the command that runs the program in PyTorch, if it needs that."""
     from gradtrace.cli import needs_torch
-    from gradtrace.lang.namespaces import OTHERWISE
 
     if error.hint.startswith(("nearest:", "did you mean")) or not needs_torch.needs_torch(error):
         return found
     is_package = not error.missing.startswith("torch")
     return found._replace(
         message=f"{found.message}: it needs PyTorch" if is_package else found.message,
-        hint="" if is_package or error.hint == OTHERWISE else found.hint,
+        hint="" if is_package else found.hint,
         in_torch=needs_torch.command_line(list(settings.args)),
     )
 

@@ -8,11 +8,11 @@ import re
 import warnings
 from typing import NamedTuple
 
-from gradtrace.cli import console, running
+from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
-from gradtrace.lang.dialogue import Dialogue
+from gradtrace.program.dialogue import Dialogue
 from gradtrace.limits import Budget
 
 DRAWS = re.compile(
@@ -52,7 +52,7 @@ class Notebook:
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.budget = budget
-        self.talk = Dialogue(name, budget, host=running.host)
+        self.talk = Dialogue(name, budget)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
 
@@ -142,11 +142,11 @@ class Notebook:
         """Return the options that give a magic's program the values of the note's variables, as the magic does; or why
         that cannot be done.
         """
-        from gradtrace import lang
         from gradtrace.cli import magic
+        from gradtrace.program.parse import parse
 
         try:
-            free = [one.name for one in lang.parse(program).inputs if one.name in self.talk.variables]
+            free = [one.name for one in parse(program).inputs if one.name in self.talk.variables]
         except GradtraceError:
             return [], ""  # the command itself says what is wrong
         words: list[str] = []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
-
 from gradtrace.annotations import Any
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError
-from gradtrace.lang.budget import is_out_of_memory, out_of_memory
+from gradtrace.program.memory import is_out_of_memory, out_of_memory
 from gradtrace.program.places import Places
 
 
@@ -45,6 +43,8 @@ def program_error(error: BaseException, places: Places, place: Any) -> Gradtrace
         return better
     text, hint = text_of(error), ""
     if isinstance(error, (NameError, AttributeError, ImportError)):
+        import traceback
+
         _, is_near, name = str(traceback.TracebackException.from_exception(error)).rpartition("Did you mean: ")
         hint = f"did you mean {name}" if is_near else ""
     name = type(error).__name__

@@ -1,6 +1,6 @@
-"""Change a program's syntax tree: keep the values of expressions, and note functions and loops where it is recorded.
+"""Change the syntax tree of a program that is recorded, so that it notes its functions, loops and their passes.
 
-The names that the changed tree calls are no identifiers, so no program can have them. `Scopes` has what they call.
+The functions that the changed tree calls have names that are no identifiers; they are the methods of `Scopes`.
 """
 
 from __future__ import annotations
@@ -10,38 +10,22 @@ import ast
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.data.observers import Scope
 from gradtrace.engine.data.state import state
-from gradtrace.lang.inputs import declares_input
-from gradtrace.lang.source import Span
 from gradtrace.program.places import Places
+from gradtrace.program.source import Span
+from gradtrace.program.values import call, is_text
 
-VALUE, FUNCTION, LEAVE, LAMBDA = "<value>", "<function>", "<leave>", "<lambda in scope>"
-LOOP, PASSES, TEST = "<loop>", "<passes>", "<test>"
+FUNCTION = "<function>"
+LAMBDA = "<lambda>"
+LOOP = "<loop>"
+PASSES = "<passes>"
+TEST = "<test>"
+LEAVE = "<leave>"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def with_values(tree: ast.Module) -> ast.Module:
-    """Return a copy of the tree in which top-level expressions give their value to `<value>`.
-
-    Declared inputs (`w: leaf = 1.0`) are left out, since they have their values already.
-    """
-    body: list[Any] = []
-    for number, node in enumerate(tree.body):
-        is_docstring = number == 0 and len(tree.body) > 1 and is_text(node)
-        if isinstance(node, ast.Expr) and not is_docstring:
-            body.append(ast.copy_location(ast.Expr(call(VALUE, [node.value], node)), node))
-        elif not declares_input(node):
-            body.append(node)
-    return ast.Module(body, tree.type_ignores)
-
-
-def is_text(node: Any) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def call(name: str, arguments: list[Any], place: Any) -> Any:
-    """Return the call of a name that no program has, at the place of a node."""
-    function = ast.copy_location(ast.Name(name, ast.Load()), place)
-    return ast.copy_location(ast.Call(function, arguments, []), place)
+def instrumented(tree: ast.Module, places: Places, file: int) -> ast.Module:
+    """Return a tree with calls that note functions, loops and their passes."""
+    return ast.fix_missing_locations(Instrument(places, file).visit(tree))
 
 
 class Instrument(ast.NodeTransformer):

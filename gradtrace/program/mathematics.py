@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-import functools
-from importlib import import_module
 
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
+from gradtrace.program import syntax as ast
+from gradtrace.program.names import CONSTANTS, MATHEMATICS, MODULES
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
 MAKERS = frozenset("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like".split())
@@ -21,7 +19,7 @@ def find_mathematics(tree: ast.Module) -> dict[str, Any]:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     functions = {name: function_of_torch(name) for name in used & MATHEMATICS}
     constants = {name: CONSTANTS[name] for name in used & set(CONSTANTS)}
-    modules = {name: import_module(MODULES[name]) for name in used & set(MODULES)}
+    modules = {name: module_named(MODULES[name]) for name in used & set(MODULES)}
     return {**functions, **constants, **modules}
 
 
@@ -30,7 +28,6 @@ def function_of_torch(name: str) -> Any:
     builtin = getattr(builtins, name, None)
     function: Any = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if builtin is not None and args and not any(isinstance(a, Tensor) for a in args):
             return builtin(*args, **kwargs)
@@ -38,4 +35,14 @@ def function_of_torch(name: str) -> Any:
             return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
         return function(*args, **kwargs)
 
+    call.__name__ = call.__qualname__ = name
     return call
+
+
+def module_named(name: str) -> Any:
+    """Return a module of torch, or Python's own."""
+    from importlib import import_module
+
+    from gradtrace.program.torch_names import LIBRARY
+
+    return import_module(LIBRARY.get(name, name))

@@ -6,11 +6,11 @@ instruction. Number 0 means no place.
 
 from __future__ import annotations
 
-import ast
 import sys
 
 from gradtrace.annotations import Any
-from gradtrace.lang.source import Place, Source, Span, span_of
+from gradtrace.program import syntax as ast
+from gradtrace.program.source import Place, Source, Span, span_of
 
 Position = tuple[int, int, int, int]  # line, end line, column, end column
 

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-import contextlib
-import linecache
 import sys
-import types
 
 from gradtrace import ops  # noqa: F401  (adds the operators to tensors)
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError
-from gradtrace.lang.budget import Meter
-from gradtrace.lang.parse import Program
-from gradtrace.lang.restore import restored
-from gradtrace.lang.run import (
-    MakeKeeper,
-    Run,
-    SharedNamespace,
-    assigned_root,
-    chosen_output,
-    default_dtype,
-    is_result,
-)
-from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget
-from gradtrace.program import modules
+from gradtrace.program import syntax as ast
+from gradtrace.program.clock import Clock
+from gradtrace.program.depth import deep
 from gradtrace.program.errors import explained
-from gradtrace.program.instrument import VALUE, Instrument, Scopes, with_values
+from gradtrace.program.grammar import is_expression
+from gradtrace.program.mathematics import find_mathematics
+from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.places import Places
+from gradtrace.program.restore import restored
+from gradtrace.program.result import MakeKeeper, Run, assigned_root, chosen_output, default_dtype, is_result
+from gradtrace.program.values import POWER, VALUE, power, with_values
+from gradtrace.program.watchdog import watched
 
 MAIN = "__main__"
+
+
+class EarlierRecords(NamedTuple):
+    """Records of the programs run so far in a shared namespace; later programs append to them."""
+
+    records: list[Any]
+    scopes: list[Any]
+    spans: list[Any]
+    keeper: WriteWatcher | None
+
+
+class SharedNamespace(NamedTuple):
+    """State shared by programs that run one after another, such as the cells of a notebook."""
+
+    variables: dict[str, Any]
+    past: EarlierRecords | None = None
+    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
+    recorder: Any = None  # gets operator calls where the program is not recorded
 
 
 def run(
@@ -51,9 +61,7 @@ def run(
     planner: Any = None,
     within: SharedNamespace | None = None,
     then: Callable[[Run], None] | None = None,
-    host: Any = None,
     show: Callable[[Any, str], None] | None = None,
-    drawings: Any = None,
 ) -> Run:
     """Run a program; raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError.
 
@@ -71,11 +79,10 @@ def run(
     show        gets the value of each expression statement and its repr
     """
     execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
-    execution.begin_record(record, watcher)
+    execution.begin_record(record, watcher, planner)
     places = execution.places
-    streams = contextlib.redirect_stdout(stdout or sys.stdout), contextlib.redirect_stderr(stderr or sys.stderr)
-    watch = watched(execution.meter, lambda: places.place(places.here(2)))
-    with restored(), watch, streams[0], streams[1], modules.installed(execution.tell), execution.as_main():
+    watch = watched(execution.clock, lambda: places.place(places.here(2)))
+    with restored(), watch, redirected(stdout, stderr), execution.surroundings():
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.set(
             grad_enabled=True,
@@ -87,7 +94,7 @@ def run(
             planner=planner,
             scope=None,
             origin=0,
-            locate=places.here if record is not None or planner is not None else None,
+            locate=None if record is None and planner is None else places.here,
         )
         try:
             with explained(places):
@@ -104,53 +111,122 @@ def run(
         root = execution.last if execution.last is not None else assigned_root(program.tree, variables)
         done = execution.result(root, chosen)
         if then is not None:
-            state.set(recorder=planner, origin=0, locate=None)
+            state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
             with explained(places):
                 then(done)
     return done
 
 
+class redirected:
+    """Context manager that gives a program other streams for its output."""
+
+    def __init__(self, stdout: Any, stderr: Any) -> None:
+        self.streams = stdout or sys.stdout, stderr or sys.stderr
+
+    def __enter__(self) -> None:
+        self.before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = self.streams
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr = self.before
+
+
 class Execution:
-    """One run of a program: its namespace, its places, and what was recorded."""
+    """One run of a program: its namespace, its places, and what is recorded."""
 
     def __init__(
         self, program: Program, inputs: dict[str, Tensor], budget: Budget, within: SharedNamespace | None
     ) -> None:
         self.program = program
         self.inputs = inputs
-        self.meter = Meter(budget)
-        self.meter.deadline -= min(program.seconds, budget.seconds)
         self.within = within
-        self.module = types.ModuleType(MAIN)
-        self.names = vars(self.module) if within is None else within.variables
+        self.past = None if within is None else within.past
+        self.clock = Clock(budget, program.seconds)
+        self.is_expression = is_expression(program.tree)
+        self.names = {} if within is None else within.variables
         self.names.update(inputs)
-        past = None if within is None else within.past
-        self.places = Places(None if past is None else past.spans)
-        self.past = past
+        self.places = Places(None if self.past is None else self.past.spans)
         self.records: list[Any] = []
         self.scopes: list[Any] = []
         self.keeper: Any = None
         self.recorder: Callable[..., None] | None = None
+        self.builtins: dict[str, Any] = dict(vars(builtins))
         self.last: Any = None
-        self.told: set[str] = set()
 
-    def tell(self, text: str) -> None:
-        """Print a note about the program to stderr, once."""
-        if text not in self.told:
-            self.told.add(text)
-            print(f"{self.program.source.name}: {text}", file=sys.stderr)
+    def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any, planner: Any) -> None:
+        if make_keeper is not None:
+            if self.past is not None:
+                self.records, self.scopes, self.keeper = self.past.records, self.past.scopes, self.past.keeper
+            else:
+                self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
+            self.recorder = make_recorder(self.records, self.scopes, watcher)
+        self.is_instrumented = make_keeper is not None and not self.is_expression
+        if self.is_instrumented:
+            from gradtrace.program.instrument import Scopes
 
-    # ---- the record
+            self.builtins.update(Scopes(self.places).functions)
 
-    def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any) -> None:
-        if make_keeper is None:
-            return
-        if self.past is not None:
-            self.records, self.scopes = self.past.records, self.past.scopes
-            self.keeper = self.past.keeper
-        else:
-            self.keeper = make_keeper(self.records, self.meter.budget.record_bytes)
-        self.recorder = make_recorder(self.records, self.scopes, watcher, self.places)
+    def surroundings(self) -> Any:
+        """Return a context in which the program finds what it imports, and itself as `__main__`."""
+        if self.is_expression:
+            return self
+        from gradtrace.program.surroundings import Surroundings
+
+        return Surroundings(self)
+
+    def __enter__(self) -> None:
+        self.names["__builtins__"] = self.builtins
+
+    def __exit__(self, *_: object) -> None:
+        del self.names["__builtins__"]
+
+    # ---- execution
+
+    def execute(self, show: Callable[[Any, str], None] | None) -> None:
+        """Execute the statements; keep the value of the last expression statement that is a result in `last`."""
+
+        def value(result: Any) -> None:
+            if is_result(result):
+                self.last = result
+            if show is not None and result is not None:
+                show(result, repr(result))
+
+        self.builtins[VALUE] = value
+        self.builtins[POWER] = power
+        if not self.program.imports_torch:
+            self.builtins.update(find_mathematics(self.program.tree))
+        source = self.program.source
+        name = source.name if self.within is None or self.past is not None else f"<{source.name}, {id(self)}>"
+        with deep(0):
+            code = self.compiled(self.program, name, with_values)
+        exec(code, self.names)
+
+    def compiled(self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree) -> Any:
+        """Return the code of the program or of one of its modules, changed; `name` is the file of its code objects."""
+        source = program.source
+        file = self.places.add(source, program.tree, name)
+        try:
+            tree = change(ast.parse(source.text, name))  # a copy, since the changes must not be seen elsewhere
+            if self.is_instrumented:
+                from gradtrace.program.instrument import instrumented
+
+                tree = instrumented(tree, self.places, file)
+            return compile(tree, name, "exec", dont_inherit=True)
+        except RecursionError:
+            raise too_deep() from None
+
+    def execute_module(self, program: Program, names: dict[str, Any]) -> None:
+        """Execute the text of one of the program's own modules."""
+        names["__builtins__"] = self.builtins
+        exec(self.compiled(program, program.source.name), names)
+
+    # ---- what is left
+
+    def variables(self) -> dict[str, Any]:
+        """Return the program's own variables."""
+        if self.within is not None:
+            return self.names
+        return {name: value for name, value in self.names.items() if not is_of_module(name)}
 
     def result(self, root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
         return Run(
@@ -166,85 +242,14 @@ class Execution:
             self.places.sources,
         )
 
-    def variables(self) -> dict[str, Any]:
-        """Return the program's own variables."""
-        if self.within is not None:
-            return self.names
-        return {name: value for name, value in self.names.items() if not is_of_module(name)}
-
-    # ---- execution
-
-    @contextlib.contextmanager
-    def as_main(self) -> Any:
-        """Make the namespace that of `__main__`, with the program's arguments and file, and undo that."""
-        source = self.program.source
-        before = sys.modules.get(MAIN), sys.argv
-        attributes = {
-            "__name__": MAIN,
-            "__doc__": None,
-            "__builtins__": self.builtins(),
-            **({} if source.name.startswith("<") else {"__file__": source.name}),
-        }
-        sys.modules[MAIN] = self.module
-        sys.argv = [source.name, *self.meter.budget.arguments]
-        self.names.update(attributes)
-        try:
-            yield
-        finally:
-            sys.argv = before[1]
-            if before[0] is not None:
-                sys.modules[MAIN] = before[0]
-            if self.within is not None:
-                for name in attributes:
-                    self.names.pop(name, None)
-
-    def builtins(self) -> dict[str, Any]:
-        names = dict(vars(builtins))
-        if self.recorder is not None:
-            names.update(Scopes(self.places).functions)
-        if not self.program.imports_torch:
-            from gradtrace.program.mathematics import find_mathematics
-
-            names.update(find_mathematics(self.program.tree))
-        return names
-
-    def execute(self, show: Callable[[Any, str], None] | None) -> None:
-        """Execute the statements; keep the value of the last expression statement that is a result in `last`."""
-
-        def value(result: Any) -> None:
-            if is_result(result):
-                self.last = result
-            if show is not None and result is not None:
-                show(result, repr(result))
-
-        self.names["__builtins__"][VALUE] = value
-        exec(self.compiled(), self.names)
-
-    def compiled(self) -> Any:
-        source, tree = self.program.source, self.program.tree
-        name = source.name
-        file = self.places.add(source, tree, name)
-        linecache.cache[name] = (len(source.text), None, source.text.splitlines(True), name)
-        tree = with_values(copied(source, tree))
-        if self.recorder is not None:
-            tree = Instrument(self.places, file).visit(tree)
-        return compile(ast.fix_missing_locations(tree), name, "exec", dont_inherit=True)
-
-
-def copied(source: Any, tree: ast.Module) -> ast.Module:
-    """Return a copy of the program's tree, which the caller may change."""
-    return ast.parse(source.text, source.name)
-
 
 def is_of_module(name: str) -> bool:
     """Whether a name is one that Python gives every module."""
     return name.startswith("__") and name.endswith("__")
 
 
-def make_recorder(
-    records: list[Any], scopes: list[Any], watcher: Any, places: Places | None = None
-) -> Callable[..., None]:
-    """Return a recorder that keeps every call with its place and scope, and notifies the watcher."""
+def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
+    """Return a recorder that keeps every call with its scope, notes its place in its node, and notifies the watcher."""
 
     def keep(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         for result in out if type(out) is tuple else (out,):

@@ -1,7 +1,7 @@
 """Measure the rounding errors of a run of gradtrace's engine, while it runs: the observers of --precision.
 
     watch = MeasuringWatch()
-    lang.run(program, ..., record=watch.keeper, watcher=watch)
+    run(program, ..., record=watch.keeper, watcher=watch)
 
 Each operator call is computed again by its record's kernel, and each node of a backward pass by its record's rules, on
 arrays of a wider type: on its actual inputs and on their shadows (`trace/precision.py` says what these are). Nothing

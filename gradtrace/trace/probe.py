@@ -1,7 +1,7 @@
 """Run a program up to its first call of backward, and measure there: the value, its gradients, its second derivatives.
 
     probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
-    lang.run(program, inputs, record=Keeper, watcher=probe, ...)
+    run(program, inputs, record=Keeper, watcher=probe, ...)
     probe.outcome
 
 The leaves are the given ones and those that the program makes, in the order in which they begin to require grad. A leaf

@@ -1,7 +1,7 @@
 """A watcher of the engine that records in order every event except the operator calls.
 
     watch = Watch()
-    lang.run(program, ..., record=Keeper, watcher=watch)     # and backward within it
+    run(program, ..., record=Keeper, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
 It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept by the run's keeper

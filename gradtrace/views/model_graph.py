@@ -10,7 +10,8 @@ from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import using
 from gradtrace.lang.hosted import Hosting
-from gradtrace.lang.run import Run, make_recorder
+from gradtrace.program.result import Run
+from gradtrace.program.run import make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 

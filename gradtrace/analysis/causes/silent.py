@@ -23,7 +23,7 @@ from gradtrace.analysis.terms import (
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.errors import GradtraceError, LanguageError, ProgramError
+from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.program.memory import is_out_of_memory, out_of_memory
+from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
 
 
 class explained:
     """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, program: Program, places: Places) -> None:
+        self.program = program
         self.places = places
 
     def __enter__(self) -> None:
@@ -32,27 +34,51 @@ class explained:
             late = out_of_memory()
             late.place = place
             raise late from None
-        raise program_error(error, self.places, place) from error.with_traceback(None)
+        uncaught = self.described(error, frames)
+        uncaught.place = uncaught.place or place
+        raise uncaught from error.with_traceback(None)
+
+    def described(self, error: BaseException, frames: Any) -> GradtraceError:
+        """Return the GradtraceError for an uncaught exception of the program."""
+        from gradtrace.program.modules import missing_from_torch
+
+        better = vars(error).get("__gradtrace__")
+        if isinstance(better, LanguageError):
+            return better
+        name = type(error).__name__
+        text = text_of(error)
+        missing = missing_from_torch(error)
+        kind = UnknownNameError if missing else ProgramError
+        uncaught = kind(f"{name}: {text}" if text else name, self.hint(error, frames))
+        uncaught.missing = missing
+        origin = vars(error).get("__forward__", 0)
+        if origin:
+            uncaught.forward = self.places.place(origin)
+        return uncaught
+
+    def hint(self, error: BaseException, frames: Any) -> str:
+        """Return what to do about an exception; "" where nothing is known."""
+        name = getattr(error, "name", None)
+        if not isinstance(error, (NameError, AttributeError)) or not name:
+            return ""
+        import difflib
+
+        close = difflib.get_close_matches(name, known_names(error, frames), 1)
+        if close and close[0] != name:
+            return f"did you mean '{close[0]}'?"
+        if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):
+            return f"assign it before it is used, or give it a value: --{name} VALUE"
+        return ""
 
 
-def program_error(error: BaseException, places: Places, place: Any) -> GradtraceError:
-    """Return the GradtraceError for an uncaught exception of a program."""
-    better = vars(error).get("__gradtrace__")
-    if isinstance(better, LanguageError):
-        better.place = better.place or place
-        return better
-    text, hint = text_of(error), ""
-    if isinstance(error, (NameError, AttributeError, ImportError)):
-        import traceback
-
-        _, is_near, name = str(traceback.TracebackException.from_exception(error)).rpartition("Did you mean: ")
-        hint = f"did you mean {name}" if is_near else ""
-    name = type(error).__name__
-    uncaught = ProgramError(f"{name}: {text}" if text else name, hint, place)
-    origin = vars(error).get("__forward__", 0)
-    if origin:
-        uncaught.forward = places.place(origin)
-    return uncaught
+def known_names(error: NameError | AttributeError, frames: Any) -> list[str]:
+    """Return the names that could have been meant: variables where the error was raised, or an object's attributes."""
+    if isinstance(error, AttributeError):
+        return [name for name in dir(error.obj) if not name.startswith("_")]
+    while frames.tb_next is not None:
+        frames = frames.tb_next
+    frame = frames.tb_frame
+    return [*frame.f_locals, *frame.f_globals, *frame.f_builtins]
 
 
 def text_of(value: Any) -> str:

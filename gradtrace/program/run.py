@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import io
 import sys
+import time
 
 from gradtrace import ops  # noqa: F401  (adds the operators to tensors)
 from gradtrace.annotations import Any, Callable, NamedTuple
@@ -11,11 +13,12 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.errors import GradtraceError
+from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.limits import Budget
 from gradtrace.program import syntax as ast
 from gradtrace.program.clock import Clock
 from gradtrace.program.depth import deep
+from gradtrace.program.discarding import discarding
 from gradtrace.program.errors import explained
 from gradtrace.program.grammar import is_expression
 from gradtrace.program.mathematics import find_mathematics
@@ -78,6 +81,56 @@ def run(
                 call code of the program
     show        gets the value of each expression statement and its repr
     """
+    start = time.monotonic()
+    options: dict[str, Any] = {"dtype": dtype, "planner": planner, "within": within, "then": then}
+    try:
+        return run_once(
+            program, inputs, record, watcher, budget=budget, stdout=stdout, stderr=stderr, outputs=outputs, show=show,
+            **options,
+        )
+    except ProgramError as error:
+        is_unplaced = vars(error.__cause__ or error).get("__forward__", None) == 0
+        if is_unplaced and not (inputs or record or planner or within):
+            passed = time.monotonic() - start
+            error.forward = find_forward(program, error, budget or Budget(), passed, options)
+        raise
+
+
+def find_forward(program: Program, error: ProgramError, budget: Budget, passed: float, options: Any) -> Any:
+    """Return the place of the operation in whose backward a program failed: of a second run, with places; None if that
+    ends in another way or would take too long.
+    """
+    if 2 * passed > budget.seconds:
+        return None
+    silent: Any = io.StringIO()
+    try:
+        with discarding():
+            run_once(program, None, None, None, budget=budget, stdout=silent, stderr=silent, has_places=True, **options)
+    except GradtraceError as repeated:
+        return repeated.forward if str(repeated) == str(error) else None
+    except SystemExit:
+        pass
+    return None
+
+
+def run_once(
+    program: Program,
+    inputs: dict[str, Tensor] | None,
+    record: MakeKeeper | None,
+    watcher: Any,
+    *,
+    budget: Budget | None,
+    stdout: Any,
+    stderr: Any,
+    dtype: Any,
+    planner: Any,
+    within: SharedNamespace | None,
+    then: Callable[[Run], None] | None,
+    outputs: Any = (),
+    show: Callable[[Any, str], None] | None = None,
+    has_places: bool = False,
+) -> Run:
+    """Run a program, see `run`. With `has_places` the nodes of the backward graph have the places of their operations."""
     execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
     execution.begin_record(record, watcher, planner)
     places = execution.places
@@ -88,16 +141,16 @@ def run(
             grad_enabled=True,
             inference=False,
             devices=() if within is None else state.devices,
-            recorder=execution.recorder or planner or (None if within is None else within.recorder),
+            recorder=execution.recorder or (note_place if has_places else planner) or (None if within is None else within.recorder),
             watcher=watcher,
             keeper=execution.keeper,
             planner=planner,
             scope=None,
             origin=0,
-            locate=None if record is None and planner is None else places.here,
+            locate=places.here if record is not None or planner is not None or has_places else None,
         )
         try:
-            with explained(places):
+            with explained(program, places):
                 execution.execute(show)
         except GradtraceError as error:
             if record is not None:
@@ -112,7 +165,7 @@ def run(
         done = execution.result(root, chosen)
         if then is not None:
             state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
-            with explained(places):
+            with explained(program, places):
                 then(done)
     return done
 
@@ -248,14 +301,19 @@ def is_of_module(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
+def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+    """Note the place of an operator's call in its node."""
+    for result in out if type(out) is tuple else (out,):
+        node = result._fn
+        if node is not None and not node.origin:
+            node.origin = origin
+
+
 def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
     """Return a recorder that keeps every call with its scope, notes its place in its node, and notifies the watcher."""
 
     def keep(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-        for result in out if type(out) is tuple else (out,):
-            node = result._fn
-            if node is not None and not node.origin:
-                node.origin = origin
+        note_place(name, args, out, origin)
         records.append((name, args, out, origin))
         scopes.append(state.scope)
         if watcher is not None:

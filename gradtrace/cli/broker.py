@@ -10,7 +10,6 @@ the child names an output by its number, never by a path.
     prints, into pipes                          copies it to stdout and stderr, and counts (streams.py)
     "write", output 0, bytes                    writes the file that -o names, if the bytes are of its kind
     "render", DOT                               draws in a confined process, returns the picture
-    "figures", plotting calls                   the same, by matplotlib
     "open"                                      shows the written file in the browser
     "torch"                                     runs the program in real PyTorch (check --against torch)
     "command"                                   runs a command line of a document, which gets no right (verify)

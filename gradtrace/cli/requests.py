@@ -160,26 +160,13 @@ def film(broker: Broker, request: Request) -> None:
     broker.say_data(encoded)
 
 
-def draw_figures(broker: Broker, request: Request) -> None:
-    """Have matplotlib draw recorded plotting calls in another confined process; its answer is the child's to check."""
-    from gradtrace.views import figure_process
-
-    seconds, most = request.get("seconds"), request.get("most")
-    if not is_seconds(seconds) or not is_row(most):
-        raise garbled()
-    job = broker.content()
-    with Interruptible():
-        found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
-    broker.say_data((figure_process.FINISHED if found.finished else b"\0") + found.content)
-
-
 # ---- the rest
 
 
 def list_tensorboards(broker: Broker, request: Request) -> None:
-    from gradtrace.views import summary
+    from gradtrace.utils import tensorboard_notebook
 
-    broker.say({"ok": True, "running": summary.running()})
+    broker.say({"ok": True, "running": tensorboard_notebook.running()})
 
 
 def read_entry(broker: Broker, request: Request) -> None:
@@ -265,7 +252,6 @@ HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "finish": finish_parts,
     "render": render,
     "film": film,
-    "figures": draw_figures,
     "tensorboards": list_tensorboards,
     "entry": read_entry,
     "torch": ask_torch,

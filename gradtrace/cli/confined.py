@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
 
 
-def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
-    """Confine this process, a child of `parent`, to the grants. UsageError if --require-wall asks for more."""
+def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], temporary: str = "") -> None:
+    """Confine this process, a child of `parent`, to the grants and the folder for temporary files. UsageError if
+    --require-wall asks for more.
+    """
     handle_signals()
     kernel.end_with(parent)
     channel.state.channel = pipe
@@ -30,9 +32,13 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -
         process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.file_size or None, seconds)
-    rights = Rights(grants.read, (grants.write,) if grants.write else (), scratch=file)
-    check_walls(confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file]), grants, args)
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.largest_file or None, seconds)
+    write = (grants.write,) if grants.write else ()
+    rights = Rights(grants.read, write, temporary=(temporary,) if temporary else ())
+    walls = confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file])
+    if temporary:
+        scratch.use_folder(temporary)
+    check_walls(walls, grants, args)
 
 
 def handle_signals() -> None:

@@ -46,6 +46,7 @@ class Grants(NamedTuple):
     cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
     own_text  the program is an expression of the command line, no stranger's
     commands  runs a command line of a document, which gets no right: `verify`
+    temporary  whether it gets a folder for temporary files and caches, which is removed at the end
     prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
     """
 
@@ -68,11 +69,23 @@ class Grants(NamedTuple):
     prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
     entry_seconds: float = 0.0
     commands: Callable[[list[str], bytes, float], bytes] | None = None
+    temporary: bool = False
 
     @property
     def most_memory(self) -> int:
         """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
         return int(FIXED + SHARE * self.memory)
+
+    @property
+    def largest_file(self) -> int:
+        """The bytes of a file at which the kernel refuses more to the process (0: without a limit)."""
+        temporary = MOST_SCRATCH + ALMOST_FULL if self.temporary else 0
+        return max(self.file_size, temporary) if self.file_size else 0
+
+    @property
+    def most_written(self) -> int:
+        """The bytes of all files together that the process may write below `write`."""
+        return self.output_bytes + RESULTS
 
     @property
     def needs_no_wall(self) -> bool:
@@ -89,7 +102,7 @@ class Grants(NamedTuple):
             seconds=budget.seconds,
             memory=budget.memory_bytes,
             process=budget.process_bytes,
-            file_size=written if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
+            file_size=budget.output_bytes + RESULTS if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
             printed=written,
             output_bytes=budget.output_bytes,
         )

@@ -23,6 +23,7 @@ INSTALLED = ("site-packages", "dist-packages")
 # Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).
 PACKAGES = "gradtrace numpy click rich graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
 LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
+MOST_OPEN = 4096  # descriptors: the parent looks at each of them
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr
 
 
@@ -126,6 +127,7 @@ def set_limits(limits: Limits) -> None:
 
     wanted = (
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, MOST_OPEN),
         (resource.RLIMIT_DATA, limits.memory),
         (resource.RLIMIT_AS, limits.address_space),
         (resource.RLIMIT_FSIZE, limits.file_size),

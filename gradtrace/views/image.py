@@ -292,7 +292,8 @@ def main(arguments: list[str]) -> None:
     from gradtrace.sandbox import confine
     from gradtrace.sandbox.kernel import Rights
 
-    confine.confine(Rights(scratch=scratch.prepare()))
+    scratch.prepare()
+    confine.confine()
     sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
     for source in sources:
         try:

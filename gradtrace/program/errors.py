@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+
 from gradtrace.annotations import Any
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.program.memory import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
+
+
+REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
 
 
 class explained:
@@ -58,6 +63,8 @@ class explained:
 
     def hint(self, error: BaseException, frames: Any) -> str:
         """Return what to do about an exception; "" where nothing is known."""
+        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+            return REFUSED
         name = getattr(error, "name", None)
         if not isinstance(error, (NameError, AttributeError)) or not name:
             return ""

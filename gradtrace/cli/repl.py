@@ -114,10 +114,10 @@ class Repl:
                 continue
             found = inputs.default(program, given, dtype, self.talk.budget)
             tensor = values.tensor(found, dtype, floating=given.kind == "leaf")
-            self.talk.variables[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
+            vars(self.talk.module)[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
 
     def show(self, value: Any, text: str) -> None:
-        self.talk.variables["_"] = value
+        vars(self.talk.module)["_"] = value
         output.write(text + "\n")
 
     def known_names(self) -> list[str]:

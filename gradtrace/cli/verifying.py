@@ -204,7 +204,7 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
     from gradtrace.trace.cell_values import CellRecorder, of_note
 
-    of_note.append(notebook.talk.variables)
+    of_note.append(vars(notebook.talk.module))
     notebook.talk.recorder = CellRecorder()
     try:
         return [notebook.check(cell) for cell in notes.cells(name, text)]

@@ -9,13 +9,15 @@ What a program changes for the process (seed, print options) is restored after i
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state, using
 from gradtrace.limits import Budget
 from gradtrace.program import restore
 from gradtrace.program.parse import Program, parse
 from gradtrace.program.result import MakeKeeper, Run
-from gradtrace.program.run import EarlierRecords, SharedNamespace, run
+from gradtrace.program.run import MAIN, EarlierRecords, SharedNamespace, run, variables_of
 from gradtrace.program.source import Source, Span
 
 
@@ -38,7 +40,7 @@ class Dialogue:
         self.record = record
         self.watcher = watcher
         self.dtype = dtype
-        self.variables: dict[str, Any] = {}
+        self.module = ModuleType(MAIN)
         self.imports_torch = False
         self.text = ""  # of all programs so far
         self.past = EarlierRecords([], [], [Span(0, 0, 0, 0)], None)
@@ -46,6 +48,11 @@ class Dialogue:
         self.kept: Any = None
         self.devices: tuple[Any, ...] = ()
         self.recorder: Any = None  # gets the operator calls of programs that are not recorded
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The variables of the programs so far."""
+        return variables_of(self.module)
 
     @property
     def default_dtype(self) -> str:
@@ -69,7 +76,8 @@ class Dialogue:
         if self.kept is not None:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
-        namespace = SharedNamespace(self.variables, self.past, self._keep, self.recorder)
+            restore.put_other_random_states(self.kept[2])
+        namespace = SharedNamespace(self.module, self.past, self._keep, self.recorder)
         with using(devices=self.devices):
             return run(
                 program,
@@ -84,7 +92,7 @@ class Dialogue:
             )
 
     def _keep(self) -> None:
-        self.kept = restore.random_state(), restore.print_options()
+        self.kept = restore.random_state(), restore.print_options(), restore.other_random_states()
         self.devices = state.devices
 
     def forget(self) -> None:

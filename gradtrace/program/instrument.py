@@ -88,9 +88,7 @@ class Instrument(ast.NodeTransformer):
 
     def header(self, node: Any, end: Any) -> int:
         """Return the number of a loop's first line: `for i in range(3)`, `while x < 2`."""
-        return self.places.add_span(
-            Span(node.lineno, node.col_offset, end.end_lineno, end.end_col_offset, self.file)
-        )
+        return self.places.add_span(Span(node.lineno, node.col_offset, end.end_lineno, end.end_col_offset, self.file))
 
     def loop(self, node: Any, header: int) -> Any:
         begin = ast.Expr(call(LOOP, [constant(header, node)], node))

@@ -37,7 +37,10 @@ class Places:
 
     def here(self, depth: int = 1) -> int:
         """Return the number of the innermost place of the program on the stack."""
-        frame: Any = sys._getframe(depth)
+        frame: Any = sys._getframe(1)
+        for _ in range(depth - 1):
+            if frame is not None:  # what is called by Python itself, such as __del__, has no caller
+                frame = frame.f_back
         while frame is not None:
             code = frame.f_code
             if code.co_filename in self._files:

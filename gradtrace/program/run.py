@@ -6,6 +6,7 @@ import builtins
 import io
 import sys
 import time
+from types import ModuleType
 
 from gradtrace import ops  # noqa: F401  (adds the operators to tensors)
 from gradtrace.annotations import Any, Callable, NamedTuple
@@ -22,7 +23,7 @@ from gradtrace.program.discarding import discarding
 from gradtrace.program.errors import explained
 from gradtrace.program.grammar import is_expression
 from gradtrace.program.mathematics import find_mathematics
-from gradtrace.program.parse import Program, too_deep
+from gradtrace.program.parse import Program, imported_modules, too_deep
 from gradtrace.program.places import Places
 from gradtrace.program.restore import restored
 from gradtrace.program.result import MakeKeeper, Run, assigned_root, chosen_output, default_dtype, is_result
@@ -44,7 +45,7 @@ class EarlierRecords(NamedTuple):
 class SharedNamespace(NamedTuple):
     """State shared by programs that run one after another, such as the cells of a notebook."""
 
-    variables: dict[str, Any]
+    module: ModuleType
     past: EarlierRecords | None = None
     leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
     recorder: Any = None  # gets operator calls where the program is not recorded
@@ -85,7 +86,15 @@ def run(
     options: dict[str, Any] = {"dtype": dtype, "planner": planner, "within": within, "then": then}
     try:
         return run_once(
-            program, inputs, record, watcher, budget=budget, stdout=stdout, stderr=stderr, outputs=outputs, show=show,
+            program,
+            inputs,
+            record,
+            watcher,
+            budget=budget,
+            stdout=stdout,
+            stderr=stderr,
+            outputs=outputs,
+            show=show,
             **options,
         )
     except ProgramError as error:
@@ -130,9 +139,10 @@ def run_once(
     show: Callable[[Any, str], None] | None = None,
     has_places: bool = False,
 ) -> Run:
-    """Run a program, see `run`. With `has_places` the nodes of the backward graph have the places of their operations."""
+    """Run a program, see `run`. With `has_places` the backward graph's nodes have the places of their operations."""
     execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
     execution.begin_record(record, watcher, planner)
+    load_random_numbers(program)
     places = execution.places
     watch = watched(execution.clock, lambda: places.place(places.here(2)))
     with restored(), watch, redirected(stdout, stderr), execution.surroundings():
@@ -141,7 +151,7 @@ def run_once(
             grad_enabled=True,
             inference=False,
             devices=() if within is None else state.devices,
-            recorder=execution.recorder or (note_place if has_places else planner) or (None if within is None else within.recorder),
+            recorder=execution.recorder or (note_place if has_places else planner) or (within and within.recorder),
             watcher=watcher,
             keeper=execution.keeper,
             planner=planner,
@@ -170,6 +180,17 @@ def run_once(
     return done
 
 
+def load_random_numbers(program: Program) -> None:
+    """Import the modules of random numbers that a program imports, so that the state of their generators is restored
+    after it.
+    """
+    imported = imported_modules(program.tree)
+    if "random" in imported:
+        import random  # noqa: F401
+    if "numpy" in imported:
+        import numpy.random  # noqa: F401
+
+
 class redirected:
     """Context manager that gives a program other streams for its output."""
 
@@ -196,7 +217,8 @@ class Execution:
         self.past = None if within is None else within.past
         self.clock = Clock(budget, program.seconds)
         self.is_expression = is_expression(program.tree)
-        self.names = {} if within is None else within.variables
+        self.module = ModuleType(MAIN) if within is None else within.module
+        self.names = vars(self.module)
         self.names.update(inputs)
         self.places = Places(None if self.past is None else self.past.spans)
         self.records: list[Any] = []
@@ -231,7 +253,7 @@ class Execution:
         self.names["__builtins__"] = self.builtins
 
     def __exit__(self, *_: object) -> None:
-        del self.names["__builtins__"]
+        pass
 
     # ---- execution
 
@@ -252,7 +274,10 @@ class Execution:
         name = source.name if self.within is None or self.past is not None else f"<{source.name}, {id(self)}>"
         with deep(0):
             code = self.compiled(self.program, name, with_values)
-        exec(code, self.names)
+        try:
+            exec(code, self.names)
+        finally:
+            del self.builtins[VALUE]  # it refers to this object, which refers to it
 
     def compiled(self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree) -> Any:
         """Return the code of the program or of one of its modules, changed; `name` is the file of its code objects."""
@@ -277,9 +302,7 @@ class Execution:
 
     def variables(self) -> dict[str, Any]:
         """Return the program's own variables."""
-        if self.within is not None:
-            return self.names
-        return {name: value for name, value in self.names.items() if not is_of_module(name)}
+        return variables_of(self.module)
 
     def result(self, root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
         return Run(
@@ -296,9 +319,9 @@ class Execution:
         )
 
 
-def is_of_module(name: str) -> bool:
-    """Whether a name is one that Python gives every module."""
-    return name.startswith("__") and name.endswith("__")
+def variables_of(module: ModuleType) -> dict[str, Any]:
+    """Return the variables of a module without the names that Python gives every module."""
+    return {name: value for name, value in vars(module).items() if not (name[:2] == "__" and name[-2:] == "__")}
 
 
 def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import linecache
 import sys
-import types
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.program import modules
@@ -30,13 +29,9 @@ class Surroundings:
         if program.modules is None and budget.allow_import:
             program = with_modules(program, budget)
         name = program.source.name
-        main = Main(MAIN)
-        main._names = execution.names
-        execution.names.update(
-            __name__=MAIN, __doc__=None, __builtins__=execution.builtins, __spec__=None, __file__=name
-        )
+        execution.names.update(__builtins__=execution.builtins, __file__=name)
         self.before = sys.modules.get(MAIN), sys.argv, list(sys.path)
-        sys.modules[MAIN] = main
+        sys.modules[MAIN] = execution.module
         sys.argv = [name, *budget.arguments]
         if budget.allow_import:
             sys.path.insert(0, budget.allow_import)
@@ -50,31 +45,7 @@ class Surroundings:
         main, sys.argv, sys.path[:] = self.before
         if main is not None:
             sys.modules[MAIN] = main
-        if self.execution.within is not None:
-            for name in ("__name__", "__doc__", "__builtins__", "__spec__", "__file__"):
-                self.execution.names.pop(name, None)
 
     def tell(self, text: str) -> None:
         """Print a note about the program to stderr."""
         print(f"{self.execution.program.source.name}: {text}", file=sys.stderr)
-
-
-class Main(types.ModuleType):
-    """The module `__main__` of a program, whose names are those of its namespace."""
-
-    _names: dict[str, Any]
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._names[name]
-        except KeyError:
-            raise AttributeError(f"module '__main__' has no attribute '{name}'") from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_names":
-            super().__setattr__(name, value)
-        else:
-            self._names[name] = value
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._names)

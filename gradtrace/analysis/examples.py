@@ -14,11 +14,11 @@ from gradtrace.analysis.facts import is_finite, is_zero
 from gradtrace.analysis.words import brief
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.limits import Budget
 from gradtrace.program import watchdog
 from gradtrace.program.names import is_known
 from gradtrace.program.parse import parse
 from gradtrace.program.run import run
-from gradtrace.limits import Budget
 from gradtrace.random import default_generator, manual_seed
 from gradtrace.trace.values import frozen
 

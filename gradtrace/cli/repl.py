@@ -17,10 +17,10 @@ from gradtrace.cli import output, report, session
 from gradtrace.cli.options import Look
 from gradtrace.engine import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
+from gradtrace.limits import Budget
 from gradtrace.program.dialogue import Dialogue
 from gradtrace.program.parse import Program
 from gradtrace.program.result import Run
-from gradtrace.limits import Budget
 from gradtrace.sandbox import channel
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Trace

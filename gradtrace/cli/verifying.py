@@ -12,8 +12,8 @@ from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
-from gradtrace.program.dialogue import Dialogue
 from gradtrace.limits import Budget
+from gradtrace.program.dialogue import Dialogue
 
 DRAWS = re.compile(
     r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"

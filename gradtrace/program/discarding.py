@@ -16,7 +16,7 @@ class discarding:
 
     def __enter__(self) -> None:
         self.before = builtins.open, io.open
-        builtins.open = io.open = self.open  # type: ignore[assignment]
+        builtins.open = io.open = self.open
 
     def __exit__(self, *_: object) -> None:
         builtins.open, io.open = self.before

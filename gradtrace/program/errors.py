@@ -10,7 +10,6 @@ from gradtrace.program.memory import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
 
-
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
 
 

@@ -7,11 +7,12 @@ import builtins
 from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
 from gradtrace.program.names import CONSTANTS, MATHEMATICS, MODULES
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
-MAKERS = frozenset("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like".split())
+MAKERS = frozenset(words("arange eye full linspace ones ones_like pow rand randn tensor where zeros zeros_like"))
 
 
 def find_mathematics(tree: ast.Module) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError, UsageError
+from gradtrace.limits import Budget
 from gradtrace.program.parse import Program
 from gradtrace.program.run import run
-from gradtrace.limits import Budget
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder, derivatives, differentiable_inputs
 

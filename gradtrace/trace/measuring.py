@@ -400,6 +400,6 @@ def is_same(out: Any, args: tuple[Any, ...]) -> bool:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Context manager for computations that are not the run's: nothing observes them, and numpy does not warn."""
-    modes = using(recorder=None, watcher=None, keeper=None, planner=None, spend=None, grad_enabled=False)
+    modes = using(recorder=None, watcher=None, keeper=None, planner=None, grad_enabled=False)
     with modes, np.errstate(all="ignore"):
         yield

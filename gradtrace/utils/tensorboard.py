@@ -38,7 +38,8 @@ class SummaryWriter:
     def _file(self, folder: str) -> EventFile:
         if folder not in self._files:
             os.makedirs(folder, exist_ok=True)
-            sink = open(os.path.join(folder, new_name(self._suffix)), "wb", buffering=0)  # nothing is lost at a limit
+            name = os.path.join(folder, new_name(self._suffix))
+            sink = open(name, "wb", buffering=0)  # noqa: SIM115  # `close` closes it; nothing is lost at a limit
             self._files[folder] = EventFile(sink, self._messages)
         return self._files[folder]
 

@@ -1,6 +1,6 @@
-"""`tensorboard.notebook` for programs: finds running TensorBoards by the files that they leave (tensorboard/manager.py).
+"""`tensorboard.notebook` for programs: finds running TensorBoards by the files that they leave.
 
-A confined program cannot look for them itself, and starts none.
+The files are those of `tensorboard/manager.py`. A confined program cannot look for them itself, and starts none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Programs without tensors print, when they are recorded, what they print in Python, and end with the same exception."""
+"""Programs without tensors do, when they are recorded, what they do in Python: they print it, and end with its errors."""
 
 from __future__ import annotations
 
 import io
+import logging
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from gradtrace.program.parse import parse
 from gradtrace.program.run import run
 from gradtrace.trace.keeper import Keeper
 
-SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
+SCRIPTS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
 
 def without_addresses(text: str) -> str:
@@ -43,5 +44,6 @@ def recorded(path: Path) -> tuple[str, str]:
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_recorded_script_does_what_python_does(path: Path) -> None:
+def test_a_recorded_script_does_what_python_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])  # without those of pytest
     assert recorded(path) == in_python(path)

@@ -7,8 +7,7 @@ depend on the source text. `recorder`, when set, is called after every operator:
 `scope`, `watcher` and `keeper` observe a recorded run (`observers.py`): calls, backward steps, values that are about to
 be overwritten. `planner`, when set, is notified of actions that a static plan cannot represent:
 `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
-`planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of floating-point
-operations of an expensive operator before it starts, and may raise.
+`planner.change(tensor)` before an in-place operation writes.
 
 `live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
 uses PyTorch's exact order if there are any, because they can observe it.
@@ -49,10 +48,8 @@ class State:
         self.keeper: WriteWatcher | None = None
         self.planner: Any = None
         self.printer: Callable[[Any], str | None] | None = None
-        self.spend: Callable[[int], None] | None = None
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
-        self.classes: set[type] | None = None  # those that the running program has defined; None outside a program
         self.running: Any = None  # the active backward.OrderedPass
         self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap
         self.marks = False  # whether new tensors are marked: inference, transforms

@@ -44,7 +44,7 @@ def check_nan(node: Node, results: InputGradients) -> None:
 
 
 def blame(node: Node | None, error: Any) -> None:
-    """Set `error.__forward__` to the origin of the node that failed, or 0; in anomaly mode warn with its forward stack."""
+    """Set `error.__forward__` to the failed node's origin, or 0; in anomaly mode warn with its forward stack."""
     if node is None:
         return
     if not hasattr(error, "__forward__"):

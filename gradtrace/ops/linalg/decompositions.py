@@ -223,13 +223,13 @@ def lstsq_grad(
 
 
 # fmt: off
-eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I", cost=("length", 9),
+eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I",
     node="LinalgEighBackward0", outputs=2, undefined_grad="none",
     A=d("out", eigh_grad))
 svd_record = linalg_op("svd(A; full_matrices)", svd_kernel, "A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
     cost=("length", 22), node="LinalgSvdBackward0", outputs=3, undefined_grad="none",
     A=d("out", svd_grad))
-qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I", cost=("length", 4),
+qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I",
     node="LinalgQrBackward0", outputs=2, undefined_grad="none",
     A=d("~A out", qr_grad))
 pinv_record = linalg_op("pinv(A; atol, rtol, hermitian)", pinv_kernel,

@@ -164,7 +164,7 @@ def film(broker: Broker, request: Request) -> None:
 
 
 def list_tensorboards(broker: Broker, request: Request) -> None:
-    from gradtrace.utils import tensorboard_notebook
+    from gradtrace.views import tensorboard_notebook
 
     broker.say({"ok": True, "running": tensorboard_notebook.running()})
 

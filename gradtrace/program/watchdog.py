@@ -3,8 +3,8 @@
 In the command line's process (never in the library) a timer signal raises at the deadline as soon as Python code runs
 again, and a waiting thread reports the error and ends the process if a call into native code has not returned by then.
 Where no Python thread can run, the parent process ends this one (`cli/broker.py`). RLIMIT_DATA, set to the
-memory limit or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also checks the
-memory and stops the program earlier, because many small values would leave Python no room to raise an exception.
+memory limit or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations.
+The timer also checks the memory and stops the program earlier, because many small values would leave Python no room to raise an exception.
 RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
 """
 

@@ -1,4 +1,4 @@
-"""Programs without tensors do, when they are recorded, what they do in Python: they print it, and end with its errors."""
+"""Programs without tensors do the same, prints and errors, when they are recorded."""
 
 from __future__ import annotations
 

@@ -58,6 +58,7 @@ LIBRARY = {
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
     "torch.nn.parallel": "gradtrace.nn.modules.container",
     "torch.optim.optimizer": "gradtrace.optim.optimizer",
+    "torch.serialization": "gradtrace.utils.serialization",
     "torch.sparse": "gradtrace.ops.linalg.sparse",
     "torch.utils._pytree": "gradtrace.utils.pytree",
     "functorch": "gradtrace.func.functorch",
@@ -76,7 +77,7 @@ FUNCTIONAL = words("""
 """)
 ONLY = {
     "torch.autograd.grad_mode": words("no_grad enable_grad set_grad_enabled inference_mode"),
-    "torch.autograd.function": words("Function FunctionCtx once_differentiable"),
+    "torch.autograd.function": words("BackwardCFunction Function FunctionCtx once_differentiable"),
     "torch.autograd.gradcheck": words("GradcheckError gradcheck gradgradcheck"),
     "torch.autograd.variable": words("Variable"),
     "torch.functional": FUNCTIONAL,

@@ -357,7 +357,7 @@ def _rtruediv(a: Tensor, b: Any) -> Any:
     b = python_number(b)
     if state.in_rule and is_number(b):
         return div(as_tensor(b, a), a)
-    return a.reciprocal() * b if is_number(b) else NotImplemented
+    return a.reciprocal() * b if is_number(b) or type(b).__name__ == "ndarray" else NotImplemented
 
 
 def _rfloordiv(a: Tensor, b: Any) -> Any:

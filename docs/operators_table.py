@@ -117,7 +117,8 @@ def identities(values: Iterable[Any]) -> list[int]:
 
 def public_functions() -> dict[Key, Any]:
     tables = (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special)
-    found = {key_of(f): f for table in tables for f in table.values()}
+    operators = [getattr(f, "operator", f) for table in tables for f in table.values()]
+    found = {key_of(f): f for f in operators}
     return {key: f for key, f in found.items() if key is not None}
 
 

@@ -14,7 +14,12 @@ WITH_OUT = "fls"
 
 
 def public_call(function: Callable[..., Any], table: str, name: str) -> Callable[..., Any]:
-    """Return the function NAME of a table of `api` as users call it; its attribute `operator` is the function."""
+    """Return the function NAME of a table of `api` as users call it; its attribute `operator` is the function.
+
+    A class, such as torch.Generator, is returned unchanged.
+    """
+    if isinstance(function, type):
+        return function
 
     def call(*args: Any, **options: Any) -> Any:
         try:
@@ -50,8 +55,8 @@ def mismatch(error: Exception, table: str, name: str, args: tuple[Any, ...], opt
     """Return PyTorch's message for a call that failed, if its arguments match no signature; else ""."""
     from gradtrace.errors import GradtraceError
 
-    if isinstance(error, (GradtraceError, MemoryError)):
-        return ""
+    if isinstance(error, (GradtraceError, MemoryError, NotImplementedError)):
+        return ""  # a kernel that is not implemented is looked for after the arguments have matched
     from gradtrace.ops.signatures import refusal
 
     return refusal(table, name, args[1:] if table == "m" else args, options)

@@ -22,7 +22,7 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
 from gradtrace.program.checkpoints import checkpoint_names
-from gradtrace.program.compilers import COMPILED_MODULES, compiler_names
+from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))

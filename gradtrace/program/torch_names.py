@@ -60,7 +60,7 @@ LIBRARY = {
     "torch.optim.optimizer": "gradtrace.optim.optimizer",
     "torch.serialization": "gradtrace.utils.serialization",
     "torch.sparse": "gradtrace.ops.linalg.sparse",
-    "torch.utils._pytree": "gradtrace.utils.pytree",
+    "torch.utils._pytree": "gradtrace.utils.nested",
     "functorch": "gradtrace.func.functorch",
     "tensorflow": "gradtrace.static.tf1",
     "tensorflow.compat": "gradtrace.static.tf1",

@@ -61,7 +61,7 @@ class TorchName(NamedTuple):
     name: str
 
 
-class Storage(NamedTuple):
+class FileStorage(NamedTuple):
     """The memory of tensors in a file: a flat array and its number there."""
 
     array: Any
@@ -97,7 +97,7 @@ def save(
         write_archive(f, "archive", content.getvalue(), pickler.storages)
 
 
-def write_archive(file: Any, root: str, content: bytes, storages: dict[int, Storage]) -> None:
+def write_archive(file: Any, root: str, content: bytes, storages: dict[int, FileStorage]) -> None:
     """Write the zip of a checkpoint, whose files are in the folder `root`."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(f"{root}/data.pkl", content)
@@ -112,11 +112,11 @@ class CheckpointPickler(pickle._Pickler):
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol)
-        self.storages: dict[int, Storage] = {}
+        self.storages: dict[int, FileStorage] = {}
 
     def persistent_id(self, obj: Any) -> Any:
         """Return the reference to a storage; None for any other object."""
-        if not isinstance(obj, Storage):
+        if not isinstance(obj, FileStorage):
             return None
         name = STORAGE_NAMES[obj.array.dtype.name]
         return ("storage", TorchName("torch", name), obj.key, "cpu", obj.array.size)
@@ -143,7 +143,7 @@ class CheckpointPickler(pickle._Pickler):
         if not (owner.flags.c_contiguous and owner.dtype == array.dtype):
             owner = array = np.ascontiguousarray(array)
         if id(owner) not in self.storages:
-            self.storages[id(owner)] = Storage(owner.reshape(-1), str(len(self.storages)))
+            self.storages[id(owner)] = FileStorage(owner.reshape(-1), str(len(self.storages)))
         size = array.itemsize
         offset = (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // size
         strides = tuple(step // size for step in array.strides)

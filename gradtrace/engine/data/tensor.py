@@ -544,7 +544,7 @@ def refuse_assignment(name: str, inherited: property) -> property:
 for _base in (Described, Tensor):
     for _name, _value in list(vars(_base).items()):
         if isinstance(_value, property) and _value.fset is None:
-            setattr(Tensor, _name, refuse_assignment(_name, _value))
+            setattr(_base, _name, refuse_assignment(_name, _value))
 
 
 # Makes a Tensor with every field unset, like `object.__new__` but faster.

@@ -21,10 +21,12 @@ from types import ModuleType
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
-from gradtrace.program.compilers import COMPILED_MODULES, compiler_names
+from gradtrace.program.checkpoints import checkpoint_names
+from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
+FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
 PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long
 # work, or load PyTorch's libraries. Other packages on PyTorch are imported, and may run.
@@ -47,8 +49,14 @@ class TorchModule(ModuleType):
         value = self._finder.value_of(self.__name__, name)
         if value is ABSENT:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
-        self.__dict__[name] = value
+        if not name.startswith("_"):  # the library's own state, such as the level of forward mode, changes
+            self.__dict__[name] = value
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Python binds each imported module in its package, where PyTorch has a function of the same name.
+        if not (isinstance(value, TorchModule) and self._finder.function_of(self.__name__, name) is not None):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._finder.names_of(self.__name__)})
@@ -64,7 +72,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of torch, functorch and tensorflow in gradtrace."""
 
     def __init__(self, tell: Tell) -> None:
-        self.compiled = compiler_names(tell)
+        self.own = (ANSWERS, compiler_names(tell), checkpoint_names(tell))  # names of this run
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of a module of torch; ImportError for a package that needs PyTorch itself."""
@@ -88,19 +96,24 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def value_of(self, module: str, name: str) -> Any:
         """Return the value of a module's name, or ABSENT."""
         if f"{module}.{name}" in MODULES:
-            return import_module(f"{module}.{name}")
-        for table in (ANSWERS, self.compiled):
+            function = self.function_of(module, name)
+            return import_module(f"{module}.{name}") if function is None else function
+        for table in self.own:
             if name in table.get(module, ()):
                 return table[module][name]
         if name == "__all__":
             return [listed for listed in self.names_of(module) if not listed.startswith("_")]
         return public_value(module, name) if module in LIBRARY else ABSENT
 
+    def function_of(self, module: str, name: str) -> Any:
+        """Return the function that has the same name as a module (torch.autograd.gradcheck); else None."""
+        return public_value(module, name) if f"{module}.{name}" in FUNCTIONS_TOO else None
+
     def names_of(self, module: str) -> list[str]:
         """Return the names of a module, its own modules included."""
         inner = [name.rpartition(".")[2] for name in MODULES if name.rpartition(".")[0] == module]
         public = exported_names(module) if module in LIBRARY else []
-        return sorted({*public, *inner, *ANSWERS.get(module, ()), *self.compiled.get(module, ())})
+        return sorted({*public, *inner, *(name for table in self.own for name in table.get(module, ()))})
 
 
 class SubstituteFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -97,7 +97,7 @@ def make_axes(nrows: int = 1, ncols: int = 1, squeeze: bool = True, **how: Any) 
     return axes.squeeze() if axes.size > 1 else axes[0, 0]
 
 
-class Bar:
+class ProgressBar:
     """A progress bar over an iterable, which prints nothing."""
 
     def __init__(self, iterable: Any = None, desc: Any = None, total: Any = None, initial: int = 0, **look: Any):
@@ -114,7 +114,7 @@ class Bar:
     def __len__(self) -> int:
         return self.total if self.iterable is None else len(self.iterable)
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -136,7 +136,7 @@ class Bar:
         print(s, file=file, end=end)
 
 
-Bar.__name__ = Bar.__qualname__ = "tqdm"
+ProgressBar.__name__ = ProgressBar.__qualname__ = "tqdm"
 
 
 def has_substitute(name: str) -> bool:
@@ -149,5 +149,5 @@ def make_module(name: str, tell: Callable[[str], None]) -> Substitute:
     if name.partition(".")[0] in PLOTTING:
         return PlottingModule(name, tell)
     module = Substitute(name)
-    module.__dict__.update(tqdm=Bar, trange=lambda *args, **look: Bar(range(*args), **look))
+    module.__dict__.update(tqdm=ProgressBar, trange=lambda *args, **look: ProgressBar(range(*args), **look))
     return module

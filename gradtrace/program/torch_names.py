@@ -58,8 +58,9 @@ LIBRARY = {
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
     "torch.nn.parallel": "gradtrace.nn.modules.container",
     "torch.optim.optimizer": "gradtrace.optim.optimizer",
+    "torch.serialization": "gradtrace.utils.serialization",
     "torch.sparse": "gradtrace.ops.linalg.sparse",
-    "torch.utils._pytree": "gradtrace.utils.pytree",
+    "torch.utils._pytree": "gradtrace.utils.nested",
     "torch.utils.tensorboard": "gradtrace.views.summary_writer",
     "torch.utils.tensorboard.writer": "gradtrace.views.summary_writer",
     "tensorboard": "gradtrace.views.tensorboard_notebook",
@@ -80,7 +81,7 @@ FUNCTIONAL = words("""
 """)
 ONLY = {
     "torch.autograd.grad_mode": words("no_grad enable_grad set_grad_enabled inference_mode"),
-    "torch.autograd.function": words("Function FunctionCtx once_differentiable"),
+    "torch.autograd.function": words("BackwardCFunction Function FunctionCtx once_differentiable"),
     "torch.autograd.gradcheck": words("GradcheckError gradcheck gradgradcheck"),
     "torch.autograd.variable": words("Variable"),
     "torch.functional": FUNCTIONAL,

@@ -365,9 +365,12 @@ def with_number(record: Op) -> Callable[..., Tensor]:
 def binary(record: Op) -> Callable[..., Tensor]:
     """Return the function that calls a pointwise record of a tensor and a tensor or number (else NotImplemented)."""
     general: Callable[..., Tensor] = record.call
+    compares_arrays = record.name == "eq"  # of an array and a tensor; numpy does the other operators itself
 
-    def otherwise(a: Tensor, b: object) -> Any:
+    def otherwise(a: Tensor, b: Any) -> Any:
         if not isinstance(b, (Tensor, float, int)) and not isinstance(b := python_number(b), (float, int)):
+            if compares_arrays and type(b).__name__ == "ndarray":
+                return general(a, Tensor._wrap(b))
             return NotImplemented
         if state.in_rule and record.number is not None and not isinstance(b, Tensor):
             return records[record.number](a, b)

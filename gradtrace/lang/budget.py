@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 
 from gradtrace.errors import BudgetError, GradtraceError
-from gradtrace.limits import DEEPEST, Budget, advice
+from gradtrace.limits import DEEPEST, Budget
+from gradtrace.program.budget import exceeded, is_out_of_memory, memory_limit, out_of_memory, process_end
+
+__all__ = ["Meter", "exceeded", "is_out_of_memory", "memory_limit", "out_of_memory", "process_end"]
 
 LOOK = 4096  # steps between two clock readings
 MANY = 1 << 20  # steps, items or characters from which one step of Python's takes long enough to be foreseen
@@ -13,12 +16,6 @@ MANY = 1 << 20  # steps, items or characters from which one step of Python's tak
 # lies in), for a character.
 LATE = 0.1  # seconds after the deadline at which a step may end
 A_STEP, AN_ITEM, A_CHARACTER = 1e-7, 2.5e-8, 2e-9
-
-
-class process_end:
-    """The time until which this process may run; a confined one is ended soon after."""
-
-    at = float("inf")
 
 
 class Meter:
@@ -142,32 +139,3 @@ class Meter:
         self.output += size
         if self.output > self.budget.output_bytes:
             raise exceeded("output_bytes", f"the program wrote more than {self.budget.output_bytes} bytes")
-
-
-def exceeded(field: str, message: str) -> BudgetError:
-    return BudgetError(message, advice(field))
-
-
-class memory_limit:
-    """The limit on a run's memory: a field of Budget, or "" for the machine's memory."""
-
-    field = "process_bytes"
-
-
-def out_of_memory(field: str | None = None) -> BudgetError:
-    """Return the error for a lack of memory, of the limit in force or of the named one."""
-    field = memory_limit.field if field is None else field
-    if not field:
-        return BudgetError("the program needs more memory than the machine has", "make it smaller")
-    whose = "its values may have" if field == "memory_bytes" else "the process can have"
-    return exceeded(field, f"the program needs more memory than {whose}")
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out; a MemoryError raised by the program itself has a message.
-
-    An import can also fail with ImportError for lack of memory.
-    """
-    if isinstance(error, MemoryError):
-        return type(error) is not MemoryError or not error.args
-    return isinstance(error, ImportError) and error.path is not None

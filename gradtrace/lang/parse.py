@@ -141,7 +141,7 @@ def syntax_error(error: SyntaxError, source: Source) -> ParseError:
     shown = source.line(line)
     width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1
     start, end = (len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1)))
-    from gradtrace.lang.notation import correction
+    from gradtrace.program.notation import correction
 
     hint = correction(shown) or "fix the marked code"
     return ParseError(f"syntax error: {message}", hint, source.place(Span(line, start, line, end)))

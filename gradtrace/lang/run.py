@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine.calls.view_rules import known_grad_fn
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
+from gradtrace.errors import GradtraceError, LanguageError, ProgramError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
 from gradtrace.lang.attribute_errors import explain_refusal
@@ -19,28 +18,23 @@ from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import make_machine
 from gradtrace.lang.parse import Program, too_deep
 from gradtrace.lang.restore import restored
-from gradtrace.lang.source import Source, Span
+from gradtrace.lang.source import Span
 from gradtrace.lang.statements import compile_statement, has_no_effect
 from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
+from gradtrace.program.expression import is_expression, run_expression
+from gradtrace.program.result import (
+    MakeKeeper,
+    Run,
+    assigned_root,
+    chosen_output,
+    default_dtype,
+    is_result,
+    make_recorder,
+)
 
-MakeKeeper = Callable[[list[Any], int], WriteWatcher]  # from the list of records, and bytes for what is overwritten
-
-
-class Run(NamedTuple):
-    """The result of a run: variables, root (the result), recorded operator calls and their source spans."""
-
-    program: Program
-    env: dict[str, Any]
-    root: Any
-    outputs: tuple[tuple[str, Tensor], ...]
-    records: list[Any]
-    spans: list[Span]
-    inputs: dict[str, Tensor]
-    scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
-    keeper: Any = None  # what `record` made: the contents of its tensors before they were overwritten
-    sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
+__all__ = ["EarlierRecords", "MakeKeeper", "Run", "SharedNamespace", "make_recorder", "run"]
 
 
 class EarlierRecords(NamedTuple):
@@ -97,6 +91,19 @@ def run(
     show        gets the value of each expression statement and its repr
     drawings    gets the program's plotting calls (`lang/figures.py`)
     """
+    if within is None and is_expression(program.tree):
+        return run_expression(
+            program,  # type: ignore[arg-type]
+            inputs,
+            budget=budget,
+            record=record,
+            outputs=outputs,
+            dtype=dtype,
+            watcher=watcher,
+            planner=planner,
+            then=then,
+            show=show,
+        )
     env = dict(inputs or {}) if within is None else within.variables
     recorder = None if within is None else within.recorder
     past = None if within is None else within.past
@@ -126,11 +133,12 @@ def run(
 
     def finished(root: Any, outputs: tuple[tuple[str, Tensor], ...]) -> Run:
         given = dict(inputs or {})
-        return Run(program, env, root, outputs, records, machine.spans, given, scopes, keeper, machine.sources)
+        kept = records, machine.spans, given, scopes, keeper, machine.sources
+        return Run(program, env, root, outputs, *kept)  # type: ignore[arg-type]
 
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
-        dtypes.set_default_dtype(default_dtype(program, dtype))
+        dtypes.set_default_dtype(default_dtype(program, dtype))  # type: ignore[arg-type]
         machine.recording = record is not None
         state.set(
             grad_enabled=True,
@@ -162,24 +170,6 @@ def run(
             with explained(machine):
                 then(done)
     return done
-
-
-def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """Return a recorder that keeps every call with its scope and notifies the watcher."""
-
-    def keep(*call: Any) -> None:
-        records.append(call)
-        scopes.append(state.scope)
-        if watcher is not None:
-            watcher.called(*call)
-
-    return keep
-
-
-def default_dtype(program: Program, dtype: Any) -> Any:
-    if dtype is None:
-        return dtypes.float32 if program.imports_torch else dtypes.float64
-    return dtypes.BY_NAME[dtype] if isinstance(dtype, str) else dtype
 
 
 def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None] | None = None) -> Any:
@@ -228,43 +218,6 @@ def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
         return [(compile_statement(node, unit), isinstance(node, ast.Expr)) for node in body]
     except RecursionError:
         raise too_deep() from None
-
-
-# ---- the root
-
-
-def is_result(value: Any) -> bool:
-    """Whether an expression's value can be the program's result (not None, nor the model that `eval()` returns)."""
-    return isinstance(value, (Tensor, int, float, list, tuple, str))
-
-
-def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
-    """Return the last assigned tensor, preferring computed tensors to leaves that require grad (parameters)."""
-    tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
-    tensors = [tensor for tensor in tensors if not tensor.escaped]
-    computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
-    return (computed or tensors or [None])[-1]
-
-
-def assigned_names(body: list[Any]) -> Iterator[str]:
-    """Yield the names that a module assigns, in the order of the text, without those in functions and classes."""
-    todo = list(reversed(body))
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            continue
-        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
-        for target in targets:
-            yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name)) if target is not None else ()
-        for field in ("finalbody", "orelse", "handlers", "body"):
-            todo.extend(reversed(getattr(node, field, None) or ()))
-
-
-def chosen_output(env: dict[str, Any], name: str) -> Tensor:
-    output = env.get(name)
-    if not isinstance(output, Tensor):
-        raise UnknownNameError(f"the program has no tensor named '{name}'", "choose one that it assigns")
-    return output
 
 
 # ---- errors

@@ -21,6 +21,9 @@ from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
 from gradtrace.lang.depth import in_main_thread
 from gradtrace.limits import Budget, machine_memory
+from gradtrace.program.watchdog import _state, guard, patient
+
+__all__ = ["guard", "nowhere", "patient", "watched"]
 
 GRACE = 0.05  # seconds after the deadline for a native call to return
 PATIENCE = 10.0  # the same for a run that is only tried: its end must not be that of the process
@@ -34,31 +37,6 @@ ROOM_FOR_A_THREAD = 48_000_000  # stack and buffer of each OpenBLAS thread
 WALLS = (__name__, wall.__name__)  # modules that an alarm must not interrupt
 SHARE = 0.85  # fraction of the memory of the machine or container
 LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
-
-
-class _state:
-    """`end` reports an error and returns the exit code; None in a process that is not the command line's. `grace` is
-    how many seconds after its deadline a run may last.
-    """
-
-    end: Callable[[BudgetError], int] | None = None
-    grace = GRACE
-    on = False
-
-
-def guard(end: Callable[[BudgetError], int]) -> None:
-    """Watch all later runs of this process; `end` reports a run's error when the whole process must be ended."""
-    _state.end = end
-
-
-class patient:
-    """Context manager for runs that are only tried: at their deadline they raise, and the process goes on."""
-
-    def __enter__(self) -> None:
-        _state.grace = PATIENCE
-
-    def __exit__(self, *_: object) -> None:
-        _state.grace = GRACE
 
 
 class watched:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradtrace import lang
-from gradtrace.lang.notation import of_other_notation, translated
+from gradtrace.program.notation import of_other_notation, translated
 
 MEANT = {
     "2x+1": "2*x+1",

@@ -27,7 +27,7 @@ from gradtrace.program.budget import Clock, exceeded, is_out_of_memory, out_of_m
 from gradtrace.program.depth import deep
 from gradtrace.program.grammar import dotted, is_expression
 from gradtrace.program.mathematics import value_in_module, value_of_name
-from gradtrace.program.names import CALCULATING, CONSTANTS, MATHEMATICS, MODULES, SYNONYMS
+from gradtrace.program.names import BUILTINS, CONSTANTS, MATHEMATICS, MODULES, SYNONYMS
 from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
 from gradtrace.program.result import MakeKeeper, Run
@@ -123,7 +123,6 @@ class Evaluation:
         self.memory = memory
         self.bound = set(result.assigned_names(program.tree.body))
         self.spans = [Span(0, 0, 0, 0)]  # number 0 means no place
-        self.operators = {**OPERATORS, ast.Mult: self.multiply}
 
     def execute(self, tree: ast.Module, show: Callable[[Any, str], None] | None = None) -> Any:
         """Execute the statements; return the value of the last one that is a result, or None."""
@@ -172,7 +171,7 @@ class Evaluation:
         import difflib
 
         name, hint = node.id, "assign it before it is used"
-        known = sorted({*CALCULATING, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
+        known = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
         if name in SYNONYMS:
             hint = f"it is '{SYNONYMS[name]}' here"
         elif name in self.bound:
@@ -222,7 +221,8 @@ class Evaluation:
         for part in reversed(row):
             other = self.value(part.right)
             self.begin(part)
-            value = self.operators[type(part.op)](value, other)
+            apply = self.multiply if type(part.op) is ast.Mult else OPERATORS[type(part.op)]
+            value = apply(value, other)
         return value
 
     def multiply(self, a: Any, b: Any) -> Any:

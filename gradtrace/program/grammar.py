@@ -66,7 +66,8 @@ def is_allowed(node: Any, kind: type, paths: set[ast.AST]) -> bool:
         return all(type(target) is ast.Name for target in node.targets)
     if kind is ast.Call:
         named = [keyword.arg for keyword in node.keywords]
-        return None not in named and len({*named}) == len(named)
+        calls_python = isinstance(node.func, ast.Name) and node.func.id in UNUSUAL
+        return None not in named and len({*named}) == len(named) and not calls_python
     if kind is ast.keyword:
         return node.arg not in LEFT_TO_PROGRAMS
     if kind is not ast.Attribute:

@@ -7,7 +7,7 @@ from gradtrace.cli import session
 from gradtrace.cli.options import Backward, Request
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.files import write_output
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.file import About, Record, write
 from gradtrace.trace.values import frozen
 from gradtrace.trace.variants import unwatched, variants

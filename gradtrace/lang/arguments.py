@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.unit import Frame
 from gradtrace.lang.words import Names
+from gradtrace.program import syntax as ast
 
 
 class Parameters:

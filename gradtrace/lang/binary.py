@@ -13,9 +13,9 @@ import _operator as py  # operator takes 0.4 ms to import
 from gradtrace.annotations import Any
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.program import syntax as ast
 
 Target = str | None
 METHODS: dict[Any, str] = {py.add: "__add__", py.sub: "__sub__", py.mul: "__mul__", py.truediv: "__truediv__"}

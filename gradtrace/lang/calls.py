@@ -14,13 +14,13 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
 from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
 from gradtrace.lang.library import PLAIN, LibraryFunction, ObjectRefused, admitted, raise_its_own
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
 from gradtrace.lang.words import Names
+from gradtrace.program import syntax as ast
 
 NO_KEYWORDS: Names = {}  # must not be modified
 

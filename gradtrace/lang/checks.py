@@ -6,9 +6,9 @@ The messages are Python's. As in Python, only the first error in the order of th
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator, NamedTuple
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.scope import NameScope, Scopes, captured_name, parameters_of, position
 from gradtrace.lang.words import words
+from gradtrace.program import syntax as ast
 
 LOOPS = (ast.For, ast.While)
 STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}

@@ -8,7 +8,6 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import items_of
 from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.objects import ProgramObject, is_dunder
@@ -18,6 +17,7 @@ from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
 from gradtrace.lang.values import ProgramFunction, in_place_of
 from gradtrace.lang.words import Names, words
+from gradtrace.program import syntax as ast
 
 OWN_SLOTS = ("__dict__", "__weakref__")
 # Members that a class statement with NamedTuple may not have.

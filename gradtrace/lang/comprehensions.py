@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.data.state import state
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.iteration import depth_of, limit_depth
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Store, Unit
+from gradtrace.program import syntax as ast
 
 Emit = Callable[[Frame], None]
 

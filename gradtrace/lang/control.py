@@ -9,7 +9,6 @@ from __future__ import annotations
 from gradtrace.annotations import Any, AnyFunction, Callable
 from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.exceptions import as_known
 from gradtrace.lang.expressions import compiles
@@ -17,6 +16,7 @@ from gradtrace.lang.places import header, in_pass_scope, in_scope
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, may_jump
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Store, Unit
+from gradtrace.program import syntax as ast
 
 Raised = Callable[[BaseException], BaseException]
 

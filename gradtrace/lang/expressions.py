@@ -10,13 +10,13 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import binary
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.costs import HASHED, charge_made, charge_text, charge_visit
 from gradtrace.lang.hash_cost import charge_key, charge_keys
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison, item_reader
 from gradtrace.lang.subscripts import get_from_tensor
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.program import syntax as ast
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
 STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # node types whose compilers take a target variable

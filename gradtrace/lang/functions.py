@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compiles
@@ -13,6 +12,7 @@ from gradtrace.lang.statements import compile_block, effective, may_jump, sequen
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import Names
+from gradtrace.program import syntax as ast
 
 
 @compiles(ast.Lambda)

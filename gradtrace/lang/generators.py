@@ -13,7 +13,6 @@ import copy
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError, UnsupportedError
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.control import Entered, Handler, choose_handler, ignore, raise_if_out_of_memory
 from gradtrace.lang.generator_values import Closing, Generator, as_raised
 from gradtrace.lang.matching import compile_cases
@@ -21,6 +20,7 @@ from gradtrace.lang.scope import COMPREHENSIONS
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compile_statement, discarding, effective
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.program import syntax as ast
 
 if TYPE_CHECKING:
     from collections.abc import Generator as PythonGenerator

@@ -8,10 +8,10 @@ program with imports it is optional: if it has no value, using it raises NameErr
 from __future__ import annotations
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.names import is_known
 from gradtrace.lang.scope import Scopes, position
 from gradtrace.lang.source import Source, Span, span_of
+from gradtrace.program import syntax as ast
 
 KINDS = ("leaf", "data")
 

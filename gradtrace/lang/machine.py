@@ -9,7 +9,6 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lang import calls, comprehensions, control, functions, hash_cost, matching  # noqa: F401
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import Gate, Special
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
@@ -21,6 +20,7 @@ from gradtrace.lang.source import Span
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 from gradtrace.lang.words import words
+from gradtrace.program import syntax as ast
 
 
 def make_machine(

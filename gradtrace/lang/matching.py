@@ -8,7 +8,6 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.known_classes import class_at
@@ -16,6 +15,7 @@ from gradtrace.lang.operators import guarded_comparison
 from gradtrace.lang.scope import captured_name
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.program import syntax as ast
 
 Captures = dict[str, Any]
 Pattern = Callable[[Frame, Any, Captures], bool]

@@ -11,7 +11,6 @@ import _operator as operator  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import AN_ITEM, MANY, Meter
 from gradtrace.lang.costs import (
     SETS,
@@ -31,6 +30,7 @@ from gradtrace.lang.known_classes import class_at
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.subscripts import get_from_tensor, is_data
 from gradtrace.lang.values import Attributes, named
+from gradtrace.program import syntax as ast
 
 Binary = Callable[[Any, Any], Any]
 

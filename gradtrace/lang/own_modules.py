@@ -12,13 +12,13 @@ import os
 from gradtrace.annotations import Any, Callable, Iterable, Iterator
 from gradtrace.engine.data.state import state
 from gradtrace.errors import ParseError, UnknownNameError, UsageError
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.inputs import find_inputs
 from gradtrace.lang.namespaces import is_offered
 from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.unit import Machine, Unit
 from gradtrace.lang.values import Frozen
 from gradtrace.limits import Budget, advice
+from gradtrace.program import syntax as ast
 
 
 class OwnModule(Frozen):

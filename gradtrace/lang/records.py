@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from gradtrace.annotations import Any, AnyFunction, Callable, Iterable
 from gradtrace.engine.data.state import state
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.objects import is_dunder
 from gradtrace.lang.values import ProgramFunction
 from gradtrace.lang.words import Names, refuse_unknown
+from gradtrace.program import syntax as ast
 
 ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 FIELDS = "__dataclass_fields__"

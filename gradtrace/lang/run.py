@@ -10,7 +10,6 @@ from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError
-from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
 from gradtrace.lang.attribute_errors import explain_refusal
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
@@ -23,6 +22,7 @@ from gradtrace.lang.statements import compile_statement, has_no_effect
 from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
+from gradtrace.program import syntax as ast
 from gradtrace.program.expression import is_expression, run_expression
 from gradtrace.program.result import (
     MakeKeeper,

@@ -13,7 +13,7 @@ Private names of a class (`__x`) are mangled in the tree, as Python does.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 # The fields of nodes that bind a name, which may be None.

@@ -11,7 +11,6 @@ import sys
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.state import state
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.binary import binary_code
 from gradtrace.lang.exceptions import claim
 from gradtrace.lang.expressions import COMPILERS, compile_assignment, compiles
@@ -20,6 +19,7 @@ from gradtrace.lang.library import admitted
 from gradtrace.lang.operators import item_reader
 from gradtrace.lang.targets import attribute_writer, compile_delete, compile_store, item_writer
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.program import syntax as ast
 
 BREAK, CONTINUE = "break", "continue"
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # nodes that hold statements

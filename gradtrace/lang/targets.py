@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.data.state import state
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.costs import charge_change, charge_visit
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.subscripts import set_item
 from gradtrace.lang.unit import Code, Frame, Store, Unit
+from gradtrace.program import syntax as ast
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:

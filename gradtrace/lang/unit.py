@@ -10,7 +10,6 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine.data.state import state
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
-from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import NAMES, REFUSED
@@ -20,6 +19,7 @@ from gradtrace.lang.parse import Program, imported_modules
 from gradtrace.lang.scope import NameScope
 from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.lang.strings import Strings
+from gradtrace.program import syntax as ast
 
 if TYPE_CHECKING:
     from gradtrace.lang.own_modules import OwnModule, OwnModules

@@ -9,7 +9,7 @@ one that is trained and that no expression names is "a parameter of Linear".
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span

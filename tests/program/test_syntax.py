@@ -1,13 +1,13 @@
-"""The functions of `gradtrace.lang.syntax` are those of `ast`."""
+"""The functions of `gradtrace.program.syntax` are those of `ast`."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-from gradtrace.lang import syntax
+from gradtrace.program import syntax
 
-PROGRAMS = sorted(Path(__file__).parent.glob("programs/*.py"))
+PROGRAMS = sorted(Path(syntax.__file__).parent.glob("*.py"))
 TEXTS = ['"""doc\n\n  of it"""\nx = "λ\\n" + (\n  y *\n  2)\n', "def f():\n    'doc'\n    return f'{λ:>3}'\n", ""]
 
 

@@ -82,10 +82,10 @@ def read_program(found: Split, command: SourceCommand) -> Program:
 
 def timed(budget: Budget) -> Any:
     """Return a context that applies the run's time limit to reading and parsing, since a pipe may never end."""
-    from gradtrace.lang.budget import Meter
-    from gradtrace.lang.watchdog import nowhere, watched
+    from gradtrace.program.budget import Clock
+    from gradtrace.program.watchdog import nowhere, watched
 
-    return watched(Meter(budget), nowhere)
+    return watched(Clock(budget), nowhere)
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
@@ -103,7 +103,7 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
 
 
 def parse(found: source.Source, budget: Budget) -> Program:
-    from gradtrace import lang
+    from gradtrace.cli import running
 
     if found.is_log:
         from gradtrace.trace import flight_log
@@ -118,9 +118,9 @@ def parse(found: source.Source, budget: Budget) -> Program:
         about = record.about
         if about.engine:
             return without_text(about.source_name, about.source_text, record)
-        program = lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
+        program = running.parse(about.source_text, about.source_name, budget)._replace(record=record)
         return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
-    program = lang.parse(found.text, name=found.name, budget=budget)
+    program = running.parse(found.text, found.name, budget)
     return with_modules(program, budget) if budget.allow_import else program
 
 

@@ -34,14 +34,13 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
 def contain(grants: Grants) -> None:
     """Put all later runs of programs in this process behind the walls: return in a confined child of the console
-    script's process, with the audit hook and the watchdog.
+    script's process, with the watchdog.
     """
     from gradtrace.cli import broker
 
     broker.confine(grants, sys.argv[1:])  # before the language is loaded: a fork of a small process is cheaper
-    from gradtrace.lang import wall, watchdog
+    from gradtrace.program import watchdog
 
-    wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 
 

@@ -88,7 +88,7 @@ def of_source(text: str) -> str:
 
 def of_option(name: str, options: Iterable[str], text: str) -> str:
     """Return the hint for an option that neither the command nor the program `text` has; "" without one."""
-    from gradtrace.lang.names import is_known
+    from gradtrace.program.names import is_known
     from gradtrace.program.notation import called_like_function
 
     if name == "--format":

@@ -112,10 +112,8 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
     """Return a function that evaluates constant expressions in the dtype and budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
-        from gradtrace import lang
-
         try:
-            program = lang.parse(text, name=option, budget=budget)
+            program = running.parse(text, option, budget)
             if program.inputs:
                 raise UsageError(f"name '{program.inputs[0].name}' is not defined")
             request = Request(program, Inputs(dtype=dtype), budget=budget or Budget())

@@ -6,18 +6,35 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import colour
-from gradtrace.errors import GradtraceError, ProgramError
+from gradtrace.errors import GradtraceError, ParseError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
     from gradtrace.engine import Tensor
+    from gradtrace.limits import Budget
+
+
+def parse(text: str, name: str, budget: Budget | None) -> Any:
+    """Parse a program: an expression by itself, any other by the language."""
+    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.parse import parse
+
+    try:
+        program = parse(text, name, budget)
+        if is_expression(program.tree):
+            return program
+    except ParseError:
+        pass  # the language says what is wrong
+    from gradtrace import lang
+
+    return lang.parse(text, name, budget)
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
-    """Call lang.run for a request; output goes to `stdout`, each warning as a line to stderr."""
+    """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
     import warnings
 
-    from gradtrace import lang
+    from gradtrace.program.grammar import is_expression
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
@@ -33,16 +50,21 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
+            how = {"dtype": request.dtype, "budget": request.budget, **options}
+            if is_expression(request.program.tree):
+                from gradtrace.program.expression import run_expression
+
+                return run_expression(request.program, tensors, **how)  # type: ignore[arg-type]
+            from gradtrace import lang
+
             return lang.run(
                 request.program,
                 tensors,
-                dtype=request.dtype,
-                budget=request.budget,
                 host=host,
                 drawings=drawings,
                 stdout=stdout,
                 stderr=sys.stderr,
-                **options,
+                **how,
             )
     except ProgramError as error:
         if (missing := without_numpy(error.__cause__)) is not None:
@@ -53,6 +75,12 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
             from gradtrace.views import figures
 
             figures.draw(drawings, sys.stderr.write)
+
+
+def unwalled() -> Any:
+    """Return a context for the command's own work during a run of the language, such as reading an option's file."""
+    wall = sys.modules.get("gradtrace.lang.wall")
+    return straight(None) if wall is None else wall.lowered()
 
 
 def is_discarded() -> bool:

@@ -85,7 +85,6 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
 
 def record_run(request: Request, wanted: Wanted) -> Trace:
     """Run the program and return the trace of the run, which is written to a file if that is wanted."""
-    from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
     from gradtrace.trace.keeper import Keeper
 
@@ -109,7 +108,7 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         roots = roots_of(run)
         noted = run.keeper.passes if watch is None else watch.passes
         called = any(one.stores or watch is not None for one in noted)
-        with wall.lowered():
+        with running.unwalled():
             evaluate = evaluator(request.dtype, request.budget)
             vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
         begun.append((run, roots))
@@ -207,7 +206,7 @@ def recorded(run: Any, watch: Any, wanted: bool) -> using:
     """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
     from gradtrace.engine.data.observers import Scope
     from gradtrace.engine.data.state import using
-    from gradtrace.lang.run import make_recorder
+    from gradtrace.program.result import make_recorder
 
     if not wanted:
         return using()

@@ -33,6 +33,7 @@ from gradtrace.program.result import (
     is_result,
     make_recorder,
 )
+from gradtrace.program.watchdog import watches
 
 __all__ = ["EarlierRecords", "MakeKeeper", "Run", "SharedNamespace", "make_recorder", "run"]
 
@@ -104,6 +105,8 @@ def run(
             then=then,
             show=show,
         )
+    if watches():
+        wall.build()
     env = dict(inputs or {}) if within is None else within.variables
     recorder = None if within is None else within.recorder
     past = None if within is None else within.past

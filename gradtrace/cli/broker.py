@@ -226,7 +226,7 @@ class Broker:
         self.check_growth()
         memory, threads = use_of(self.pid)
         if self.grants.memory and (memory > self.grants.most_memory or self.scratch_is_full()):
-            from gradtrace.program.memory import out_of_memory
+            from gradtrace.program.budget import out_of_memory
 
             raise Ended(out_of_memory("memory_bytes"))
         if threads > MOST_THREADS:

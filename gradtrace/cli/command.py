@@ -82,7 +82,7 @@ def read_program(found: Split, command: SourceCommand) -> Program:
 
 def timed(budget: Budget) -> Any:
     """Return a context that applies the run's time limit to reading and parsing, since a pipe may never end."""
-    from gradtrace.program.clock import Clock
+    from gradtrace.program.budget import Clock
     from gradtrace.program.watchdog import nowhere, watched
 
     return watched(Clock(budget), nowhere)

@@ -27,7 +27,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], t
     channel.state.outputs = tuple(name for name, _ in grants.outputs)
     file = scratch.descriptor()
     if grants.seconds is not None:
-        from gradtrace.program.clock import process_end
+        from gradtrace.program.budget import process_end
 
         process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1

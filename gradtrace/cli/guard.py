@@ -38,7 +38,7 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
 def contain(grants: Grants) -> None:
     """Put all later runs of programs in this process behind the walls: return in a confined child of the console
-    script's process, with the audit hook and the watchdog.
+    script's process, with the watchdog.
     """
     from gradtrace.cli import broker
 

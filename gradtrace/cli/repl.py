@@ -155,7 +155,8 @@ class Repl:
         past, variables = self.talk.past, self.talk.variables
         named = {name: value for name, value in variables.items() if name != "_"}
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
-        run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes, past.keeper)
+        kept: Any = (past.records, past.spans, {}, past.scopes, past.keeper)
+        run = Run(program, named, self.last, (), *kept)  # type: ignore[arg-type]
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
             return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)

@@ -6,7 +6,7 @@ import errno
 
 from gradtrace.annotations import Any
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
-from gradtrace.program.memory import is_out_of_memory, out_of_memory
+from gradtrace.program.budget import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
 

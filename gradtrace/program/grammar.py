@@ -34,6 +34,7 @@ OTHER_NAMES = frozenset(
     short uint8
     """)
 )
+LONGEST = 2  # names after the first in that of a module: torch.nn.functional
 FUNCTIONAL = ("torch.nn.functional", "F")
 MODULES = frozenset(("torch", "torch.linalg", "torch.special", "torch.autograd", "math", *FUNCTIONAL))
 
@@ -66,7 +67,8 @@ def is_allowed(node: Any, kind: type, paths: set[ast.AST]) -> bool:
         return all(type(target) is ast.Name for target in node.targets)
     if kind is ast.Call:
         named = [keyword.arg for keyword in node.keywords]
-        return None not in named and len({*named}) == len(named)
+        calls_python = isinstance(node.func, ast.Name) and node.func.id in UNUSUAL
+        return None not in named and len({*named}) == len(named) and not calls_python
     if kind is ast.keyword:
         return node.arg not in LEFT_TO_PROGRAMS
     if kind is not ast.Attribute:
@@ -92,10 +94,10 @@ def is_name(name: str) -> bool:
 
 
 def dotted(node: Any) -> tuple[str, list[ast.AST]]:
-    """Return a dotted name such as torch.linalg, with its nodes; "" for any other expression."""
+    """Return a name such as torch.linalg, with its nodes; "" for a longer one, and any other expression."""
     parts: list[ast.AST] = [node]
     names: list[str] = []
-    while type(node) is ast.Attribute:
+    while type(node) is ast.Attribute and len(names) < LONGEST:
         names.append(node.attr)
         node = node.value
         parts.append(node)

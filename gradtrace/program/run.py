@@ -17,17 +17,28 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.limits import Budget
 from gradtrace.program import syntax as ast
-from gradtrace.program.clock import Clock
+from gradtrace.program.budget import Clock
 from gradtrace.program.depth import deep
 from gradtrace.program.discarding import discarding
 from gradtrace.program.errors import explained
+from gradtrace.program.expression import run_expression
 from gradtrace.program.grammar import is_expression
 from gradtrace.program.mathematics import find_mathematics
 from gradtrace.program.parse import Program, imported_modules, too_deep
 from gradtrace.program.places import Places
 from gradtrace.program.restore import restored
-from gradtrace.program.result import MakeKeeper, Run, assigned_root, chosen_output, default_dtype, is_result
-from gradtrace.program.values import POWER, VALUE, power, with_values
+from gradtrace.program.result import (
+    MakeKeeper,
+    Run,
+    assigned_root,
+    chosen_output,
+    default_dtype,
+    is_result,
+    make_recorder,
+    note_place,
+)
+from gradtrace.program.surroundings import Surroundings
+from gradtrace.program.values import VALUE, with_values
 from gradtrace.program.watchdog import watched
 
 MAIN = "__main__"
@@ -82,6 +93,19 @@ def run(
                 call code of the program
     show        gets the value of each expression statement and its repr
     """
+    if within is None and is_expression(program.tree):
+        return run_expression(
+            program,
+            inputs,
+            budget=budget,
+            record=record,
+            outputs=outputs,
+            dtype=dtype,
+            watcher=watcher,
+            planner=planner,
+            then=then,
+            show=show,
+        )
     start = time.monotonic()
     options: dict[str, Any] = {"dtype": dtype, "planner": planner, "within": within, "then": then}
     try:
@@ -145,7 +169,7 @@ def run_once(
     load_random_numbers(program)
     places = execution.places
     watch = watched(execution.clock, lambda: places.place(places.here(2)))
-    with restored(), watch, redirected(stdout, stderr), execution.surroundings():
+    with restored(), watch, redirected(stdout, stderr), Surroundings(execution):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.set(
             grad_enabled=True,
@@ -216,7 +240,6 @@ class Execution:
         self.within = within
         self.past = None if within is None else within.past
         self.clock = Clock(budget, program.seconds)
-        self.is_expression = is_expression(program.tree)
         self.module = ModuleType(MAIN) if within is None else within.module
         self.names = vars(self.module)
         self.names.update(inputs)
@@ -235,25 +258,11 @@ class Execution:
             else:
                 self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
             self.recorder = make_recorder(self.records, self.scopes, watcher)
-        self.is_instrumented = make_keeper is not None and not self.is_expression
+        self.is_instrumented = make_keeper is not None
         if self.is_instrumented:
             from gradtrace.program.instrument import Scopes
 
             self.builtins.update(Scopes(self.places).functions)
-
-    def surroundings(self) -> Any:
-        """Return a context in which the program finds what it imports, and itself as `__main__`."""
-        if self.is_expression:
-            return self
-        from gradtrace.program.surroundings import Surroundings
-
-        return Surroundings(self)
-
-    def __enter__(self) -> None:
-        self.names["__builtins__"] = self.builtins
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     # ---- execution
 
@@ -267,7 +276,6 @@ class Execution:
                 show(result, repr(result))
 
         self.builtins[VALUE] = value
-        self.builtins[POWER] = power
         if not self.program.imports_torch:
             self.builtins.update(find_mathematics(self.program.tree))
         source = self.program.source
@@ -322,24 +330,3 @@ class Execution:
 def variables_of(module: ModuleType) -> dict[str, Any]:
     """Return the variables of a module without the names that Python gives every module."""
     return {name: value for name, value in vars(module).items() if not (name[:2] == "__" and name[-2:] == "__")}
-
-
-def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-    """Note the place of an operator's call in its node."""
-    for result in out if type(out) is tuple else (out,):
-        node = result._fn
-        if node is not None and not node.origin:
-            node.origin = origin
-
-
-def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """Return a recorder that keeps every call with its scope, notes its place in its node, and notifies the watcher."""
-
-    def keep(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-        note_place(name, args, out, origin)
-        records.append((name, args, out, origin))
-        scopes.append(state.scope)
-        if watcher is not None:
-            watcher.called(name, args, out, origin)
-
-    return keep

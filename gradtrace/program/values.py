@@ -1,4 +1,4 @@
-"""Change a program's syntax tree so that it gives the value of its last expression, and powers stay within bounds."""
+"""Change a program's syntax tree so that it gives the values of its expressions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.program.inputs import declares_input
 
-# No identifiers, so that no program has these names.
+# No identifier, so that no program has this name.
 VALUE = "<value>"
-POWER = "<power>"
-MOST_BITS = 1 << 24  # of an integer that a power gives; Python cannot be interrupted while it computes a larger one
 
 
 def with_values(tree: ast.Module) -> ast.Module:
@@ -36,10 +34,3 @@ def call(name: str, arguments: list[Any], place: Any) -> Any:
     """Return the call of a function that no program can name, at the place of a node."""
     function = ast.copy_location(ast.Name(name, ast.Load()), place)
     return ast.copy_location(ast.Call(function, arguments, []), place)
-
-
-def power(base: Any, exponent: Any) -> Any:
-    """Return base ** exponent; OverflowError for an integer of more than `MOST_BITS` bits."""
-    if type(base) is int and type(exponent) is int and exponent > 0 and base.bit_length() * exponent > MOST_BITS:
-        raise OverflowError(f"{base} ** {exponent} has too many digits")
-    return base**exponent

@@ -2,9 +2,10 @@
 
 In the command line's process (never in the library) a timer signal raises at the deadline as soon as Python code runs
 again, and a waiting thread reports the error and ends the process if a call into native code has not returned by then.
-Where no Python thread can run, the parent process ends this one (`cli/broker.py`). RLIMIT_DATA, set to the
-memory limit or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations.
-The timer also checks the memory and stops the program earlier, because many small values would leave Python no room to raise an exception.
+Where no Python thread can run, the parent process ends this one (`cli/broker.py`). RLIMIT_DATA, set to the memory limit
+or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also
+checks the memory and stops the program earlier, because many small values would leave Python no room to raise an
+exception.
 RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
 """
 
@@ -17,9 +18,8 @@ import time
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.limits import Budget, machine_memory
-from gradtrace.program.clock import Clock
+from gradtrace.program.budget import Clock, memory_limit, out_of_memory
 from gradtrace.program.depth import in_main_thread
-from gradtrace.program.memory import memory_limit, out_of_memory
 
 GRACE = 0.05  # seconds after the deadline for a native call to return
 PATIENCE = 10.0  # the same for a run that is only tried: its end must not be that of the process
@@ -47,6 +47,11 @@ class _state:
 def guard(end: Callable[[BudgetError], int]) -> None:
     """Watch all later runs of this process; `end` reports a run's error when the whole process must be ended."""
     _state.end = end
+
+
+def watches() -> bool:
+    """Whether runs are watched, because this process is a command line's."""
+    return _state.end is not None
 
 
 class patient:
@@ -119,7 +124,7 @@ class watched:
         _state.on = False
 
     def alarm(self, signal: int, frame: Any) -> None:
-        """Raise if the deadline or the memory limit is reached, repeatedly until the run ends; not in this module."""
+        """Raise if the deadline or the memory limit is reached, repeatedly until the run ends."""
         now = time.monotonic()
         inside = frame is not None and frame.f_globals.get("__name__") == __name__
         if self.over or self.starting or inside or now < self.raised + AGAIN:
@@ -130,7 +135,7 @@ class watched:
             self.starting = False
         if now > self.clock.deadline:
             self.raised = now
-            raise self.placed(self.clock.late())
+            raise self.placed(self.clock.deadline_error())
         if self.memory.is_full():
             self.raised = now
             raise self.placed(out_of_memory())
@@ -146,7 +151,7 @@ class watched:
         status = 1
         try:
             if _state.end is not None:
-                status = _state.end(self.placed(self.clock.late()))
+                status = _state.end(self.placed(self.clock.deadline_error()))
         finally:
             os._exit(status)
 

@@ -11,7 +11,7 @@ from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import using
 from gradtrace.program.parse import parse
 from gradtrace.program.result import Run
-from gradtrace.program.run import make_recorder
+from gradtrace.program.result import make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 

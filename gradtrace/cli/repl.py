@@ -156,7 +156,7 @@ class Repl:
         named = {name: value for name, value in variables.items() if name != "_"}
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
         kept: Any = (past.records, past.spans, {}, past.scopes, past.keeper)
-        run = Run(program, named, self.last, (), *kept)  # type: ignore[arg-type]
+        run = Run(program, named, self.last, (), *kept)
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
             return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)

@@ -10,8 +10,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import using
 from gradtrace.program.parse import parse
-from gradtrace.program.result import Run
-from gradtrace.program.result import make_recorder
+from gradtrace.program.result import Run, make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 

@@ -290,7 +290,6 @@ def _has_font() -> bool:
 def main(arguments: list[str]) -> None:
     """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
     from gradtrace.sandbox import confine
-    from gradtrace.sandbox.kernel import Rights
 
     scratch.prepare()
     confine.confine()

@@ -18,6 +18,7 @@ from gradtrace.cli.command import SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
 from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
+from gradtrace.views.cells import harmless
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
@@ -119,6 +120,9 @@ class ClickCommand(click.Command):
             epilog=plain.epilog,
         )
         self.plain = plain
+
+    def get_help(self, ctx: click.Context) -> str:
+        return harmless(super().get_help(ctx))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]

@@ -51,8 +51,9 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
     finally:
         if drawings is not None and drawings.calls and not is_discarded():
             from gradtrace.views import figures
+            from gradtrace.views.cells import harmless
 
-            figures.draw(drawings, sys.stderr.write)
+            figures.draw(drawings, lambda text: sys.stderr.write(harmless(text)))
 
 
 def is_discarded() -> bool:

@@ -15,12 +15,14 @@ from gradtrace.lang.arrays import Array, to_numpy
 from gradtrace.lang.hosted import Hosting
 from gradtrace.lang.values import Frozen
 from gradtrace.sandbox import channel
+from gradtrace.views.cells import visible
 from gradtrace.views.event_files import EventFile, Messages, new_name
 
 STARTED = (
     "a program starts no TensorBoard; look at it with: tensorboard {}\n"
     "or, without it, at a page of the graph: gradtrace graph FILE -o graph.html\n"
 )
+LONGEST_INFORMATION = 1 << 20  # bytes read of the file that a TensorBoard leaves
 
 
 def modules(name: str, hosting: Hosting) -> dict[str, Any]:
@@ -139,7 +141,7 @@ class Writer(Frozen):
             graph = tensorboard.graph_def(trace)
         self._file(self._folder).add_graph(graph)
         if verbose:
-            self._hosting.print(f"{trace.source_name}: {len(trace.operations)} operations\n")
+            self._hosting.print(f"{visible(trace.source_name)}: {len(trace.operations)} operations\n")
 
     def flush(self) -> None:
         """Do nothing, since everything is written at once."""
@@ -213,7 +215,8 @@ class Notebook:
             self.hosting.print("No known TensorBoard instances running.\n")
             return
         lines = [
-            f"  - port {one['port']}: logdir {one['logdir']} (started {ago(one['start_time'])} ago; pid {one['pid']})\n"
+            f"  - port {one['port']}: logdir {visible(one['logdir'])} "
+            f"(started {ago(one['start_time'])} ago; pid {one['pid']})\n"
             for one in found
         ]
         self.hosting.print("Known TensorBoard instances:\n" + "".join(lines))
@@ -231,13 +234,16 @@ def running() -> list[dict[str, Any]]:
     folder = os.path.join(tempfile.gettempdir(), ".tensorboard-info")
     found = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        path = os.path.join(folder, name)
         try:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                one = json.load(file)
-            whole = all(isinstance(one[key], int) for key in ("port", "pid", "start_time"))
+            if not os.path.isfile(path):  # anybody may put a pipe there, which would never answer
+                continue
+            with open(path, encoding="utf-8") as file:
+                one = json.loads(file.read(LONGEST_INFORMATION))
+            whole = all(type(one[key]) is int and abs(one[key]) < 1 << 53 for key in ("port", "pid", "start_time"))
             if whole and isinstance(one["logdir"], str):
                 found.append(one)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
 

@@ -148,6 +148,7 @@ ONE_BY_ONE = {
     "trace.array_summary -> trace.array_sketch": RARE,
     "trace.capture -> trace.watched": RARE,
     "trace.capture -> trace.training": RARE,
+    "views.cells -> re": RARE,
     "views.animation -> sandbox.confine": RARE,
     "views.fold -> views.batches": CYCLE,
     "views.fold -> views.chains": CYCLE,

@@ -52,7 +52,12 @@ def prepare(request: Request) -> dict[str, Tensor]:
         import gradtrace
         from gradtrace.engine.data.lazy import np
 
-        gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
+        state = np.frombuffer(program.record.about.random_state, np.uint8)
+        try:
+            gradtrace.set_rng_state(gradtrace.tensor(state))
+        except (RuntimeError, ValueError, TypeError) as error:
+            name = program.record.about.source_name
+            raise UsageError(f"the record of {name} is damaged: its random state: {error}", "record it again") from None
     return tensors
 
 

@@ -92,7 +92,7 @@ def show(error: Exception, settings: Settings) -> int:
     if settings.form == "json":
         write(as_json(found))
         return found.exit_code
-    write("\n".join(lines(found, settings)))
+    write("\n".join(lines(found, settings)), styled=colour.wanted(settings.color, sys.stderr))
     if settings.form == "github":
         write(as_annotation(found))
     return found.exit_code
@@ -103,11 +103,12 @@ def interrupted() -> int:
     return Exit.INTERRUPTED
 
 
-def write(text: str) -> None:
-    """Write a line to stderr; do nothing if stderr is closed."""
+def write(text: str, *, styled: bool = False) -> None:
+    """Write a line to stderr, without characters that control a terminal; do nothing if stderr is closed."""
     stream = sys.stderr
     if stream is None:
         return
+    text = cells.harmless(text, styled=styled)
     try:
         stream.write(text + "\n")
         stream.flush()

@@ -12,6 +12,9 @@ import time
 
 from gradtrace.annotations import Any
 from gradtrace.sandbox import channel
+from gradtrace.views.cells import visible
+
+LONGEST_INFORMATION = 1 << 20  # bytes read of the file that a TensorBoard leaves
 
 __all__ = ["display", "list", "start"]
 
@@ -29,7 +32,7 @@ def list() -> None:
         return
     print("Known TensorBoard instances:")
     for process in processes:
-        where = f"port {process['port']}: logdir {process['logdir']}"
+        where = f"port {process['port']}: logdir {visible(process['logdir'])}"
         print(f"  - {where} (started {ago(process['start_time'])} ago; pid {process['pid']})")
 
 
@@ -51,13 +54,16 @@ def running() -> builtins.list[dict[str, Any]]:
     folder = os.path.join(tempfile.gettempdir(), ".tensorboard-info")
     found = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        path = os.path.join(folder, name)
         try:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                one = json.load(file)
-            whole = all(isinstance(one[key], int) for key in ("port", "pid", "start_time"))
+            if not os.path.isfile(path):  # anybody may put a pipe there, which would never answer
+                continue
+            with open(path, encoding="utf-8") as file:
+                one = json.loads(file.read(LONGEST_INFORMATION))
+            whole = all(type(one[key]) is int and abs(one[key]) < 1 << 53 for key in ("port", "pid", "start_time"))
             if whole and isinstance(one["logdir"], str):
                 found.append(one)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
 

@@ -85,4 +85,4 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
     if not grants.own_text:
         from gradtrace.cli import report
 
-        report.write(f"gradtrace: {what}; the language alone does (--require-wall refuses)")
+        report.write(f"gradtrace: {what}; it runs as under python (--require-wall refuses)")

@@ -8,7 +8,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.cli import source
 from gradtrace.cli.argv import Split
-from gradtrace.errors import UsageError
+from gradtrace.errors import GradtraceError, UsageError
 from gradtrace.limits import BY_FIELD, Budget
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
     # a table may take as long as it likes and be as long, unless the command line says how long
     timed = not table or bool(early_limit(found, "seconds"))
     counted = not table or bool(early_limit(found, "output_bytes"))
-    granted = Grants.within(budget)
+    granted, is_own = Grants.within(budget), is_own_expression(found, always_file)
     return granted._replace(
         read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
         outputs=tuple(outputs_of(found)),
@@ -122,13 +122,28 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
         seconds=budget.seconds if timed else None,
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",
-        own_text=(forced(found) is not None or not always_file) and not any(map(is_strangers, found.positionals)),
+        own_text=is_own,
+        temporary=not is_own,
         cluster=on_cluster(found, always_file) if table else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
         printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
         file_size=0 if table and not counted and not budget.allow_write else granted.file_size,
         reads_stdin=reads_stdin(found),
     )
+
+
+def is_own_expression(found: Split, always_file: bool) -> bool:
+    """Whether the source is an expression that was typed on the command line, which this process evaluates itself."""
+    text = forced(found)
+    if any(map(is_strangers, found.positionals)) or (text is None and (always_file or not found.positionals)):
+        return False
+    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.parse import parse
+
+    try:
+        return is_expression(parse(found.positionals[0] if text is None else text).tree)
+    except GradtraceError:
+        return True  # no text of a program; parsing it again says why
 
 
 def reads_stdin(found: Split) -> bool:

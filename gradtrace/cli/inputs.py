@@ -117,10 +117,13 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
     """Return a function that evaluates constant expressions in the dtype and budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
+        from gradtrace.program.grammar import is_expression
         from gradtrace.program.parse import parse
 
         try:
             program = parse(text, name=option, budget=budget)
+            if not is_expression(program.tree):
+                raise UsageError("a value is a constant expression, not a program")
             if program.inputs:
                 raise UsageError(f"name '{program.inputs[0].name}' is not defined")
             request = Request(program, Inputs(dtype=dtype), budget=budget or Budget())

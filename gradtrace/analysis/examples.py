@@ -115,7 +115,7 @@ def example(name: str) -> tuple[str, str]:
 
 
 def calls(name: str) -> Iterator[tuple[str, Inputs]]:
-    """Yield calls of the operator in the language's syntax, with their inputs."""
+    """Yield calls of the operator as expressions, with their inputs."""
     if name in OWN:
         yield OWN[name]
         return

@@ -125,9 +125,7 @@ def parse(found: source.Source, budget: Budget) -> Program:
 
 
 def without_text(name: str, text: str, record: Any) -> Program:
-    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed as gradtrace's
-    language.
-    """
+    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed."""
     import ast
 
     from gradtrace.program.parse import parse as parse_text

@@ -20,7 +20,7 @@ READ = ("--params", "--data", "--allow-import", "--allow-read")
 EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
-# The language counts what a program writes; the process may write more: escapes of characters, and what gradtrace says.
+# Beside what a program may write, its process writes more: escapes of characters, and what gradtrace says.
 ESCAPED_FACTOR, MESSAGES, RESULTS = 4, 64_000, 1_000_000  # bytes for each byte, of messages, of answers about a program
 MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
 ALMOST_FULL = 1 << 20  # bytes after MOST_SCRATCH that the kernel allows: the parent sees then that there are more

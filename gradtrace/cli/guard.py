@@ -42,7 +42,7 @@ def contain(grants: Grants) -> None:
     """
     from gradtrace.cli import broker
 
-    broker.confine(grants, sys.argv[1:])  # before the language is loaded: a fork of a small process is cheaper
+    broker.confine(grants, sys.argv[1:])  # before what runs programs is loaded: a fork of a small process is cheaper
     from gradtrace.program import watchdog
 
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))

@@ -221,7 +221,7 @@ def limits() -> list[ToolOption]:
         ),
         option(
             "--allow-import DIR",
-            "A folder whose .py files the program may import, in the same language. Default: none.",
+            "A folder whose .py files the program may import. Default: none.",
         ),
         hidden(
             flag(

@@ -121,7 +121,7 @@ class Repl:
         output.write(text + "\n")
 
     def known_names(self) -> list[str]:
-        """Return the names that Tab completes: commands, variables and their fields, names of the language."""
+        """Return the names that Tab completes: commands, variables and their fields, functions."""
         from gradtrace.cli.repl_commands import COMMANDS
         from gradtrace.program.names import BUILTINS, MATHEMATICS
 

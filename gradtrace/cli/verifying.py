@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
-from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
+from gradtrace.errors import BudgetError, GradtraceError, LanguageError
 from gradtrace.limits import Budget
 from gradtrace.program.dialogue import Dialogue
 
@@ -28,8 +28,8 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
 class Checked(NamedTuple):
-    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (by
-    language or audit hook), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
+    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (it
+    needs PyTorch, or reached a limit), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
 
     cell: Cell
     verdict: str
@@ -97,8 +97,6 @@ class Notebook:
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
         line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
-        if isinstance(error, WallError):
-            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
         if isinstance(error, (LanguageError, BudgetError)):
             return Checked(cell, REFUSED, error.message, printed, line)
         if cell.record is None:

@@ -1,4 +1,4 @@
-"""Trace a program of the language to a plan of its value and gradients."""
+"""Trace a program to a plan of its value and gradients."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Probe(Idle):
         for tensor in given:
             self.begins(tensor)
 
-    # ---- what the engine and the language tell
+    # ---- what the engine and the recorder tell
 
     def begins(self, leaf: Tensor) -> None:
         if not leaf.is_floating_point() or any(leaf is known for known in self.tracked):

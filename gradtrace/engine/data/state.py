@@ -1,4 +1,4 @@
-"""The active modes, in one object that the engine and the language read, and the context manager that sets them.
+"""The active modes, in one object that the engine and its users read, and the context manager that sets them.
 
     with using(grad_enabled=False, recorder=None): ...
 

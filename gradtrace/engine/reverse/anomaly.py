@@ -24,7 +24,7 @@ NO_FORWARD = "No forward pass information available. Enable detect anomaly durin
 
 def remember(node: Node) -> None:
     """Store in a new node's metadata the stack of its call, and the node that a backward pass is running, if any."""
-    if state.origin:  # the language names the line of a program itself
+    if state.origin:  # the line is named by what evaluates an expression
         return
     import traceback
 

@@ -143,7 +143,8 @@ def render(broker: Broker, request: Request) -> None:
         raise garbled()
     text = broker.content()
     with Interruptible():
-        picture = image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit))))
+        seconds = broker.at_most(float(str(limit)))
+        picture = image.drawn_apart(text, str(format), int(str(dpi)), seconds, broker.drawing_limits(seconds))
     broker.say_data(picture)
 
 
@@ -156,7 +157,9 @@ def film(broker: Broker, request: Request) -> None:
         raise garbled()
     frames = broker.content()
     with Interruptible():
-        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0))
+        seconds = broker.at_most(600.0)
+        limits = broker.drawing_limits(seconds)
+        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), seconds, limits)
     broker.say_data(encoded)
 
 
@@ -169,7 +172,8 @@ def draw_figures(broker: Broker, request: Request) -> None:
         raise garbled()
     job = broker.content()
     with Interruptible():
-        found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
+        given = broker.at_most(float(str(seconds)))
+        found = figure_process.draw_calls(job, given, int(str(most)), broker.drawing_limits(given))
     broker.say_data((figure_process.FINISHED if found.finished else b"\0") + found.content)
 
 

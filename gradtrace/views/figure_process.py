@@ -14,7 +14,8 @@ import tempfile
 import time
 
 from gradtrace.annotations import NamedTuple
-from gradtrace.sandbox import channel
+from gradtrace.sandbox import channel, confine
+from gradtrace.sandbox.confine import Limits
 
 WORKER = ("-m", "gradtrace.views.figure_worker")
 # Where Python and matplotlib find their libraries, and matplotlib its settings and its list of fonts.
@@ -30,10 +31,10 @@ class Answer(NamedTuple):
     finished: bool
 
 
-def draw_calls(job: bytes, seconds: float, most: int) -> Answer:
+def draw_calls(job: bytes, seconds: float, most: int, limits: Limits | None = None) -> Answer:
     """Run the worker on a job and return its answer; after `seconds` or more than `most` bytes it is killed.
 
-    A confined process has its broker run it.
+    A confined process has its broker run it. With `limits` the worker cannot exceed them, and ends with this process.
     """
     if channel.is_open():
         found = channel.ask_with("figures", job, seconds=seconds, most=most)
@@ -54,6 +55,7 @@ def draw_calls(job: bytes, seconds: float, most: int) -> Answer:
                 cwd=folder,  # a matplotlibrc in the folder of the program is not read
                 env={**environment, "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"},
                 pass_fds=(writing,),
+                preexec_fn=None if limits is None else confine.starting(limits),
             )
         except BaseException:
             os.close(reading)

@@ -153,7 +153,6 @@ ONE_BY_ONE = {
     "views.fold -> views.batches": CYCLE,
     "views.fold -> views.chains": CYCLE,
     "views.image -> sandbox.confine": RARE,
-    "views.image -> sandbox.kernel": RARE,
     "views.rows -> re": SLOW,
     "views.summary -> views.model_graph": RARE,
     "views.summary -> views.tensorboard": RARE,

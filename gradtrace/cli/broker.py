@@ -213,6 +213,13 @@ class Broker:
         """Return `seconds`, or what the clock leaves of them."""
         return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
 
+    def drawing_limits(self, seconds: float) -> Any:
+        """Return the limits of a process that draws for the child, for at most so many seconds."""
+        from gradtrace.sandbox import confine
+
+        memory = self.grants.most_memory if self.grants.memory else None
+        return confine.Limits(memory=memory, cpu_seconds=cpu_seconds(seconds))
+
     def kill(self) -> None:
         if not self.has_ended:
             os.kill(self.pid, 9)
@@ -421,6 +428,11 @@ def attempted(job: Callable[[], Any]) -> OSError | None:
     except OSError as error:
         return error
     return None
+
+
+def cpu_seconds(seconds: float) -> int:
+    """Return how much processor time a process with a thread on each processor may take in so many seconds."""
+    return int((seconds + 5) * (os.cpu_count() or 1)) + 1
 
 
 def use_of(pid: int) -> tuple[int, int]:

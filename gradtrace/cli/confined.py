@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -30,7 +29,7 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], t
         from gradtrace.program.budget import process_end
 
         process_end.at = time.monotonic() + grants.seconds
-    seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
+    seconds = None if grants.seconds is None else broker.cpu_seconds(grants.seconds)
     whole = max(grants.process, FIXED) if grants.process else None
     limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.largest_file or None, seconds)
     write = (grants.write,) if grants.write else ()

@@ -6,6 +6,7 @@ the child's own code would send. Names and paths come from the command line, whi
 
 from __future__ import annotations
 
+import io
 import os
 import time
 
@@ -17,6 +18,8 @@ Request = dict[str, Any]
 MOST_DPI = 100_000
 MOST_PIXELS = 65_536  # of a film's side
 MOST_SECONDS = 86_400
+MARKUP = (".html", ".svg")  # what a browser would run scripts of
+MOST_MARKUP = 256 << 20  # bytes of such a file
 
 
 def write_output(broker: Broker, request: Request) -> None:
@@ -27,8 +30,18 @@ def write_output(broker: Broker, request: Request) -> None:
     if name != path:
         make_log_folder(name)
 
+    suffix = os.path.splitext(path)[1].lower()
+
     def fill(file: Any) -> None:
-        broker.copy_to(file, lambda start: check_kind(path, start))
+        if suffix not in MARKUP:
+            broker.copy_to(file, lambda start: check_kind(path, start))
+            return
+        whole = io.BytesIO()
+        broker.copy_to(whole, lambda start: check_kind(path, start), MOST_MARKUP)
+        from gradtrace.views import markup
+
+        markup.check(whole.getvalue(), suffix)
+        file.write(whole.getvalue())
 
     files.write_output(path, fill)
     broker.written.append(path)
@@ -143,7 +156,8 @@ def render(broker: Broker, request: Request) -> None:
         raise garbled()
     text = broker.content()
     with Interruptible():
-        picture = image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit))))
+        seconds = broker.at_most(float(str(limit)))
+        picture = image.drawn_apart(text, str(format), int(str(dpi)), seconds, broker.drawing_limits(seconds))
     broker.say_data(picture)
 
 
@@ -156,7 +170,9 @@ def film(broker: Broker, request: Request) -> None:
         raise garbled()
     frames = broker.content()
     with Interruptible():
-        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0))
+        seconds = broker.at_most(600.0)
+        limits = broker.drawing_limits(seconds)
+        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), seconds, limits)
     broker.say_data(encoded)
 
 

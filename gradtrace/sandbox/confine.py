@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple
+from gradtrace.annotations import Any, Callable, Iterable, Iterator, NamedTuple
 from gradtrace.sandbox import kernel
 from gradtrace.sandbox.kernel import Rights, Walls
 
@@ -53,6 +53,23 @@ def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable
 def to_start(program: str) -> Rights:
     """Return the rights of a process that becomes a program of this machine: to start it and what loads it."""
     return Rights(execute=(os.path.realpath(program), "/bin", "/usr/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64"))
+
+
+def starting(limits: Limits, rights: Rights | None = None) -> Callable[[], None]:
+    """Return the `preexec_fn` of a subprocess that ends with this process and has limits that it cannot raise.
+
+    With `rights` it also gives up all others, before it becomes another program.
+    """
+    parent = os.getpid()
+
+    def prepare() -> None:
+        kernel.end_with(parent)
+        if rights is None:
+            set_limits(limits)
+        else:
+            confine(rights, limits)
+
+    return prepare
 
 
 def close_others(kept: Iterable[int]) -> None:

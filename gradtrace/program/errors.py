@@ -9,6 +9,7 @@ from gradtrace.errors import GradtraceError, LanguageError, ProgramError, Unknow
 from gradtrace.program.budget import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
+from gradtrace.program.result import assigned_names
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
 
@@ -72,6 +73,8 @@ class explained:
         close = difflib.get_close_matches(name, known_names(error, frames), 1)
         if close and close[0] != name:
             return f"did you mean '{close[0]}'?"
+        if isinstance(error, NameError) and name in assigned_names(self.program.tree.body):
+            return "it gets its value further down; assign it before it is used"
         if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):
             return f"assign it before it is used, or give it a value: --{name} VALUE"
         return ""

@@ -292,7 +292,9 @@ class Execution:
         source = program.source
         file = self.places.add(source, program.tree, name)
         try:
-            tree = change(ast.parse(source.text, name))  # a copy, since the changes must not be seen elsewhere
+            tree = ast.parse(source.text, name)  # a copy, since the changes must not be seen elsewhere
+            tree.body = tree.body[len(tree.body) - len(program.tree.body) :]  # of a prompt's text, the last entry
+            tree = change(tree)
             if self.is_instrumented:
                 from gradtrace.program.instrument import instrumented
 

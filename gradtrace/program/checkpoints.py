@@ -6,7 +6,6 @@ import io
 import os
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.utils import serialization
 
 KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
 
@@ -17,6 +16,8 @@ def checkpoint_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
 
     def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
         """Write an object to a file (torch.save); keep it in memory if the file cannot be written."""
+        from gradtrace.utils import serialization
+
         try:
             serialization.save(obj, f, *args, **options)
         except OSError:
@@ -29,6 +30,8 @@ def checkpoint_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
 
     def load(f: Any, *args: Any, **options: Any) -> Any:
         """Return what a file holds (torch.load)."""
+        from gradtrace.utils import serialization
+
         path = os.path.abspath(f) if isinstance(f, (str, os.PathLike)) else ""
         return serialization.load(io.BytesIO(kept[path]) if path in kept else f, *args, **options)
 

@@ -11,8 +11,6 @@ watchdog, and where a few characters ask for a value that fills the memory at on
 
 from __future__ import annotations
 
-import _operator as operator  # operator takes 0.4 ms to import
-
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import device
@@ -28,6 +26,7 @@ from gradtrace.program.depth import deep
 from gradtrace.program.grammar import dotted, is_expression
 from gradtrace.program.mathematics import value_in_module, value_of_name
 from gradtrace.program.names import BUILTINS, CONSTANTS, MATHEMATICS, MODULES, SYNONYMS
+from gradtrace.program.operators import COMPARISONS, OPERATORS, UNARY, check_bits
 from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
 from gradtrace.program.result import MakeKeeper, Run
@@ -39,7 +38,6 @@ __all__ = ["Evaluation", "is_expression", "run_expression"]
 # The types of values whose public attributes an expression may read, and of a list those that do not change it.
 OPEN = (Tensor, Node, bool, int, float, tuple, dtypes.dtype, device)
 OF_LISTS = ("count", "index")
-MOST_BITS = 1_000_000  # of an integer: a float ends at 1,024
 AN_ITEM = 8  # bytes of a list's item
 
 
@@ -306,61 +304,6 @@ SEQUENCES = (list, tuple, str)
 def is_text(node: ast.Expr) -> bool:
     """Whether a statement is a text alone, such as the description at the top of a file."""
     return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-# ---- guarded operators
-
-
-def check_bits(bits: int) -> None:
-    """Raise OverflowError for an integer that would take long to compute."""
-    if bits > MOST_BITS:
-        raise OverflowError(f"the integer has more than {MOST_BITS:,} bits; compute with floats, such as 2.0")
-
-
-def power(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int and b > 0:
-        check_bits((abs(a) - 1).bit_length() * b)
-    return a**b
-
-
-def shift(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int:
-        check_bits(b)
-    return a << b
-
-
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: power,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: shift,
-    ast.RShift: operator.rshift,
-}
-UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
 
 
 # ---- errors

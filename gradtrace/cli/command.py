@@ -131,7 +131,7 @@ def without_text(name: str, text: str, record: Any) -> Program:
     import ast
 
     from gradtrace import lang
-    from gradtrace.lang.source import Source
+    from gradtrace.program.source import Source
 
     empty = lang.parse("0", name=name)
     kept = ast.parse("torch")  # not empty, for there is a run of it

@@ -158,7 +158,7 @@ def draws_unseeded(program: Program) -> bool:
 
 def failure(record: Record, trace: Trace) -> ProgramError:
     """Return the error that ended a recorded program, with its place."""
-    from gradtrace.lang.source import Source, Span
+    from gradtrace.program.source import Source, Span
 
     about, found = record.about, trace.failure
     assert found is not None

@@ -37,7 +37,7 @@ The modules:
 from gradtrace.lang.inputs import Input
 from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.run import Run, run
-from gradtrace.lang.source import Place, Source, Span
 from gradtrace.limits import Budget
+from gradtrace.program.source import Place, Source, Span
 
 __all__ = ["Budget", "Input", "Place", "Program", "Run", "Source", "Span", "parse", "run"]

@@ -173,7 +173,7 @@ def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args
     """Raise TypeError with PyTorch's message instead of `error` if the arguments match no signature of the operator."""
     if isinstance(error, (GradtraceError, MemoryError)):
         return  # at a limit there may be no resources to look up signatures
-    from gradtrace.lang.refusals import signature_mismatch
+    from gradtrace.program.refusals import signature_mismatch
 
     message = signature_mismatch(bound(function, receiver), label, tuple(args), kwargs)
     if message:
@@ -226,8 +226,8 @@ def call_with_keywords(function: Any, label: str, args: Any, kwargs: Names) -> A
     """Call with keyword arguments; an operator writes its result to the tensor given as `out`."""
     if kwargs.get("out") is None:
         return function(*args, **kwargs)
-    from gradtrace.lang.refusals import is_operator
     from gradtrace.ops.out import into
+    from gradtrace.program.refusals import is_operator
 
     if not is_operator(function):
         return function(*args, **kwargs)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.state import state, using
-from gradtrace.lang import restore
 from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.run import EarlierRecords, MakeKeeper, Run, SharedNamespace, run
-from gradtrace.lang.source import Source, Span
 from gradtrace.limits import Budget
+from gradtrace.program import restore
+from gradtrace.program.source import Source, Span
 
 
 class Dialogue:

@@ -7,27 +7,14 @@ program with imports it is optional: if it has no value, using it raises NameErr
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any
 from gradtrace.lang.names import is_known
 from gradtrace.lang.scope import Scopes, position
-from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.program import syntax as ast
+from gradtrace.program.inputs import Input, declared_input, declares_input
+from gradtrace.program.source import Source, span_of
 
-KINDS = ("leaf", "data")
-
-
-class Input(NamedTuple):
-    """An input variable. Its `kind`: "leaf" requires grad, "data" does not, "free" (unbound) is a leaf by default."""
-
-    name: str
-    kind: str
-    default: str | None
-    span: Span
-    optional: bool = False  # it may stay without a value
-
-    @property
-    def is_required(self) -> bool:
-        return self.default is None and not self.optional
+__all__ = ["Input", "declares_input", "find_inputs"]
 
 
 def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input, ...]:
@@ -47,17 +34,3 @@ def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input
     unbound = sorted(free.items(), key=lambda item: position(item[1]))
     imports = any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
     return (*declared.values(), *(Input(name, "free", None, span_of(node), imports) for name, node in unbound))
-
-
-def declares_input(node: Any) -> bool:
-    """Whether a statement is `name: leaf = value` or `name: data = value`."""
-    if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-        return False
-    return isinstance(node.annotation, ast.Name) and node.annotation.id in KINDS
-
-
-def declared_input(node: Any, source: Source) -> Input | None:
-    if not declares_input(node):
-        return None
-    default = None if node.value is None else ast.get_source_segment(source.text, node.value)
-    return Input(node.target.id, node.annotation.id, default, span_of(node.target))

@@ -202,7 +202,7 @@ class LibraryFunction(Sealed):
         try:
             given, named = admitted(function, args, kwargs)
         except ObjectRefused:
-            from gradtrace.lang.refusals import signature_mismatch
+            from gradtrace.program.refusals import signature_mismatch
 
             message = signature_mismatch(function, "", args, kwargs)
             if message:

@@ -16,11 +16,11 @@ from gradtrace.lang.known_classes import ByClass
 from gradtrace.lang.metered_builtins import formatting_dates
 from gradtrace.lang.operators import operators_by_name
 from gradtrace.lang.parse import Program
-from gradtrace.lang.source import Span
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 from gradtrace.lang.words import words
 from gradtrace.program import syntax as ast
+from gradtrace.program.source import Span
 
 
 def make_machine(

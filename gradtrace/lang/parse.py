@@ -8,13 +8,13 @@ from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import GradtraceError, ParseError, UnsupportedError
 from gradtrace.lang import checks
 from gradtrace.lang.budget import exceeded
-from gradtrace.lang.depth import deep
 from gradtrace.lang.inputs import Input, find_inputs
 from gradtrace.lang.scope import Scopes, analyse
-from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.lang.words import words
 from gradtrace.limits import Budget, advice
 from gradtrace.program import syntax as ast
+from gradtrace.program.depth import deep
+from gradtrace.program.source import Source, Span, span_of
 
 # The node types of the language: statements, patterns, expressions, contexts and operators.
 ALLOWED = frozenset(

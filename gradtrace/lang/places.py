@@ -8,9 +8,9 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.data.observers import Scope
 from gradtrace.engine.data.state import state
-from gradtrace.lang.source import Span
 from gradtrace.lang.unit import Code, Frame, Unit
 from gradtrace.program import syntax as ast
+from gradtrace.program.source import Span
 
 
 def in_scope(kind: str, what: Any, code: Code) -> Code:

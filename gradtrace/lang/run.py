@@ -13,17 +13,16 @@ from gradtrace.errors import GradtraceError, LanguageError, ProgramError
 from gradtrace.lang import wall
 from gradtrace.lang.attribute_errors import explain_refusal
 from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
-from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import make_machine
 from gradtrace.lang.parse import Program, too_deep
-from gradtrace.lang.restore import restored
-from gradtrace.lang.source import Span
 from gradtrace.lang.statements import compile_statement, has_no_effect
 from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
 from gradtrace.program import syntax as ast
+from gradtrace.program.depth import deep
 from gradtrace.program.expression import is_expression, run_expression
+from gradtrace.program.restore import restored
 from gradtrace.program.result import (
     MakeKeeper,
     Run,
@@ -33,6 +32,7 @@ from gradtrace.program.result import (
     is_result,
     make_recorder,
 )
+from gradtrace.program.source import Span
 from gradtrace.program.watchdog import watches
 
 __all__ = ["EarlierRecords", "MakeKeeper", "Run", "SharedNamespace", "make_recorder", "run"]

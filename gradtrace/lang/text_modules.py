@@ -10,10 +10,10 @@ from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Stream, Streams
 from gradtrace.lang.costs import charge_text, length_of
-from gradtrace.lang.depth import deep
 from gradtrace.lang.iteration import charged
 from gradtrace.lang.values import Frozen, named
 from gradtrace.lang.words import Names, refuse_unknown, words
+from gradtrace.program.depth import deep
 
 NAMES = {
     "ast": words("literal_eval"),

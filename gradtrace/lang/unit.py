@@ -17,9 +17,9 @@ from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.parse import Program, imported_modules
 from gradtrace.lang.scope import NameScope
-from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.lang.strings import Strings
 from gradtrace.program import syntax as ast
+from gradtrace.program.source import Source, Span, span_of
 
 if TYPE_CHECKING:
     from gradtrace.lang.own_modules import OwnModule, OwnModules

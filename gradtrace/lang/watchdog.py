@@ -19,8 +19,8 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
-from gradtrace.lang.depth import in_main_thread
 from gradtrace.limits import Budget, machine_memory
+from gradtrace.program.depth import in_main_thread
 from gradtrace.program.watchdog import _state, guard, patient
 
 __all__ = ["guard", "nowhere", "patient", "watched"]

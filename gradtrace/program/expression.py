@@ -5,7 +5,7 @@
 An expression is the user's own text, or it is evaluated in a process that has given up its rights. It contains only
 what `grammar` allows. So it calls the functions that `mathematics` returns and no others, and reads attributes without
 an underscore at the front, of tensors, numbers and what describes them (`OPEN`): none of these leads to a module, a
-file or code, so that nothing can be reached but numbers. There is no other gate. Time and memory are bounded by the
+file or code, so nothing but numbers can be reached. This is the whole gate. Time and memory are bounded by the
 watchdog, and where a few characters ask for a value that fills the memory at once, by the operators themselves.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _operator as operator  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.errors import BudgetError
+from gradtrace.errors import BudgetError, UnknownNameError
 from gradtrace.program import syntax as ast
 
 MOST_BITS = 1_000_000  # of an integer: the largest float has 1,024
@@ -29,12 +29,18 @@ def shift(a: Any, b: Any) -> Any:
     return a << b
 
 
+def remainder(a: Any, b: Any) -> Any:
+    if type(a) is str:
+        raise UnknownNameError("'%' of a text is not available in an expression", "write a program in a file")
+    return a % b
+
+
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Mod: remainder,
     ast.Pow: power,
     ast.MatMult: operator.matmul,
     ast.BitAnd: operator.and_,

@@ -92,6 +92,7 @@ def run_expression(
             origin=0,
             classes=set(),
         )
+        last: Any = None
         try:
             with explained(evaluation):
                 last = evaluation.execute(program.tree, show)
@@ -310,7 +311,10 @@ def is_text(node: ast.Expr) -> bool:
 
 
 class explained:
-    """Context manager that converts an expression's exceptions to GradtraceErrors with a place."""
+    """Context manager that converts an expression's exceptions to GradtraceErrors with a place.
+
+    It suppresses SystemExit, by which a watcher ends a run whose backward it has measured.
+    """
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -318,13 +322,13 @@ class explained:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> bool:
         if not isinstance(error, Exception):
-            return
+            return isinstance(error, SystemExit) and error.code in (None, 0)
         place = self.evaluation.place()
         if isinstance(error, GradtraceError):
             error.place = error.place or place
-            return
+            return False
         if is_out_of_memory(error):
             late = out_of_memory()
             late.place = place

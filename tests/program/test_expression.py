@@ -417,3 +417,9 @@ def test_a_record_has_the_texts_of_its_operators() -> None:
     shown = json.loads(gt("trace", "y = (x+w)*sin(x); y*2", "--x", "2", "--w", "1", "--format", "json").stdout)
     steps = [(step["op"], step["text"], step["column"]) for step in shown["steps"] if step["kind"] == "forward"]
     assert steps == [("add", "x+w", 6), ("sin", "sin(x)", 11), ("mul", "(x+w)*sin(x)", 5), ("mul", "y*2", 19)]
+
+
+def test_derivatives_of_an_expression_that_calls_backward_are_checked() -> None:
+    text = "y = x*w\ny.backward()\nx.grad"
+    assert "all 2 derivatives of y" in gt("check", text, "--x", "1", "--w", "2").stdout
+    assert "d y / d w" in gt("jacobian", text, "--x", "1", "--w", "2").stdout

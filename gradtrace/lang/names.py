@@ -5,25 +5,10 @@ This module contains names only, so parsing imports no operator.
 
 from __future__ import annotations
 
-import math
-
 from gradtrace.lang.builtins import NAMES
-from gradtrace.lang.words import words
+from gradtrace.program.names import CONSTANTS, MATHEMATICS, MODULES
 
-# In expressions without imports these names mean torch's functions.
-MATHEMATICS = words("""
-    abs absolute acos acosh add addmm all allclose amax amin any arange arccos arcsin arctan arctan2 argmax argmin asin
-    asinh atan atan2 atanh binary_cross_entropy bmm cat ceil chunk clamp clip clone concat conv1d conv2d cos cosh
-    cosine_similarity cross cross_entropy cumprod cumsum det detach diag diff div dot einsum elu eq erf erfc exp exp2
-    expm1 eye flatten flip float_power floor fmod frac full gather ge gelu gt huber_loss hypot inverse l1_loss
-    layer_norm le leaky_relu lerp lgamma linear linspace log log10 log1p log2 log_softmax logaddexp logdet logsigmoid
-    logsumexp lt masked_fill matmul max maximum mean median meshgrid min minimum mm mse_loss mul mv ne neg norm
-    normalize ones ones_like outer permute pow prod rand randn reciprocal relu remainder repeat_interleave reshape
-    round rsqrt selu sigmoid sign silu sin sinc sinh smooth_l1_loss softmax softplus sort sqrt square squeeze stack std
-    sub sum tan tanh tensor tensordot tile trace transpose tril triu trunc unsqueeze var where xlogy zeros zeros_like
-    """)
-CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
-MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "nn": "torch.nn"}
+__all__ = ["CONSTANTS", "MATHEMATICS", "MODULES", "is_known"]
 
 
 def is_known(name: str) -> bool:

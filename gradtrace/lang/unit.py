@@ -19,6 +19,7 @@ from gradtrace.lang.parse import Program, imported_modules
 from gradtrace.lang.scope import NameScope
 from gradtrace.lang.strings import Strings
 from gradtrace.program import syntax as ast
+from gradtrace.program.names import SYNONYMS
 from gradtrace.program.source import Source, Span, span_of
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ Frame = dict[str, Any]
 Code = Callable[[Frame], Any]
 Store = Callable[[Frame, Any], None]
 
-# Names of other tools and books: what they are called here.
-SYNONYMS = {"ln": "log", "lg": "log10", "tg": "tan", "arctg": "atan", "sqr": "square", "logn": "log", "power": "pow"}
 UNBOUND: Any = type("Unbound", (), {"__slots__": (), "__repr__": lambda self: "<unbound>"})()
 UNBOUND_LOCAL = "cannot access local variable '{}' where it is not associated with a value"
 UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with a value in enclosing scope"

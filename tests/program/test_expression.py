@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 import warnings
 from typing import Any
 
@@ -19,7 +20,8 @@ import gradtrace
 from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError, ProgramError, UnknownNameError
 from gradtrace.limits import Budget
-from gradtrace.program.expression import is_expression, run_expression
+from gradtrace.program.expression import OPEN, is_expression, run_expression
+from gradtrace.program.grammar import LEFT_TO_PROGRAMS
 from gradtrace.program.mathematics import value_of_name
 from gradtrace.program.names import CALCULATING, CONSTANTS, MATHEMATICS
 from gradtrace.program.parse import parse
@@ -423,3 +425,23 @@ def test_derivatives_of_an_expression_that_calls_backward_are_checked() -> None:
     text = "y = x*w\ny.backward()\nx.grad"
     assert "all 2 derivatives of y" in gt("check", text, "--x", "1", "--w", "2").stdout
     assert "d y / d w" in gt("jacobian", text, "--x", "1", "--w", "2").stdout
+
+
+# ---- what can be reached
+
+
+def test_no_attribute_leads_to_a_module_or_code() -> None:
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    node: Any = (x * x).sum().grad_fn
+    values = [x, x.sum(), x.shape, node, node.next_functions[0], x.dtype, x.device, 1, 1.0, True, x.max(dim=0)]
+    assert all(isinstance(value, OPEN) for value in values)
+    for value in values:
+        for name in dir(value):
+            if name.startswith("_") or name in LEFT_TO_PROGRAMS:
+                continue
+            reached = None
+            with warnings.catch_warnings(), contextlib.suppress(Exception):
+                warnings.simplefilter("ignore")
+                reached = getattr(value, name)
+            if getattr(reached, "__self__", None) is not value:
+                assert not isinstance(reached, (types.ModuleType, types.FunctionType, types.CodeType, type)), name

@@ -117,7 +117,8 @@ def identities(values: Iterable[Any]) -> list[int]:
 
 def public_functions() -> dict[Key, Any]:
     tables = (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special)
-    found = {key_of(f): f for table in tables for f in table.values()}
+    operators = [getattr(f, "operator", f) for table in tables for f in table.values()]
+    found = {key_of(f): f for f in operators}
     return {key: f for key, f in found.items() if key is not None}
 
 
@@ -253,6 +254,12 @@ def forms_text(name: str, tables: tuple[str, ...]) -> str:
     return " ".join(found)
 
 
+def operator_of(table: str, name: str) -> Any:
+    """The function of a public name, which aliases share."""
+    function = getattr(ops.api, table).get(name)
+    return getattr(function, "operator", function)
+
+
 def row_groups(tables: tuple[str, ...]) -> Iterator[tuple[list[str], list[Any]]]:
     """The names that share their functions, with these functions."""
     by_function: dict[tuple[int, ...], list[str]] = {}
@@ -261,10 +268,10 @@ def row_groups(tables: tuple[str, ...]) -> Iterator[tuple[list[str], list[Any]]]
         if name.startswith("_") or (name.endswith("_") and name[:-1] in names):
             continue
         if name not in NO_OPERATORS and not name.endswith("Tensor"):
-            functions = tuple(id(getattr(ops.api, table).get(name)) for table in tables)
+            functions = tuple(id(operator_of(table, name)) for table in tables)
             by_function.setdefault(functions, []).append(name)
     for same in by_function.values():
-        found = [getattr(ops.api, table)[name] for table in tables for name in same if name in getattr(ops.api, table)]
+        found = [operator_of(table, name) for table in tables for name in same if name in getattr(ops.api, table)]
         same.sort(key=lambda name: name != found[0].__name__)  # its own name before its aliases
         yield same, found
 

@@ -89,6 +89,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "imag": "gradtrace.ops.shape.views",
         "default_generator": "gradtrace.ops.random.generator",
+        **dict.fromkeys(("load", "save"), "gradtrace.utils.serialization"),
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
         **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),
         "load_ipython_extension": "gradtrace.cli.magic",

@@ -15,7 +15,7 @@ from gradtrace.trace.variants import unwatched, variants
 if TYPE_CHECKING:
     from gradtrace.cli.session import Wanted
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
     from gradtrace.trace import Trace
 
 SUFFIX = "gt"

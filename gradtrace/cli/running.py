@@ -1,4 +1,4 @@
-"""Run a program for a command: its output and warnings, and what the views provide to programs."""
+"""Run a program for a command: its output and warnings."""
 
 from __future__ import annotations
 
@@ -6,88 +6,41 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import colour
-from gradtrace.errors import GradtraceError, ParseError, ProgramError
+from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
     from gradtrace.engine import Tensor
-    from gradtrace.limits import Budget
-
-
-def parse(text: str, name: str, budget: Budget | None) -> Any:
-    """Parse a program: an expression by itself, any other by the language."""
-    from gradtrace.program.grammar import is_expression
-    from gradtrace.program.parse import parse
-
-    try:
-        program = parse(text, name, budget)
-        if is_expression(program.tree):
-            return program
-    except ParseError:
-        pass  # the language says what is wrong
-    from gradtrace import lang
-
-    return lang.parse(text, name, budget)
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
-    """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
+    """Call program.run for a request; output goes to `stdout`, each warning as a line to stderr."""
     import warnings
 
-    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.run import run
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
 
         report.write(f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}")
 
-    drawings: Any = None
-    if request.budget.allow_write:
-        from gradtrace.lang.figures import Drawings
-
-        drawings = Drawings()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
-            how = {"dtype": request.dtype, "budget": request.budget, **options}
-            if is_expression(request.program.tree):
-                from gradtrace.program.expression import run_expression
-
-                return run_expression(request.program, tensors, **how)  # type: ignore[arg-type]
-            from gradtrace import lang
-
-            return lang.run(
+            return run(
                 request.program,
                 tensors,
-                host=host,
-                drawings=drawings,
+                dtype=request.dtype,
+                budget=request.budget,
                 stdout=stdout,
                 stderr=sys.stderr,
-                **how,
+                **options,
             )
     except ProgramError as error:
         if (missing := without_numpy(error.__cause__)) is not None:
             raise missing from None
         raise
-    finally:
-        if drawings is not None and drawings.calls and not is_discarded():
-            from gradtrace.views import figures
-
-            figures.draw(drawings, sys.stderr.write)
-
-
-def unwalled() -> Any:
-    """Return a context for the command's own work during a run of the language, such as reading an option's file."""
-    wall = sys.modules.get("gradtrace.lang.wall")
-    return straight(None) if wall is None else wall.lowered()
-
-
-def is_discarded() -> bool:
-    """Whether nothing that a program writes is kept, so that its figures need not be drawn."""
-    from gradtrace.lang import permission
-
-    return permission.state.discards
 
 
 def without_numpy(error: BaseException | None) -> GradtraceError | None:
@@ -95,13 +48,6 @@ def without_numpy(error: BaseException | None) -> GradtraceError | None:
     if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] != "numpy":
         return None
     return GradtraceError("numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy")
-
-
-def host(module: str, hosting: Any) -> dict[str, Any]:
-    """Return the names of a module that the views provide to programs: TensorBoard's SummaryWriter."""
-    from gradtrace.views import summary
-
-    return summary.modules(module, hosting)
 
 
 class Printed:

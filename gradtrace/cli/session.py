@@ -108,9 +108,8 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         roots = roots_of(run)
         noted = run.keeper.passes if watch is None else watch.passes
         called = any(one.stores or watch is not None for one in noted)
-        with running.unwalled():
-            evaluate = evaluator(request.dtype, request.budget)
-            vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
+        evaluate = evaluator(request.dtype, request.budget)
+        vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
         begun.append((run, roots))
         with recorded(run, watch, wanted.derived and how.create_graph):
             done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))

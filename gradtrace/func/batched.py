@@ -137,7 +137,7 @@ class Batched(Tensor):
     def requires_grad(self, flag: bool) -> None:
         self.set_requires_grad(flag)
 
-    @property  # type: ignore[misc]  # only a plain tensor has the setter, which refuses
+    @property
     def grad_fn(self) -> Node | None:
         inner = self._innermost()
         return None if inner is None else inner.grad_fn

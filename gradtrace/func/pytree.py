@@ -24,6 +24,20 @@ class TreeSpec(NamedTuple):
         children = ",\n".join(repr(child) for child in self.children).replace("\n", "\n  ")
         return f"TreeSpec({self.kind.__name__}, {context!r}, [{children}])"
 
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return 1 if self.kind is None else sum(child.num_leaves for child in self.children)
+
+    @property
+    def num_children(self) -> int:
+        """The number of items of the outermost container."""
+        return len(self.children)
+
+    def is_leaf(self) -> bool:
+        """Return whether this is the structure of a leaf."""
+        return self.kind is None
+
     def outline(self) -> str:
         """Return the structure as a Python value with `*` for leaves."""
         if self.kind is None:
@@ -39,18 +53,24 @@ class TreeSpec(NamedTuple):
 LEAF = TreeSpec(None, (), ())
 
 
-def flatten(value: Any) -> tuple[list[Any], TreeSpec]:
-    """Return the leaves of a nested value from left to right, and its structure."""
+def flatten(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """Return the leaves of a nested value from left to right, and its structure.
+
+    A container for which `is_leaf` returns True is a leaf.
+    """
     leaves: list[Any] = []
-    return leaves, _take_apart(value, leaves)
+    return leaves, _take_apart(value, leaves, is_leaf)
 
 
-def _take_apart(value: Any, leaves: list[Any]) -> TreeSpec:
+def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
     kind = type(value)
+    if is_leaf is not None and is_leaf(value):
+        leaves.append(value)
+        return LEAF
     if kind in (dict, OrderedDict):
-        return TreeSpec(kind, tuple(value), tuple(_take_apart(v, leaves) for v in value.values()))
+        return TreeSpec(kind, tuple(value), tuple(_take_apart(v, leaves, is_leaf) for v in value.values()))
     if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return TreeSpec(kind, (), tuple(_take_apart(v, leaves) for v in value))
+        return TreeSpec(kind, (), tuple(_take_apart(v, leaves, is_leaf) for v in value))
     leaves.append(value)
     return LEAF
 
@@ -81,7 +101,7 @@ def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     A leaf of the prefix applies to a whole subtree.
     """
     if type(prefix) not in (list, tuple, dict, OrderedDict):
-        return [prefix] * _leaf_count(spec)
+        return [prefix] * spec.num_leaves
     entries = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
     if type(prefix) is not spec.kind or len(entries) != len(spec.children):
         return None
@@ -90,10 +110,6 @@ def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     parts = [broadcast(entry, child) for entry, child in zip(entries, spec.children, strict=True)]
     results = [part for part in parts if part is not None]
     return [x for part in results for x in part] if len(results) == len(parts) else None
-
-
-def _leaf_count(spec: TreeSpec) -> int:
-    return 1 if spec.kind is None else sum(map(_leaf_count, spec.children))
 
 
 def torch_function(name: str) -> Any:

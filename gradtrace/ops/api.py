@@ -16,6 +16,7 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.data.types import Ints
 from gradtrace.engine.operators.op import Op
+from gradtrace.ops.public_call import public_call
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -120,9 +121,9 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
     for name in names or (function.__name__,):
         for form in forms:
             if form in tables:
-                tables[form][name] = function
+                tables[form][name] = public_call(function, form, name)
         if "m" in forms and isinstance(Tensor.__dict__.get(name), (type(None), Later)):
-            setattr(Tensor, name, function)
+            setattr(Tensor, name, methods[name])
         catalogue[name] = (forms, record.name if record is not None else "")
     return function
 
@@ -168,8 +169,9 @@ def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
     """Add the in-place method `name_` of an operator that takes its tensors first, then other arguments."""
     for name in names:
         method = inplace_method(record, name + "_", numbers)
-        setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
-        methods[name + "_"] = method
+        named(method, name + "_", f"In-place form of {name}.")
+        methods[name + "_"] = public_call(method, "m", name + "_")
+        setattr(Tensor, name + "_", methods[name + "_"])
 
 
 def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor]:

@@ -15,7 +15,9 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 
 # Python accepts an int for these one-element tuples.
-ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "shifts"})
+ONE_FOR_ALL = frozenset(
+    {"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "output_padding", "shifts"}
+)
 # Functions that accept a number in place of a tensor.
 NUMBERS_TOO = frozenset(
     f"{name}{end}"

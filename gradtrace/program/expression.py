@@ -18,7 +18,7 @@ from gradtrace.engine.data.node import Node
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, ProgramError, UnknownNameError
-from gradtrace.limits import DEEPEST, Budget
+from gradtrace.limits import Budget
 from gradtrace.program import result
 from gradtrace.program import syntax as ast
 from gradtrace.program.budget import Clock, exceeded, is_out_of_memory, out_of_memory
@@ -38,6 +38,7 @@ __all__ = ["Evaluation", "is_expression", "run_expression"]
 # The types of values whose public attributes an expression may read, and of a list those that do not change it.
 OPEN = (Tensor, Node, bool, int, float, tuple, dtypes.dtype, device)
 OF_LISTS = ("count", "index")
+DEPTH = 1000  # of calls within each other
 AN_ITEM = 8  # bytes of a list's item
 
 
@@ -76,8 +77,7 @@ def run_expression(
         env, spans, given = evaluation.env, evaluation.spans, dict(inputs or {})
         return Run(program, env, root, chosen, records, spans, given, scopes, keeper, [program.source])
 
-    depth = min(budget.call_depth, DEEPEST)
-    with restored(), deep(depth), watched(clock, evaluation.place):
+    with restored(), deep(DEPTH), watched(clock, evaluation.place):
         dtypes.set_default_dtype(result.default_dtype(program, dtype))
         state.set(
             grad_enabled=True,
@@ -87,10 +87,8 @@ def run_expression(
             watcher=watcher,
             keeper=keeper,
             planner=planner,
-            spend=None,
             scope=None,
             origin=0,
-            classes=set(),
         )
         last: Any = None
         try:

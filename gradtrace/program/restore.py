@@ -10,20 +10,22 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.state import state
 from gradtrace.lazy_names import words
 
-MODES = words("""grad_enabled inference origin recorder scope watcher keeper planner anomaly anomaly_check_nan levels
-    forward spend saved_hooks no_saved_hooks running classes devices""")
+MODES = words("""grad_enabled inference origin locate recorder scope watcher keeper planner anomaly
+    anomaly_check_nan levels forward saved_hooks no_saved_hooks running devices""")
 
 
 class restored:
-    """Context manager that restores grad mode, default dtype, print options, warning filters and the random seed.
+    """Context manager that restores grad mode, default dtype, print options, warning filters and random numbers.
 
-    Only seeding is undone: an unseeded generator is not rewound. Exceptions of a program's generator while Python
-    deallocates it are ignored, as in Python, but also not reported on stderr.
+    Of gradtrace's generator only seeding is undone: an unseeded one is not rewound. Those of Python and numpy, which
+    have no other seed, are: the next run of the program draws the same numbers. Exceptions of a program's generator
+    while Python deallocates it are ignored, as in Python, but also not reported on stderr.
     """
 
     def __enter__(self) -> None:
         self.modes = {name: getattr(state, name) for name in MODES}
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
+        self.others = other_random_states()
         self.graphs, self.validates = graphs([None]), validates_arguments(True)
         self.hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
         self.warnings = warnings.catch_warnings()
@@ -36,6 +38,7 @@ class restored:
         dtypes.set_default_dtype(self.dtype)
         put_print_options(self.options)
         put_random_state(self.generator)
+        put_other_random_states(self.others)
         graphs(self.graphs)
         validates_arguments(self.validates)
 
@@ -93,3 +96,18 @@ def put_random_state(before: tuple[Any, Any] | None) -> None:
         generator.seed()
     elif generator._seed != before[0] or (before[1] is not None and generator._source is not before[1]):
         generator._seed, generator._source = before
+
+
+def other_random_states() -> list[tuple[Any, Any]]:
+    """Return the states of the random numbers of Python and numpy, each with the function that restores it."""
+    states: list[tuple[Any, Any]] = []
+    if "random" in sys.modules:
+        states.append((sys.modules["random"].setstate, sys.modules["random"].getstate()))
+    if "numpy.random" in sys.modules:
+        states.append((sys.modules["numpy.random"].set_state, sys.modules["numpy.random"].get_state()))
+    return states
+
+
+def put_other_random_states(states: list[tuple[Any, Any]]) -> None:
+    for put, state_before in states:
+        put(state_before)

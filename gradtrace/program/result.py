@@ -32,14 +32,23 @@ class Run(NamedTuple):
     sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
 
 
-def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """Return a recorder that keeps every call with its scope and notifies the watcher."""
+def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+    """Note the place of an operator's call in its node."""
+    for result in out if type(out) is tuple else (out,):
+        node = result._fn
+        if node is not None and not node.origin:
+            node.origin = origin
 
-    def keep(*call: Any) -> None:
-        records.append(call)
+
+def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
+    """Return a recorder that keeps every call with its scope, notes its place in its node, and notifies the watcher."""
+
+    def keep(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+        note_place(name, args, out, origin)
+        records.append((name, args, out, origin))
         scopes.append(state.scope)
         if watcher is not None:
-            watcher.called(*call)
+            watcher.called(name, args, out, origin)
 
     return keep
 

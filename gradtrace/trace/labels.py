@@ -67,7 +67,7 @@ class Texts:
 
 
 class SourceText(Texts):
-    """The text of a program in gradtrace's language."""
+    """The text of a program that gradtrace's own engine ran."""
 
     def __init__(self, run: Any) -> None:
         source = getattr(run.program, "source", "")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtrace import lang
 from gradtrace.program.notation import of_other_notation, translated
+from gradtrace.program.parse import parse
 
 MEANT = {
     "2x+1": "2*x+1",
@@ -103,7 +103,7 @@ def test_names_of_variables_are_factors():
 @given(st.text("2xsin.²√|()[]+-*/^, =:π", max_size=25))
 def test_what_is_written_is_always_python(line):
     found = translated(line)
-    assert found is None or lang.parse(found)
+    assert found is None or parse(found)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_what_is_written_is_always_python(line):
         (["eval", "3(x+1)", "--x", "2"], "a product is 3*(x+1)"),
         (["eval", "x·w", "--x", "2"], "a product is x*w"),
         (["eval", "πx", "--x", "2"], "a product is pi*x"),
-        (["eval", "e*x", "--e", "2"], "e is a name of the language"),
-        (["eval", "max*x", "--max", "2"], "max is a name of the language"),
+        (["eval", "e*x", "--e", "2"], "e has a meaning of its own"),
+        (["eval", "max*x", "--max", "2"], "max has a meaning of its own"),
         (["eval", "lambda*x"], "'lambda' is a word of Python; give the variable another name, such as lam"),
         (["eval", "x=2; w=1; y=x*w"], "a constant has no gradient; write x: leaf = 2"),
         (["eval", "x.sum()", "--x", "data.npy"], "a file is written @data.npy"),

@@ -67,7 +67,7 @@ class Attributes(Described):
         return higher["legacy_tensor"](*args).to(self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (type(self), self.own_array(), self.requires_grad)
+        return rebuilt, (type(self), self.own_array(), self.requires_grad), vars(self) or None
 
     @property
     def volatile(self) -> bool:

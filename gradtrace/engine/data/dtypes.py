@@ -109,7 +109,7 @@ def from_np(np_dtype: NumpyDtype) -> dtype:
     found = BY_NAME.get(np_dtype.name)
     if found is None:
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{np_dtype.name}_. The only supported types are: "
+            f"can't convert np.ndarray of type numpy.{np_dtype.type.__name__}. The only supported types are: "
             "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
     _by_np[np_dtype] = found

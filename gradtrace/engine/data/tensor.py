@@ -13,6 +13,7 @@ import _weakref as weakref  # weakref takes a millisecond to import
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.attributes import Attributes, check_assigned_grad
+from gradtrace.engine.data.describe import Described
 from gradtrace.engine.data.dtypes import TensorSpec
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_meta, np
@@ -92,7 +93,7 @@ class TensorType(type):
 class Tensor(Methods, metaclass=TensorType):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
-    __slots__ = ("__weakref__", "_data", "_fast_spec", "_fn", "_nr", "_req", "_x")
+    __slots__ = ("__dict__", "__weakref__", "_data", "_fast_spec", "_fn", "_nr", "_req", "_x")
 
     _data: Any
     _fn: Node | None
@@ -247,20 +248,12 @@ class Tensor(Methods, metaclass=TensorType):
     def is_leaf(self) -> bool:
         return self.grad_fn is None
 
-    @is_leaf.setter
-    def is_leaf(self, value: object) -> None:
-        raise AttributeError(NOT_WRITABLE.format("is_leaf"))
-
     @property
     def grad_fn(self) -> Node | None:
         extra = self._x
         if extra is not None and extra.view is not None:
             refresh_view(self, extra.view)
         return named(self._fn)
-
-    @grad_fn.setter
-    def grad_fn(self, value: object) -> None:
-        raise AttributeError(NOT_WRITABLE.format("grad_fn"))
 
     @property
     def output_nr(self) -> int:
@@ -532,7 +525,26 @@ class Tensor(Methods, metaclass=TensorType):
         memo[id(self)] = copy
         if self._x is not None and self._x.grad is not None:
             copy.extra().grad = self._x.grad.__deepcopy__(memo)
+        if self.__dict__:
+            from copy import deepcopy
+
+            copy.__dict__.update(deepcopy(self.__dict__, memo))
         return copy
+
+
+def refuse_assignment(name: str, inherited: property) -> property:
+    """Return a read-only property whose error is PyTorch's."""
+
+    def refuse(self: Tensor, value: object) -> None:
+        raise AttributeError(NOT_WRITABLE.format(name))
+
+    return property(inherited.fget, refuse, doc=inherited.__doc__)
+
+
+for _base in (Described, Tensor):
+    for _name, _value in list(vars(_base).items()):
+        if isinstance(_value, property) and _value.fset is None:
+            setattr(_base, _name, refuse_assignment(_name, _value))
 
 
 # Makes a Tensor with every field unset, like `object.__new__` but faster.

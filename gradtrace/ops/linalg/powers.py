@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -60,7 +61,7 @@ def exp_grad(xp: XP, g: Operand, out: object, a: Operand) -> Operand:
 
 
 # fmt: off
-matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k / factorial(k))", cost=("length", 60),
+matrix_exp = linalg_op("matrix_exp(self)", exp_kernel, "sum[k, 0, inf](self**k / factorial(k))",
     node="LinalgMatrixExpBackward0", self=d("self", exp_grad))
 # fmt: on
 
@@ -177,7 +178,7 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     column = input.unsqueeze(-1)
     ones = Tensor._wrap(np.ones(column.shape, input.dtype.np))
     powers = column.expand((*input.shape, n - 1)).cumprod(-1)
-    return functions["cat"]([ones, powers], -1)
+    return ops.find(functions, "cat")([ones, powers], -1)
 
 
 @torch_function(forms="f")

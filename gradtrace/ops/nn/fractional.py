@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -129,7 +130,7 @@ def _fractional(n: int) -> Callable[..., Any]:
         samples = _random_samples
         if samples is None:
             batch = input.shape[0] if input.ndim == n + 2 else 1
-            samples = functions["rand"](batch, input.shape[-n - 1], n, dtype=input.dtype)
+            samples = ops.find(functions, "rand")(batch, input.shape[-n - 1], n, dtype=input.dtype)
         check_input(place, input, kernel, outs)
         check_samples(samples, input, n)
         result = records[n](input, samples, kernel, outs)

@@ -6,6 +6,7 @@ taken over the dims `over`, and the weight and bias have the input's dims except
 
 from __future__ import annotations
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.calls.inplace import write
 from gradtrace.engine.data.lazy import np
@@ -287,7 +288,11 @@ def native_batch_norm(
     """batch_norm that also returns the mean and inverse deviation of each channel (torch.native_batch_norm)."""
     out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if mean is None:
-        return out, functions["empty"](0, dtype=input.dtype), functions["empty"](0, dtype=input.dtype)
+        return (
+            out,
+            ops.find(functions, "empty")(0, dtype=input.dtype),
+            ops.find(functions, "empty")(0, dtype=input.dtype),
+        )
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 

@@ -22,6 +22,7 @@ from gradtrace.ops import (
     scalars,
 )
 from gradtrace.ops.api import NOT_GIVEN, Choice, binary, first_number, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.public_call import public_call
 
 # ---- kernels for arrays, where numpy's functions differ from PyTorch's kernels
 
@@ -323,7 +324,7 @@ def inplace_method(name: str, choose: Callable[..., Any]) -> None:
         record, rest = choose(other, **options)
         return inplace(record, self, other, *rest)
 
-    setattr(Tensor, name, named(method, name))
+    setattr(Tensor, name, public_call(named(method, name), "m", name))
 
 
 inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
@@ -357,7 +358,7 @@ def _rtruediv(a: Tensor, b: Any) -> Any:
     b = python_number(b)
     if state.in_rule and is_number(b):
         return div(as_tensor(b, a), a)
-    return a.reciprocal() * b if is_number(b) else NotImplemented
+    return a.reciprocal() * b if is_number(b) or type(b).__name__ == "ndarray" else NotImplemented
 
 
 def _rfloordiv(a: Tensor, b: Any) -> Any:

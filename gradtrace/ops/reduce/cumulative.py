@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from gradtrace import ops
 from gradtrace.annotations import Sequence
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data import dtypes
@@ -166,9 +167,9 @@ def difference(
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = one_dim("diff", dim, input.ndim)
     if (prepend is not None or append is not None) and n:
-        input = functions["cat"]([t for t in (prepend, input, append) if t is not None], axis)
+        input = ops.find(functions, "cat")([t for t in (prepend, input, append) if t is not None], axis)
     if n == 0:
-        return assign(functions["zeros_like"](input), input)
+        return assign(ops.find(functions, "zeros_like")(input), input)
     for _ in range(min(n, input.shape[axis])):
         later, earlier = neighbours(input, axis)
         input = later.logical_xor(earlier) if input.dtype.name == "bool" else later - earlier
@@ -198,7 +199,7 @@ def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int
     n = input.shape[axis]
     if x is None:
         if n == 0:
-            return functions["zeros_like"](input.sum(axis))
+            return ops.find(functions, "zeros_like")(input.sum(axis))
         ends = mul_number(input.select(axis, 0) + input.select(axis, n - 1), 0.5)
         return mul_number(input.sum(axis) - ends, dx)
     widths = spacing_of("trapezoid", x, input, axis)
@@ -266,7 +267,7 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
     else:
         first = div_number(mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step)
         last = div_number(mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step)
-    return functions["cat"]([first, inner, last], dim)
+    return ops.find(functions, "cat")([first, inner, last], dim)
 
 
 def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
@@ -292,4 +293,4 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
         a, b, c, e = width(0), width(1), width(-2), width(-1)
         first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
         last = at(-3) * (e / (c * (c + e))) + at(-2) * (-(e + c) / (c * e)) + at(-1) * ((2 * e + c) / (e * (c + e)))
-    return functions["cat"]([first, inner, last], dim)
+    return ops.find(functions, "cat")([first, inner, last], dim)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
@@ -233,7 +234,7 @@ def _max_or_min(name: str, of_all: Op, along: Op, pairwise: str) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if isinstance(dim, Tensor) else other
         if other is not None:
-            return functions[pairwise](input, other)
+            return ops.find(functions, pairwise)(input, other)
         if dim is None:
             need_elements(f"{name}()", input)
             return of_all(input)

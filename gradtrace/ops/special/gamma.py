@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from gradtrace import ops
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -171,4 +172,4 @@ def choose_mvlgamma(input: Tensor, p: int) -> Choice:
     return mvlgamma_record, (input, p)
 
 
-public("multigammaln", forms="s")(lambda input, p: functions["mvlgamma"](input, p))
+public("multigammaln", forms="s")(lambda input, p: ops.find(functions, "mvlgamma")(input, p))

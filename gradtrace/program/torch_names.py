@@ -1,0 +1,210 @@
+"""The modules of torch, and the names in them that gradtrace's library does not have under the same name.
+
+LIBRARY maps a module of PyTorch to gradtrace's module, of which only public names are available: those in `__all__`,
+those that its `__getattr__` returns, and those that are defined in it. ANSWERS has the queries of the machine, whose
+only device is the CPU.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from importlib import import_module
+from types import ModuleType
+
+from gradtrace import ops
+from gradtrace.annotations import Any, AnyFunction
+from gradtrace.lazy_names import words
+
+VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces
+ABSENT = object()
+
+# The modules of torch that have the same name in gradtrace.
+SAME_NAMES = words("""
+    amp autograd autograd.graph distributions distributions.constraints distributions.kl distributions.transforms func
+    linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.parametrizations nn.utils.parametrize
+    nn.utils.prune nn.utils.rnn optim optim.lr_scheduler optim.swa_utils random signal signal.windows special testing
+    utils utils.benchmark utils.checkpoint utils.data
+""")
+LAYER_FILES = words("""
+    activation batchnorm container conv dropout instancenorm lazy linear loss module normalization padding pooling rnn
+    sparse transformer utils
+""")
+OPTIMIZER_FILES = words("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd")
+DISTRIBUTION_FILES = words("""
+    bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family exponential gamma geometric gumbel
+    half_cauchy half_normal independent laplace log_normal logistic_normal mixture_same_family multinomial
+    multivariate_normal negative_binomial normal one_hot_categorical pareto poisson relaxed_bernoulli
+    relaxed_categorical studentT transformed_distribution uniform weibull
+""")
+DATA_FILES = words("dataloader dataset distributed sampler")
+LIBRARY = {
+    "torch": "gradtrace",
+    "torch._C": "gradtrace._C",
+    "torch.functional": "gradtrace",
+    **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
+    **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in LAYER_FILES},
+    **{f"torch.distributions.{name}": "gradtrace.distributions" for name in DISTRIBUTION_FILES},
+    **{f"torch.optim.{name}": "gradtrace.optim" for name in OPTIMIZER_FILES},
+    **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in DATA_FILES},
+    **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
+    **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
+    "torch.distributions.utils": "gradtrace.distributions.distribution",
+    "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
+    "torch.autograd.function": "gradtrace.engine.calls.function",
+    "torch.autograd.functional": "gradtrace.func.functional",
+    "torch.autograd.grad_mode": "gradtrace.engine.data.modes",
+    "torch.autograd.gradcheck": "gradtrace.func.gradcheck",
+    "torch.autograd.variable": "gradtrace.autograd",
+    "torch.nn.utils.stateless": "gradtrace.func.stateless",
+    "torch.nn.parallel": "gradtrace.nn.modules.container",
+    "torch.optim.optimizer": "gradtrace.optim.optimizer",
+    "torch.serialization": "gradtrace.utils.serialization",
+    "torch.sparse": "gradtrace.ops.linalg.sparse",
+    "torch.utils._pytree": "gradtrace.utils.nested",
+    "torch.utils.tensorboard": "gradtrace.views.summary_writer",
+    "torch.utils.tensorboard.writer": "gradtrace.views.summary_writer",
+    "tensorboard": "gradtrace.views.tensorboard_notebook",
+    "tensorboard.notebook": "gradtrace.views.tensorboard_notebook",
+    "functorch": "gradtrace.func.functorch",
+    "tensorflow": "gradtrace.static.tf1",
+    "tensorflow.compat": "gradtrace.static.tf1",
+    "tensorflow.compat.v1": "gradtrace.static.tf1",
+}
+for _tensorflow in ("tensorflow", "tensorflow.compat.v1"):
+    LIBRARY[f"{_tensorflow}.train"] = "gradtrace.static.train"
+    LIBRARY[f"{_tensorflow}.nn"] = LIBRARY[f"{_tensorflow}.losses"] = "gradtrace.static.tf1_nn"
+
+# Modules of which only these names are available.
+FUNCTIONAL = words("""
+    atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul
+    einsum meshgrid norm split tensordot unique unique_consecutive
+""")
+ONLY = {
+    "torch.autograd.grad_mode": words("no_grad enable_grad set_grad_enabled inference_mode"),
+    "torch.autograd.function": words("BackwardCFunction Function FunctionCtx once_differentiable"),
+    "torch.autograd.gradcheck": words("GradcheckError gradcheck gradgradcheck"),
+    "torch.autograd.variable": words("Variable"),
+    "torch.functional": FUNCTIONAL,
+    "torch.optim.optimizer": words("Optimizer required"),
+    "torch.sparse": words("FloatTensor mm sum"),
+    "torch.nn.parallel": words("DataParallel DistributedDataParallel"),
+    "torch.nn.utils.stateless": words("functional_call"),
+    "tensorboard": (),
+    "tensorflow.compat": (),
+    "tensorflow.losses": words("mean_squared_error"),
+    "tensorflow.compat.v1.losses": words("mean_squared_error"),
+}
+
+
+# ---- queries of the machine
+
+
+def constantly(name: str, value: Any) -> AnyFunction:
+    """Return a function of this name that returns a value, whatever its arguments are."""
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    answer.__name__ = answer.__qualname__ = name
+    return answer
+
+
+def without_device(*args: Any, **kwargs: Any) -> Any:
+    """Raise PyTorch's error for a query of a GPU that is not there."""
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def no_changes(*args: Any, **kwargs: Any) -> Any:
+    """Return a context manager that changes nothing."""
+    return nullcontext()
+
+
+def answers(value: Any, names: str) -> dict[str, Any]:
+    """Return functions of these names that return a value."""
+    return {name: constantly(name, value) for name in words(names)}
+
+
+UNAVAILABLE = answers(False, "is_available")
+OTHER_DEVICE = {
+    **UNAVAILABLE,
+    **answers(0, "device_count"),
+    **answers(None, "empty_cache manual_seed manual_seed_all synchronize"),
+}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "torch": {
+        "__version__": VERSION,
+        **answers(False, "are_deterministic_algorithms_enabled is_autocast_enabled set_flush_denormal"),
+        **answers(1, "get_num_interop_threads get_num_threads"),
+        **answers(None, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
+        **answers(None, "use_deterministic_algorithms"),
+        **answers("highest", "get_float32_matmul_precision"),
+    },
+    "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
+    "torch.accelerator": {**UNAVAILABLE, **answers(0, "device_count"), **answers(None, "current_accelerator")},
+    "torch.backends": {},
+    "torch.backends.cuda": answers(False, "is_built"),
+    "torch.backends.cuda.matmul": {"allow_tf32": False},
+    "torch.backends.cudnn": {
+        **UNAVAILABLE,
+        "allow_tf32": True,
+        "benchmark": False,
+        "deterministic": False,
+        "enabled": True,
+        "flags": no_changes,
+        **answers(None, "version"),
+    },
+    "torch.backends.mkldnn": {**UNAVAILABLE, "enabled": True},
+    "torch.backends.mps": {**UNAVAILABLE, **answers(False, "is_built")},
+    "torch.backends.mkl": UNAVAILABLE,
+    "torch.backends.openmp": UNAVAILABLE,
+    "torch.distributed": {**UNAVAILABLE, **answers(False, "is_initialized")},
+    "torch.multiprocessing": {
+        **answers(None, "set_start_method set_sharing_strategy"),
+        **answers(1, "cpu_count"),
+    },
+    "torch.cpu": {**answers(True, "is_available"), **answers(1, "device_count"), **answers(None, "synchronize")},
+    "torch.mps": OTHER_DEVICE,
+    "torch.mtia": OTHER_DEVICE,
+    "torch.xpu": OTHER_DEVICE,
+    "torch.cuda": {
+        **OTHER_DEVICE,
+        **dict.fromkeys(words("current_device get_device_name get_device_properties set_device"), without_device),
+        **answers(0, "max_memory_allocated max_memory_reserved memory_allocated memory_reserved"),
+        **answers(False, "is_initialized is_bf16_supported"),
+        **answers(None, "reset_peak_memory_stats"),
+    },
+}
+
+
+# ---- lookup
+
+
+def public_value(module: str, name: str) -> Any:
+    """Return the public value of this name in gradtrace's module for a module of torch, or ABSENT."""
+    if module in ONLY and name not in ONLY[module]:
+        return ABSENT
+    if name.startswith("__"):
+        return ABSENT
+    library = import_module(LIBRARY[module])
+    value: Any = ABSENT
+    if name in getattr(library, "__all__", ()):
+        value = getattr(library, name)
+    elif "__getattr__" in vars(library):
+        try:
+            value = library.__getattr__(name)
+        except AttributeError:
+            return ABSENT
+    elif getattr(getattr(library, name, None), "__module__", None) in (library.__name__, module):
+        value = getattr(library, name)
+    if not isinstance(value, ModuleType):
+        return value
+    # gradtrace.trace is a package, but torch.trace is a function.
+    return ops.find(ops.api.functions, name) or ABSENT
+
+
+def exported_names(module: str) -> list[str]:
+    """Return the names that `from module import *` takes from one of LIBRARY."""
+    library = import_module(LIBRARY[module])
+    listed = getattr(library, "__all__", None) or dir(library)
+    public = [name for name in listed if not name.startswith("_")]
+    return sorted(name for name in public if public_value(module, name) is not ABSENT)

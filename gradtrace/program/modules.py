@@ -19,9 +19,13 @@ from importlib import import_module
 from types import ModuleType
 
 from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.data.dtypes import dtype
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
 from gradtrace.program.checkpoints import checkpoint_names
+from gradtrace.program.class_homes import torch_home
 from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
@@ -72,6 +76,9 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of torch, functorch and tensorflow in gradtrace."""
 
     def __init__(self, tell: Tell) -> None:
+        self.renamed: list[tuple[type, str]] = []
+        for kind in (Tensor, Size, device, dtype):
+            self.rename(kind)
         self.own = (ANSWERS, compiler_names(tell), checkpoint_names(tell))  # names of this run
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -103,7 +110,23 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return table[module][name]
         if name == "__all__":
             return [listed for listed in self.names_of(module) if not listed.startswith("_")]
-        return public_value(module, name) if module in LIBRARY else ABSENT
+        value = public_value(module, name) if module in LIBRARY else ABSENT
+        if isinstance(value, type) and value.__module__.startswith("gradtrace.") and module.startswith("torch"):
+            self.rename(value)
+        return value
+
+    def rename(self, kind: type) -> None:
+        """Make PyTorch's module the one that a class of the library names, until the end of the run."""
+        becomes = getattr(kind, "cls_to_become", None)  # what a lazy layer becomes
+        for each in (kind, *(() if becomes is None else (becomes,))):
+            self.renamed.append((each, each.__module__))
+            each.__module__ = torch_home(each)
+
+    def restore_names(self) -> None:
+        """Give the renamed classes their own modules back."""
+        while self.renamed:
+            kind, module = self.renamed.pop()
+            kind.__module__ = module
 
     def function_of(self, module: str, name: str) -> Any:
         """Return the function that has the same name as a module (torch.autograd.gradcheck); else None."""
@@ -160,6 +183,7 @@ def installed(tell: Tell) -> Iterator[None]:
         sys.meta_path.remove(last)
         take_out()
         sys.modules.update(before)
+        first.restore_names()
 
 
 def take_out() -> dict[str, ModuleType]:

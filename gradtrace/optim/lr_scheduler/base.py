@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.nn.homes import Homed, home
+from gradtrace.nn.homes import OwnConstructor, home
 from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer
 
@@ -106,7 +106,7 @@ def has_attributes(function: Any) -> bool:
     return classes is None or all(kind in classes or kind.__basicsize__ == size for kind in type(function).__mro__)
 
 
-class LRScheduler(metaclass=Homed):
+class LRScheduler(OwnConstructor):
     """Base class of schedules; subclasses implement `get_lr`, which returns the rates of epoch `last_epoch`."""
 
     _get_lr_called_within_step = False

@@ -4,11 +4,10 @@
     ├── UsageError                     2   a bad option, value or file given by the user
     ├── LanguageError                  2   the program cannot be run; has the place in its text
     │   ├── ParseError                 2   not valid syntax
-    │   ├── UnsupportedError           2   valid Python, outside the language
+    │   ├── UnsupportedError           2   valid Python that a plan cannot represent
     │   └── UnknownNameError           2   a name, attribute or module that does not exist here
     ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
     ├── BudgetError                    1   a limit was reached; names the limit and its flag
-    ├── WallError                      1   the program tried to use a file, the network, a process or a module
     ├── RenderError                    1   a picture could not be drawn
     └── NotKeptError                   1   the record has a summary where every element is needed
 
@@ -55,11 +54,11 @@ class ParseError(LanguageError):
 
 
 class UnsupportedError(LanguageError):
-    """Valid Python that the language leaves out."""
+    """A program that a plan cannot represent."""
 
 
 class UnknownNameError(LanguageError):
-    """A name, attribute or module that the language does not offer."""
+    """A name, attribute or module that gradtrace does not have."""
 
 
 class ProgramError(GradtraceError):
@@ -67,11 +66,7 @@ class ProgramError(GradtraceError):
 
 
 class BudgetError(GradtraceError):
-    """A limit of the run was reached. Programs cannot catch this error."""
-
-
-class WallError(GradtraceError):
-    """The program tried to use a file, the network, a process or a module without permission. It cannot catch this."""
+    """A limit of the run was reached."""
 
 
 class RenderError(GradtraceError):

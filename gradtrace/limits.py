@@ -1,6 +1,6 @@
 """The limits of a program: one list from which messages, options and environment variables are made.
 
-This module is separate from the language (`gradtrace/lang/`), so `--help` can list the options without loading that.
+This module is separate from what runs programs, so that `--help` can list the options without loading that.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ class Budget(NamedTuple):
     read, its arguments."""
 
     source_bytes: int = 1_000_000
-    steps: int = 1_000_000_000
-    flops: int = 1_000_000_000_000_000
-    call_depth: int = 1000
     memory_bytes: int = machine_memory(0.5, MOST_MEMORY)
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
@@ -59,9 +56,6 @@ class Limit(NamedTuple):
 
 LIMITS = (
     Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
-    Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Maximum number of loop iterations, calls and items"),
-    Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions and the like"),
-    Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),
     Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed and written"),
@@ -69,7 +63,6 @@ LIMITS = (
     Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),
 )
 BY_FIELD = {limit.field: limit for limit in LIMITS}
-DEEPEST = 5000  # of call_depth: more than this, and C code under the calls could leave the process's stack
 
 
 def advice(field: str) -> str:

@@ -9,7 +9,7 @@ BUILTINS = {"compile", "eval", "exec", "__import__"}
 MODULES = {"code", "codeop", "marshal", "pickle", "runpy"}
 PLACES = {
     "engine/reverse/compile.py": "compile_function: trees made of generated names, run without built-ins",
-    "lang/syntax.py": "parses a program: PyCF_ONLY_AST gives a tree, no code",
+    "program/syntax.py": "parses a program, and compiles it to find its errors and the scopes of its names",
     "cli/prompt.py": "codeop says whether a line of the prompt is complete; the code is not run",
     "torch/child.py": "the user's script under --engine torch, in a process of its own",
     "cli/torch_child.py": "the user's program in real PyTorch (check --against torch), in a process of its own",

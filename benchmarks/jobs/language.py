@@ -32,10 +32,11 @@ PROGRAMS = {
 
 def runner(peer: str, text: str) -> Callable[[], Any]:
     if peer == "gradtrace":
-        from gradtrace import lang
+        from gradtrace.program.parse import parse
+        from gradtrace.program.run import run as run_program
 
-        program = lang.parse(text)
-        return lambda: lang.run(program)
+        program = parse(text)
+        return lambda: run_program(program)
     code = compile(text, "<program>", "exec")
     return lambda: exec(code, {})
 

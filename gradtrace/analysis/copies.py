@@ -9,7 +9,7 @@ from gradtrace.analysis.rewrites import without_call
 from gradtrace.analysis.terms import loads, plain, spans_of, stores
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterable, Iterator, Sequence
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Escape, Span, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from gradtrace import lang, ops
+from gradtrace import ops
 from gradtrace.analysis.facts import is_finite, is_zero
 from gradtrace.analysis.words import brief
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.lang import watchdog
-from gradtrace.lang.names import is_known
 from gradtrace.limits import Budget
+from gradtrace.program import watchdog
+from gradtrace.program.names import is_known
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run
 from gradtrace.random import default_generator, manual_seed
 from gradtrace.trace.values import frozen
 
@@ -113,7 +115,7 @@ def example(name: str) -> tuple[str, str]:
 
 
 def calls(name: str) -> Iterator[tuple[str, Inputs]]:
-    """Yield calls of the operator in the language's syntax, with their inputs."""
+    """Yield calls of the operator as expressions, with their inputs."""
     if name in OWN:
         yield OWN[name]
         return
@@ -180,14 +182,14 @@ def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
     """Return the result of a call, and x. ValueError if the result is not a tensor or tensors that depend on all the
     inputs.
     """
-    program = lang.parse(call)
+    program = parse(call)
     if {one.name for one in program.inputs} != set(inputs):
         raise ValueError
     dtype = "float32" if program.imports_torch else "float64"
     given = {name: tensor_of(text, dtype).clone().requires_grad_() for name, text in inputs.items()}
     manual_seed(SEED)
     with watchdog.patient():
-        result = lang.run(program, given, budget=LIMIT).root
+        result = run(program, given, budget=LIMIT).root
     if not isinstance(result, Tensor) and not (isinstance(result, (tuple, list)) and result):
         raise ValueError
     return result, given["x"]
@@ -204,5 +206,5 @@ def tensor_of(text: str, dtype: str) -> Tensor:
         if len(rows) > 1
         else (f"tensor([{text}])" if "," in text else f"tensor({text})")
     )
-    made: Tensor = lang.run(lang.parse(source)).root
+    made: Tensor = run(parse(source)).root
     return made.to(dtypes.BY_NAME[dtype])

@@ -6,7 +6,7 @@ from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.annotations import Any, Callable, Iterable
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
     BackwardStep,

@@ -21,8 +21,8 @@ from gradtrace.analysis.why import unreached
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
-from gradtrace.lang.words import words
+from gradtrace.lazy_names import words
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Change, Failure, FunctionRecord, TensorRecord, Trace
 
 

@@ -11,7 +11,7 @@ from gradtrace.analysis.rewrites import expression, made_with_grad, with_argumen
 from gradtrace.analysis.terms import is_comparison, plain, spans_of
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Iterable
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import FunctionRecord, Operation, TensorRecord
 
 # ---- what cuts

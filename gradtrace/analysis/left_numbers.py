@@ -6,7 +6,7 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import NUMBERS
 from gradtrace.analysis.rewrites import expression, place
 from gradtrace.annotations import Any, Iterator, NamedTuple
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Escape, Operation
 
 

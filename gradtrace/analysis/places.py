@@ -6,7 +6,7 @@ These functions need only the text of a trace, which is parsed once for each `Te
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, Iterator
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span
 
 MODES = ("no_grad", "inference_mode", "set_grad_enabled")

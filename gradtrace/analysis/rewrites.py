@@ -7,7 +7,7 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import enclosed
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterable
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span
 
 STARTS = ("torch.", "F.")

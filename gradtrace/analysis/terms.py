@@ -6,7 +6,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, OptimiserRecord, ScopeRecord, Span, TensorRecord, Value
 

@@ -7,7 +7,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Failure, TensorRecord
 
 ENDED = "Expected to have finished reduction in the prior iteration"  # how DDP's error begins

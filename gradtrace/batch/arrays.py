@@ -151,7 +151,12 @@ class Growing:
 
 def write_header(stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
     described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(stream, described)
+    try:
+        np.lib.format.write_array_header_1_0(stream, described)
+    except ValueError as error:
+        raise UsageError(
+            f"the header of an .npy file has no room for these columns: {reason(error)}", "write .npz or .csv"
+        ) from None
 
 
 class NpyWriter(TableWriter):

@@ -60,7 +60,8 @@ class Reader(TableReader):
             raise UsageError(f"{path} is not a readable {kind} file: {str(error).splitlines()[0]}") from None
 
     def select(self, names: list[str]) -> None:
-        self.wanted = [name for name in self.names if name in names]
+        asked = set(names)
+        self.wanted = [name for name in self.names if name in asked]
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         """Yield the rows from `skip` on, `size` at a time (the last chunk may be smaller), across batches and files."""

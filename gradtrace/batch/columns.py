@@ -126,7 +126,12 @@ def take_rows(column: Any, rows: Any) -> Any:
 
 def twice_in(names: list[str]) -> str | None:
     """Return the first name that stands twice in a list."""
-    return next((name for i, name in enumerate(names) if name in names[:i]), None)
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def widths(column: Any) -> int:

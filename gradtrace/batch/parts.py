@@ -25,6 +25,7 @@ from gradtrace.batch.columns import Chunk
 from gradtrace.batch.run import Done, Job, stretch
 from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel
+from gradtrace.trace import fields
 
 FINGERPRINT, MANIFEST = "fingerprint.json", "manifest.json"
 PART = re.compile(r"part-(\d{12})-(\d{12})\.")
@@ -63,8 +64,7 @@ class Folder:
         path = os.path.join(self.name, FINGERPRINT)
         there = existing(self.name)
         if os.path.exists(path) and (resume or there):
-            with open(path, encoding="utf-8") as file:
-                known = json.load(file)
+            known = read_document(path)
             if not resume:
                 raise UsageError(
                     f"'{self.name}' already holds the parts of a run",
@@ -212,14 +212,25 @@ def write_part(
     folder.write(first.first, kind, fill)
 
 
+def read_document(path: str) -> dict[str, Any]:
+    """Return the JSON object in a file of the folder. UsageError if it holds anything else."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return fields.mapped(json.load(file))
+    except (ValueError, RecursionError, fields.Damaged) as error:
+        raise UsageError(f"'{path}' is damaged: {error}", "remove it, or choose another folder with -o") from None
+
+
 def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
     """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None if unknown."""
     noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
     known: dict[str, int | None] = dict.fromkeys(parts)
-    with suppress(OSError, ValueError), open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-        manifest = json.load(file)
-        if manifest["bad_rows"] is not None:
-            known = {name: manifest.get("bad_rows_by_part", {}).get(name, 0) for name in manifest["parts"]}
+    with suppress(OSError, UsageError, fields.Damaged):  # without one, or with a damaged one, they are unknown
+        manifest = read_document(os.path.join(folder, MANIFEST))
+        if manifest.get("bad_rows") is not None:
+            counts = fields.mapped(manifest.get("bad_rows_by_part", {}))
+            names = map(fields.text, fields.listed(manifest.get("parts")))
+            known = {name: fields.integer(counts.get(name, 0)) for name in names}
     return {name: noted.get(int(name[5:17]), known.get(name)) for name in parts}
 
 

@@ -164,7 +164,7 @@ def place_of(run: Any, span: Any) -> Any:
 def root_span(run: Any) -> Any:
     from gradtrace.engine import Tensor
     from gradtrace.engine.calls.view_rules import known_grad_fn
-    from gradtrace.lang.source import span_of
+    from gradtrace.program.source import span_of
 
     fn = known_grad_fn(run.root) if isinstance(run.root, Tensor) else None
     if fn is not None and 0 < fn.origin < len(run.spans):

@@ -10,7 +10,6 @@ the child names an output by its number, never by a path.
     prints, into pipes                          copies it to stdout and stderr, and counts (streams.py)
     "write", output 0, bytes                    writes the file that -o names, if the bytes are of its kind
     "render", DOT                               draws in a confined process, returns the picture
-    "figures", plotting calls                   the same, by matplotlib
     "open"                                      shows the written file in the browser
     "torch"                                     runs the program in real PyTorch (check --against torch)
     "command"                                   runs a command line of a document, which gets no right (verify)
@@ -28,9 +27,11 @@ from gradtrace.cli.grants import MOST_SCRATCH, Grants
 from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.sandbox import channel, scratch
 from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
+from gradtrace.sandbox.growth import Growth
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 TICK = 0.05  # seconds between two looks at the child's limits
+QUICK_TICK = 0.01  # the same for a child that can write files: in a TICK it could write 100 MB
 MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
@@ -73,23 +74,26 @@ def confine(grants: Grants, args: list[str]) -> None:
             stream.flush()
     pipes = streams.Pipes(grants.reads_stdin and sys.stdin is not None)
     scratch.prepare(grants.scratch)  # before the fork: this process sees how large it grows
+    temporary = scratch.create_folder() if grants.temporary else ""
     requests, answers = os.pipe(), os.pipe()
     parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        pipes.become_standard()
-        from gradtrace.cli import confined
-
-        confined.begin(grants, Channel(answers[0], requests[1]), parent, args)
-        return
-    os.close(requests[1])
-    os.close(answers[0])
-    copier = streams.Copier(pipes, grants.printed)
-    broker = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args)
     try:
-        status = broker.serve()
+        pid = os.fork()
+        if pid == 0:
+            pipes.become_standard()
+            from gradtrace.cli import confined
+
+            confined.begin(grants, Channel(answers[0], requests[1]), parent, args, temporary)
+            return
+        os.close(requests[1])
+        os.close(answers[0])
+        copier = streams.Copier(pipes, grants.printed)
+        status = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args, temporary).serve()
     finally:
-        remove_folders(made)
+        if os.getpid() == parent:
+            remove_folders(made)
+            if temporary:
+                scratch.remove_folder(temporary)
     raise SystemExit(status)
 
 
@@ -135,8 +139,12 @@ class Stopped(Exception):
 class Broker:
     """The parent's side of a confined child."""
 
-    def __init__(self, pid: int, pipe: Channel, copier: streams.Copier, grants: Grants, args: list[str]) -> None:
+    def __init__(
+        self, pid: int, pipe: Channel, copier: streams.Copier, grants: Grants, args: list[str], temporary: str = ""
+    ) -> None:
         self.pid, self.pipe, self.copier, self.grants, self.args = pid, pipe, copier, grants, args
+        self.growths = growths_of(grants, temporary)
+        self.tick = QUICK_TICK if self.growths else TICK
         self.next_look = 0.0
         os.set_blocking(pipe.outgoing, False)  # a child that reads no answers stops only itself
         self.seconds = grants.seconds or 0.0
@@ -160,6 +168,7 @@ class Broker:
             except KeyboardInterrupt:  # of what was done for the child
                 os.kill(self.pid, 2)
             code = self.waited()
+            self.check_growth(at_end=True)
             self.copier.finish(-1 if code >= 0 and not self.interrupts else streams.PATIENCE)
             self.check_output()
         except Ended as end:
@@ -204,6 +213,13 @@ class Broker:
         """Return `seconds`, or what the clock leaves of them."""
         return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
 
+    def drawing_limits(self, seconds: float) -> Any:
+        """Return the limits of a process that draws for the child, for at most so many seconds."""
+        from gradtrace.sandbox import confine
+
+        memory = self.grants.most_memory if self.grants.memory else None
+        return confine.Limits(memory=memory, cpu_seconds=cpu_seconds(seconds))
+
     def kill(self) -> None:
         if not self.has_ended:
             os.kill(self.pid, 9)
@@ -214,13 +230,20 @@ class Broker:
         """End the child if its time is over or its memory too large, whatever it does about it."""
         self.check_time()
         self.check_output()
+        self.check_growth()
         memory, threads = use_of(self.pid)
         if self.grants.memory and (memory > self.grants.most_memory or self.scratch_is_full()):
-            from gradtrace.lang.budget import out_of_memory
+            from gradtrace.program.budget import out_of_memory
 
             raise Ended(out_of_memory("memory_bytes"))
         if threads > MOST_THREADS:
             raise Ended(GradtraceError(f"the program's process has more than {MOST_THREADS:,} threads", "start fewer"))
+
+    def check_growth(self, *, at_end: bool = False) -> None:
+        """End the child if all files together that it has written to a folder are too large."""
+        for growth, error in self.growths:
+            if growth.is_over(self.pid, at_end=at_end):
+                raise Ended(error)
 
     def scratch_is_full(self) -> bool:
         """Whether the nameless file, on some systems in memory, is larger than a drawing needs it."""
@@ -231,7 +254,7 @@ class Broker:
         """Check the limits, at most once in a TICK: also of a child that never stops sending."""
         now = time.monotonic()
         if now >= self.next_look:
-            self.next_look = now + TICK
+            self.next_look = now + self.tick
             self.check_limits()
 
     def check_time(self) -> None:
@@ -285,7 +308,7 @@ class Broker:
         waiting.register(self.pipe.incoming, select.POLLIN)
         while size:
             self.look()
-            if not waiting.poll(1000 * TICK):
+            if not waiting.poll(1000 * self.tick):
                 continue
             part = os.read(self.pipe.incoming, min(size, PIECE))
             if not part:
@@ -302,7 +325,7 @@ class Broker:
         waiting.register(self.pipe.outgoing, select.POLLOUT)
         while left:
             self.look()
-            if waiting.poll(1000 * TICK):
+            if waiting.poll(1000 * self.tick):
                 left = left[os.write(self.pipe.outgoing, left) :]
 
     def say(self, word: dict[str, Any]) -> None:
@@ -382,6 +405,22 @@ class Broker:
         return file.getvalue()
 
 
+def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceError]]:
+    """Return the measure of each folder that the child may write to, with the error to report when it is over."""
+    from gradtrace.limits import advice
+
+    found: list[tuple[Growth, GradtraceError]] = []
+    if grants.write and grants.output_bytes:
+        said = f"the program wrote more than {grants.output_bytes} bytes below '{grants.write}'"
+        growth = Growth(grants.write, grants.most_written, grants.largest_file)
+        found.append((growth, BudgetError(said, advice("output_bytes"))))
+    if temporary:
+        said = f"the program's temporary files are larger than {MOST_SCRATCH >> 20} MB"
+        growth = Growth(temporary, MOST_SCRATCH, grants.largest_file)
+        found.append((growth, BudgetError(said, "keep less in temporary files, or write below --allow-write DIR")))
+    return found
+
+
 def attempted(job: Callable[[], Any]) -> OSError | None:
     """Do the job; return its OSError, which is raised when the child has sent everything."""
     try:
@@ -389,6 +428,11 @@ def attempted(job: Callable[[], Any]) -> OSError | None:
     except OSError as error:
         return error
     return None
+
+
+def cpu_seconds(seconds: float) -> int:
+    """Return how much processor time a process with a thread on each processor may take in so many seconds."""
+    return int((seconds + 5) * (os.cpu_count() or 1)) + 1
 
 
 def use_of(pid: int) -> tuple[int, int]:

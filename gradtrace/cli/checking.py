@@ -73,7 +73,7 @@ class Runner:
         """Run the program up to its first backward, or to its end, without output; return the probe and the run."""
         import warnings
 
-        from gradtrace import lang
+        from gradtrace.program.run import run
 
         gradtrace.set_rng_state(self.random_state)
         self.draws.rewind(self.first_draw)
@@ -86,7 +86,7 @@ class Runner:
 
         with warnings.catch_warnings(), using(draws=self.draws):
             warnings.simplefilter("ignore")
-            done = lang.run(
+            done = run(
                 self.request.program,
                 given,
                 dtype=dtype,

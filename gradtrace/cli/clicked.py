@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 
 import click
 from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
-from gradtrace.cli import argv, hints
+from gradtrace.cli import argv, hints, source
 from gradtrace.cli.command import SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
 from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
+from gradtrace.views.cells import harmless
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 VARIABLES = "gradtrace.variables"  # the key in a context's meta
 PREFIX = "variable_"  # of the parameter that holds a variable's value
@@ -119,6 +121,9 @@ class ClickCommand(click.Command):
         )
         self.plain = plain
 
+    def get_help(self, ctx: click.Context) -> str:
+        return harmless(super().get_help(ctx))
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]
 
@@ -164,12 +169,26 @@ class ClickCommand(click.Command):
                 self.no_source(ctx, found, arity)
             if lenient and found.positionals[:1] == ["-"]:
                 return None
+            if ctx.resilient_parsing and not self.is_readable_at_once(found):
+                return None
             refuse_option(ctx, found)
             return read_program(found, self.plain)
         except (GradtraceError, click.UsageError):
             if lenient:
                 return None
             raise
+
+    def is_readable_at_once(self, found: argv.Split) -> bool:
+        """Whether reading the source takes no time: completion must not wait for a pipe or a device."""
+        if forced(found) is not None:
+            return True
+        word = found.positionals[0]
+        if not (self.plain.always_file or source.is_file(word)):
+            return True
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(os.path.expanduser(word.removeprefix("@")))
+            return stat.S_ISREG(status.st_mode) and status.st_size > 0  # files of /proc are empty by their size
+        return False
 
     def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
         """Raise the error for a missing source; a mistyped flag may have taken the source as its value."""

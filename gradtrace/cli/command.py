@@ -21,7 +21,7 @@ from gradtrace.limits import Budget
 
 if TYPE_CHECKING:
     from gradtrace.cli.argv import Split
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 HELP_NAMES = ("-h", "--help")
 
@@ -82,10 +82,10 @@ def read_program(found: Split, command: SourceCommand) -> Program:
 
 def timed(budget: Budget) -> Any:
     """Return a context that applies the run's time limit to reading and parsing, since a pipe may never end."""
-    from gradtrace.lang.budget import Meter
-    from gradtrace.lang.watchdog import nowhere, watched
+    from gradtrace.program.budget import Clock
+    from gradtrace.program.watchdog import nowhere, watched
 
-    return watched(Meter(budget), nowhere)
+    return watched(Clock(budget), nowhere)
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
@@ -103,14 +103,14 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
 
 
 def parse(found: source.Source, budget: Budget) -> Program:
-    from gradtrace import lang
+    from gradtrace.program.parse import parse as parse_text
 
     if found.is_log:
         from gradtrace.trace import flight_log
 
         return without_text(found.name, "", flight_log.read(found.name, found.record))
     if found.record is not None or budget.allow_import:
-        from gradtrace.lang.own_modules import among, with_modules
+        from gradtrace.program.own_modules import among, with_modules
     if found.record is not None:
         from gradtrace.trace import file
 
@@ -118,21 +118,19 @@ def parse(found: source.Source, budget: Budget) -> Program:
         about = record.about
         if about.engine:
             return without_text(about.source_name, about.source_text, record)
-        program = lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
+        program = parse_text(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
         return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
-    program = lang.parse(found.text, name=found.name, budget=budget)
+    program = parse_text(found.text, name=found.name, budget=budget)
     return with_modules(program, budget) if budget.allow_import else program
 
 
 def without_text(name: str, text: str, record: Any) -> Program:
-    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed as gradtrace's
-    language.
-    """
+    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed."""
     import ast
 
-    from gradtrace import lang
-    from gradtrace.lang.source import Source
+    from gradtrace.program.parse import parse as parse_text
+    from gradtrace.program.source import Source
 
-    empty = lang.parse("0", name=name)
+    empty = parse_text("0", name=name)
     kept = ast.parse("torch")  # not empty, for there is a run of it
     return empty._replace(source=Source(name, text), tree=kept, imports_torch=True, record=record)

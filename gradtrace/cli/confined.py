@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -17,22 +16,28 @@ if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
 
 
-def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str]) -> None:
-    """Confine this process, a child of `parent`, to the grants. UsageError if --require-wall asks for more."""
+def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], temporary: str = "") -> None:
+    """Confine this process, a child of `parent`, to the grants and the folder for temporary files. UsageError if
+    --require-wall asks for more.
+    """
     handle_signals()
     kernel.end_with(parent)
     channel.state.channel = pipe
     channel.state.outputs = tuple(name for name, _ in grants.outputs)
     file = scratch.descriptor()
     if grants.seconds is not None:
-        from gradtrace.lang import budget
+        from gradtrace.program.budget import process_end
 
-        budget.process_end.at = time.monotonic() + grants.seconds
-    seconds = None if grants.seconds is None else int((grants.seconds + 5) * (os.cpu_count() or 1)) + 1
+        process_end.at = time.monotonic() + grants.seconds
+    seconds = None if grants.seconds is None else broker.cpu_seconds(grants.seconds)
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.file_size or None, seconds)
-    rights = Rights(grants.read, (grants.write,) if grants.write else (), scratch=file)
-    check_walls(confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file]), grants, args)
+    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.largest_file or None, seconds)
+    write = (grants.write,) if grants.write else ()
+    rights = Rights(grants.read, write, temporary=(temporary,) if temporary else ())
+    walls = confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file])
+    if temporary:
+        scratch.use_folder(temporary)
+    check_walls(walls, grants, args)
 
 
 def handle_signals() -> None:
@@ -79,4 +84,4 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
     if not grants.own_text:
         from gradtrace.cli import report
 
-        report.write(f"gradtrace: {what}; the language alone does (--require-wall refuses)")
+        report.write(f"gradtrace: {what}; it runs as under python (--require-wall refuses)")

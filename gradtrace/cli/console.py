@@ -17,7 +17,7 @@ import sys
 from gradtrace.annotations import Callable, Iterator, NamedTuple, Sequence
 from gradtrace.cli import argv, grants, plain
 from gradtrace.limits import LIMITS, Budget
-from gradtrace.sandbox import channel
+from gradtrace.sandbox import channel, confine
 
 COMMANDS = (
     *("eval", "run", "jacobian", "hessian", "graph", "why", "paths", "trace", "stats", "check", "diff"),
@@ -118,7 +118,14 @@ def started(words: Sequence[str], program: bytes, budget: Budget) -> CommandResu
     env = {name: value for name, value in os.environ.items() if not name.startswith(("GRADTRACE_", "FORCE_COLOR"))}
     env |= {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
     try:
-        done = subprocess.run(command, input=program, capture_output=True, env=env, timeout=budget.seconds + GRACE)
+        done = subprocess.run(
+            command,
+            input=program,
+            capture_output=True,
+            env=env,
+            timeout=budget.seconds + GRACE,
+            preexec_fn=confine.starting(confine.Limits(file_size=None)) if hasattr(os, "fork") else None,
+        )
     except subprocess.TimeoutExpired:
         return CommandResult(1, "", f"gradtrace: the command ran longer than {budget.seconds:g} s\n")
     return CommandResult(done.returncode, *(text.decode("utf-8", "replace") for text in (done.stdout, done.stderr)))

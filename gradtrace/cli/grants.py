@@ -8,7 +8,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.cli import source
 from gradtrace.cli.argv import Split
-from gradtrace.errors import UsageError
+from gradtrace.errors import GradtraceError, UsageError
 from gradtrace.limits import BY_FIELD, Budget
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ READ = ("--params", "--data", "--allow-import", "--allow-read")
 EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
 FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
 SHARE = 1.1  # of the program's values, for what holds them
-# The language counts what a program writes; the process may write more: escapes of characters, and what gradtrace says.
+# Beside what a program may write, its process writes more: escapes of characters, and what gradtrace says.
 ESCAPED_FACTOR, MESSAGES, RESULTS = 4, 64_000, 1_000_000  # bytes for each byte, of messages, of answers about a program
 MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
 ALMOST_FULL = 1 << 20  # bytes after MOST_SCRATCH that the kernel allows: the parent sees then that there are more
@@ -46,6 +46,7 @@ class Grants(NamedTuple):
     cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
     own_text  the program is an expression of the command line, no stranger's
     commands  runs a command line of a document, which gets no right: `verify`
+    temporary  whether it gets a folder for temporary files and caches, which is removed at the end
     prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
     """
 
@@ -68,11 +69,23 @@ class Grants(NamedTuple):
     prompt: Callable[[Callable[[], list[str]]], Generator[str, None, None]] | None = None
     entry_seconds: float = 0.0
     commands: Callable[[list[str], bytes, float], bytes] | None = None
+    temporary: bool = False
 
     @property
     def most_memory(self) -> int:
         """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
         return int(FIXED + SHARE * self.memory)
+
+    @property
+    def largest_file(self) -> int:
+        """The bytes of a file at which the kernel refuses more to the process (0: without a limit)."""
+        temporary = MOST_SCRATCH + ALMOST_FULL if self.temporary else 0
+        return max(self.file_size, temporary) if self.file_size else 0
+
+    @property
+    def most_written(self) -> int:
+        """The bytes of all files together that the process may write below `write`."""
+        return self.output_bytes + RESULTS
 
     @property
     def needs_no_wall(self) -> bool:
@@ -89,7 +102,7 @@ class Grants(NamedTuple):
             seconds=budget.seconds,
             memory=budget.memory_bytes,
             process=budget.process_bytes,
-            file_size=written if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
+            file_size=budget.output_bytes + RESULTS if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
             printed=written,
             output_bytes=budget.output_bytes,
         )
@@ -101,7 +114,7 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
     # a table may take as long as it likes and be as long, unless the command line says how long
     timed = not table or bool(early_limit(found, "seconds"))
     counted = not table or bool(early_limit(found, "output_bytes"))
-    granted = Grants.within(budget)
+    granted, is_own = Grants.within(budget), is_own_expression(found, always_file)
     return granted._replace(
         read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
         outputs=tuple(outputs_of(found)),
@@ -109,13 +122,28 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
         seconds=budget.seconds if timed else None,
         torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",
-        own_text=(forced(found) is not None or not always_file) and not any(map(is_strangers, found.positionals)),
+        own_text=is_own,
+        temporary=not is_own,
         cluster=on_cluster(found, always_file) if table else None,
         scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
         printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
         file_size=0 if table and not counted and not budget.allow_write else granted.file_size,
         reads_stdin=reads_stdin(found),
     )
+
+
+def is_own_expression(found: Split, always_file: bool) -> bool:
+    """Whether the source is an expression that was typed on the command line, which this process evaluates itself."""
+    text = forced(found)
+    if any(map(is_strangers, found.positionals)) or (text is None and (always_file or not found.positionals)):
+        return False
+    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.parse import parse
+
+    try:
+        return is_expression(parse(found.positionals[0] if text is None else text).tree)
+    except GradtraceError:
+        return True  # no text of a program; parsing it again says why
 
 
 def reads_stdin(found: Split) -> bool:

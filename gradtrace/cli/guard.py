@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -11,6 +12,9 @@ from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
+
+
+FULL = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EFBIG)  # of an OSError of what is printed
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
@@ -34,24 +38,22 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
 
 def contain(grants: Grants) -> None:
     """Put all later runs of programs in this process behind the walls: return in a confined child of the console
-    script's process, with the audit hook and the watchdog.
+    script's process, with the watchdog.
     """
     from gradtrace.cli import broker
 
-    broker.confine(grants, sys.argv[1:])  # before the language is loaded: a fork of a small process is cheaper
-    from gradtrace.lang import wall, watchdog
+    broker.confine(grants, sys.argv[1:])  # before what runs programs is loaded: a fork of a small process is cheaper
+    from gradtrace.program import watchdog
 
-    wall.build()
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
 
 
 def report_error(error: Exception, args: list[str]) -> int:
     from gradtrace.cli import report
 
-    # an OSError below a ProgramError is not the program's doing: its output found no place
     unwritten = error.__cause__ if isinstance(error, ProgramError) else error
-    if vars(unwritten or error).get("__of_program__"):
-        unwritten = None  # the program read a file that is not there
+    if isinstance(error, ProgramError) and getattr(unwritten, "errno", None) not in FULL:
+        unwritten = None  # the program's own; else its output found no place
     if isinstance(error, ModuleNotFoundError):
         from gradtrace.cli import running
 

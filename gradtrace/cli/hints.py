@@ -50,7 +50,7 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
     if message.startswith("unsupported operand type"):
         return next((of_extreme(name) for name in ELEMENTWISE if f"'{name}'" in message), "")
     if message in NOT_CALLABLE and place is not None:
-        from gradtrace.lang.notation import translated
+        from gradtrace.program.notation import translated
 
         product = translated(place.text)
         return (
@@ -79,7 +79,7 @@ TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
 
 def of_source(text: str) -> str:
     """Return the hint for a source whose free names are not meant as variables: a table's name, d/dx; "" for others."""
-    from gradtrace.lang.notation import of_other_notation
+    from gradtrace.program.notation import of_other_notation
 
     if text.endswith(TABLES) and " " not in text:
         return f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
@@ -88,15 +88,15 @@ def of_source(text: str) -> str:
 
 def of_option(name: str, options: Iterable[str], text: str) -> str:
     """Return the hint for an option that neither the command nor the program `text` has; "" without one."""
-    from gradtrace.lang.names import is_known
-    from gradtrace.lang.notation import called_like_function
+    from gradtrace.program.names import is_known
+    from gradtrace.program.notation import called_like_function
 
     if name == "--format":
         if "--to" in options:
             return "--to FORMAT says how rows are written: --to jsonl"
         return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
     if is_known(name[2:]):
-        return f"{name[2:]} is a name of the language; give the variable another one"
+        return f"{name[2:]} is a function here; give the variable another one"
     if "·" in text and len(text) < 200:
         return f"'·' is a letter of names; a product is {text.strip().replace('·', '*')}"
     if text[:1] == "π" and text.strip()[1:].isidentifier():

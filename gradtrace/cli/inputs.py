@@ -12,7 +12,7 @@ from gradtrace.limits import Budget
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 
 def prepare(request: Request) -> dict[str, Tensor]:
@@ -52,7 +52,12 @@ def prepare(request: Request) -> dict[str, Tensor]:
         import gradtrace
         from gradtrace.engine.data.lazy import np
 
-        gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
+        state = np.frombuffer(program.record.about.random_state, np.uint8)
+        try:
+            gradtrace.set_rng_state(gradtrace.tensor(state))
+        except (RuntimeError, ValueError, TypeError) as error:
+            name = program.record.about.source_name
+            raise UsageError(f"the record of {name} is damaged: its random state: {error}", "record it again") from None
     return tensors
 
 
@@ -112,10 +117,13 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
     """Return a function that evaluates constant expressions in the dtype and budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
-        from gradtrace import lang
+        from gradtrace.program.grammar import is_expression
+        from gradtrace.program.parse import parse
 
         try:
-            program = lang.parse(text, name=option, budget=budget)
+            program = parse(text, name=option, budget=budget)
+            if not is_expression(program.tree):
+                raise UsageError("a value is a constant expression, not a program")
             if program.inputs:
                 raise UsageError(f"name '{program.inputs[0].name}' is not defined")
             request = Request(program, Inputs(dtype=dtype), budget=budget or Budget())

@@ -122,12 +122,12 @@ def complain(message: str) -> None:
 
 def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
     """Return options that set a cell's free names to the values of the notebook's variables."""
-    from gradtrace import lang
     from gradtrace.engine.data.lazy import np
     from gradtrace.errors import GradtraceError
+    from gradtrace.program.parse import parse
 
     try:
-        free = [one.name for one in lang.parse(cell).inputs if one.name in variables]
+        free = [one.name for one in parse(cell).inputs if one.name in variables]
     except GradtraceError:
         return []  # the command itself will say what is wrong
     found = {name: contents(variables[name]) for name in free}

@@ -70,12 +70,38 @@ def is_watched() -> bool:
 def run(args: list[str]) -> int:
     """Run a command line and return its exit code; only unusual arguments go through click."""
     completing = "_GRADTRACE_COMPLETE" in os.environ
+    named = "" if completing else option_named_as_file(args)
+    if named:
+        return report_ambiguous(named, args)
     if any(token[:8] in ("--engine", "--python") for token in args) and not completing:
         from gradtrace.cli import torch_engine
 
         if torch_engine.is_asked(args):
             return torch_engine.run(args, run_command)
     return run_command(args, completing)
+
+
+def option_named_as_file(args: list[str]) -> str:
+    """Return the first option that is also the name of a file in the current folder; "" if there is none.
+
+    A shell writes such a word for `*`. In a folder with a stranger's file `--engine=torch` or `--allow-write=..` it
+    would give rights that nobody has typed.
+    """
+    for word in args:
+        if word == "--":
+            break
+        if word.startswith(("--", "-o")) and "\0" not in word and os.path.lexists(word):
+            return word
+    return ""
+
+
+def report_ambiguous(word: str, args: list[str]) -> int:
+    from gradtrace.cli import guard, report
+    from gradtrace.errors import UsageError
+
+    shown = report.clip(word)
+    hint = f"write ./{shown} for the file; for the option rename the file or run this in another folder"
+    return guard.report_error(UsageError(f"'{shown}' is an option and also the name of a file here", hint), args)
 
 
 def run_command(args: list[str], completing: bool = False) -> int:

@@ -1,6 +1,6 @@
 """Name the command line that runs a program in real PyTorch, for a program that needs it.
 
-The language says which module or name it does not have (`missing` of the error). This module decides whether PyTorch
+A run says which module or name gradtrace does not have (`missing` of the error). This module decides whether PyTorch
 has it, or a package that is written on PyTorch, and what the user, who typed these arguments, has to type instead.
 """
 

@@ -18,11 +18,11 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NamedT
 from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.errors import UsageError
-from gradtrace.limits import BY_FIELD, DEEPEST, MOST_MEMORY, Budget
+from gradtrace.limits import BY_FIELD, MOST_MEMORY, Budget
 from gradtrace.limits import LIMITS as ALL_LIMITS
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
     from gradtrace.trace import Trace
 
 Record = TypeVar("Record")
@@ -202,7 +202,6 @@ def limits() -> list[ToolOption]:
     """Return an option for each limit, with its environment variable, and for the folders that a program may use."""
     ranges: dict[str, dict[str, Any]] = {
         "seconds": {"type": float, "min_open": True},
-        "call_depth": {"min": 1, "max": DEEPEST},
     }
     defaults = {field: f"{value:,}" for field, value in Budget()._asdict().items() if field in BY_FIELD}
     defaults["memory_bytes"] = f"half of the machine's memory, at most {MOST_MEMORY:,}"
@@ -222,7 +221,7 @@ def limits() -> list[ToolOption]:
         ),
         option(
             "--allow-import DIR",
-            "A folder whose .py files the program may import, in the same language. Default: none.",
+            "A folder whose .py files the program may import. Default: none.",
         ),
         hidden(
             flag(

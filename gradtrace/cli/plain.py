@@ -20,7 +20,7 @@ from gradtrace.cli.options import ToolOption
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
 
 
 UNUSUAL = -1  # no exit code: click must read the arguments

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from gradtrace.annotations import Any
 from gradtrace.cli import colour
+from gradtrace.views.cells import visible
 
 FIRST, AGAIN = 1.0, 0.5  # seconds, on a terminal
 SILENT = 10.0  # seconds that a program which prints may be silent there
@@ -29,7 +30,7 @@ class shown:
     """
 
     def __init__(self, command: str, what: str, patience: float | None = None, out: Any = None) -> None:
-        self._text = f"gradtrace {command}: {what}".replace(" :", ":")
+        self._text = visible(f"gradtrace {command}: {what}".replace(" :", ":"))
         self._patience = FIRST if patience is None else patience
         self._out = out
         self._lock = _thread.allocate_lock()

@@ -7,7 +7,7 @@ from gradtrace.cli import session
 from gradtrace.cli.options import Backward, Request
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.files import write_output
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.file import About, Record, write
 from gradtrace.trace.values import frozen
 from gradtrace.trace.variants import unwatched, variants
@@ -15,7 +15,7 @@ from gradtrace.trace.variants import unwatched, variants
 if TYPE_CHECKING:
     from gradtrace.cli.session import Wanted
     from gradtrace.engine import Tensor
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
     from gradtrace.trace import Trace
 
 SUFFIX = "gt"
@@ -158,7 +158,7 @@ def draws_unseeded(program: Program) -> bool:
 
 def failure(record: Record, trace: Trace) -> ProgramError:
     """Return the error that ended a recorded program, with its place."""
-    from gradtrace.lang.source import Source, Span
+    from gradtrace.program.source import Source, Span
 
     about, found = record.about, trace.failure
     assert found is not None

@@ -13,14 +13,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradtrace.cli import output, report, running, session
+from gradtrace.cli import output, report, session
 from gradtrace.cli.options import Look
 from gradtrace.engine import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
-from gradtrace.lang.dialogue import Dialogue
-from gradtrace.lang.parse import Program
-from gradtrace.lang.run import Run
 from gradtrace.limits import Budget
+from gradtrace.program.dialogue import Dialogue
+from gradtrace.program.parse import Program
+from gradtrace.program.result import Run
 from gradtrace.sandbox import channel
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Trace
@@ -48,7 +48,7 @@ class Repl:
     """A session of the prompt. `failed` says whether any entry ended in an error."""
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
-        self.talk = Dialogue(NAME, budget, record=Keeper, watcher=Watch(), dtype=dtype, host=running.host)
+        self.talk = Dialogue(NAME, budget, record=Keeper, watcher=Watch(), dtype=dtype)
         self.settings, self.look = settings, Look(color=settings.color)
         self.tables = False  # whether each entry's table follows it
         self.failed = False
@@ -114,17 +114,16 @@ class Repl:
                 continue
             found = inputs.default(program, given, dtype, self.talk.budget)
             tensor = values.tensor(found, dtype, floating=given.kind == "leaf")
-            self.talk.variables[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
+            vars(self.talk.module)[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
 
     def show(self, value: Any, text: str) -> None:
-        self.talk.variables["_"] = value
+        vars(self.talk.module)["_"] = value
         output.write(text + "\n")
 
     def known_names(self) -> list[str]:
-        """Return the names that Tab completes: commands, variables and their fields, names of the language."""
+        """Return the names that Tab completes: commands, variables and their fields, functions."""
         from gradtrace.cli.repl_commands import COMMANDS
-        from gradtrace.lang.builtins import NAMES
-        from gradtrace.lang.names import MATHEMATICS
+        from gradtrace.program.names import BUILTINS, MATHEMATICS
 
         commands = [f":{name}" for name in COMMANDS]
         fields = [
@@ -133,7 +132,7 @@ class Repl:
             if isinstance(value, Tensor)
             for field in FIELDS
         ]
-        offered = NAMES if self.talk.imports_torch else {*NAMES, *MATHEMATICS}
+        offered = BUILTINS if self.talk.imports_torch else {*BUILTINS, *MATHEMATICS}
         return sorted({*commands, *self.talk.variables, *fields, *offered})
 
     def interrupted(self) -> None:
@@ -156,7 +155,8 @@ class Repl:
         past, variables = self.talk.past, self.talk.variables
         named = {name: value for name, value in variables.items() if name != "_"}
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
-        run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes, past.keeper)
+        kept: Any = (past.records, past.spans, {}, past.scopes, past.keeper)
+        run = Run(program, named, self.last, (), *kept)
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
             return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)

@@ -92,7 +92,7 @@ def show(error: Exception, settings: Settings) -> int:
     if settings.form == "json":
         write(as_json(found))
         return found.exit_code
-    write("\n".join(lines(found, settings)))
+    write("\n".join(lines(found, settings)), styled=colour.wanted(settings.color, sys.stderr))
     if settings.form == "github":
         write(as_annotation(found))
     return found.exit_code
@@ -103,11 +103,12 @@ def interrupted() -> int:
     return Exit.INTERRUPTED
 
 
-def write(text: str) -> None:
-    """Write a line to stderr; do nothing if stderr is closed."""
+def write(text: str, *, styled: bool = False) -> None:
+    """Write a line to stderr, without characters that control a terminal; do nothing if stderr is closed."""
     stream = sys.stderr
     if stream is None:
         return
+    text = cells.harmless(text, styled=styled)
     try:
         stream.write(text + "\n")
         stream.flush()
@@ -155,14 +156,13 @@ def program_error(error: ProgramError) -> Report:
 def in_torch(found: Report, error: GradtraceError, settings: Settings) -> Report:
     """Return the report with the command that runs the program in PyTorch, if it needs that."""
     from gradtrace.cli import needs_torch
-    from gradtrace.lang.namespaces import OTHERWISE
 
     if error.hint.startswith(("nearest:", "did you mean")) or not needs_torch.needs_torch(error):
         return found
     is_package = not error.missing.startswith("torch")
     return found._replace(
         message=f"{found.message}: it needs PyTorch" if is_package else found.message,
-        hint="" if is_package or error.hint == OTHERWISE else found.hint,
+        hint="" if is_package else found.hint,
         in_torch=needs_torch.command_line(list(settings.args)),
     )
 

@@ -6,6 +6,7 @@ the child's own code would send. Names and paths come from the command line, whi
 
 from __future__ import annotations
 
+import io
 import os
 import time
 
@@ -17,6 +18,8 @@ Request = dict[str, Any]
 MOST_DPI = 100_000
 MOST_PIXELS = 65_536  # of a film's side
 MOST_SECONDS = 86_400
+MARKUP = (".html", ".svg")  # what a browser would run scripts of
+MOST_MARKUP = 256 << 20  # bytes of such a file
 
 
 def write_output(broker: Broker, request: Request) -> None:
@@ -27,8 +30,18 @@ def write_output(broker: Broker, request: Request) -> None:
     if name != path:
         make_log_folder(name)
 
+    suffix = os.path.splitext(path)[1].lower()
+
     def fill(file: Any) -> None:
-        broker.copy_to(file, lambda start: check_kind(path, start))
+        if suffix not in MARKUP:
+            broker.copy_to(file, lambda start: check_kind(path, start))
+            return
+        whole = io.BytesIO()
+        broker.copy_to(whole, lambda start: check_kind(path, start), MOST_MARKUP)
+        from gradtrace.views import markup
+
+        markup.check(whole.getvalue(), suffix)
+        file.write(whole.getvalue())
 
     files.write_output(path, fill)
     broker.written.append(path)
@@ -143,7 +156,8 @@ def render(broker: Broker, request: Request) -> None:
         raise garbled()
     text = broker.content()
     with Interruptible():
-        picture = image.drawn_apart(text, str(format), int(str(dpi)), broker.at_most(float(str(limit))))
+        seconds = broker.at_most(float(str(limit)))
+        picture = image.drawn_apart(text, str(format), int(str(dpi)), seconds, broker.drawing_limits(seconds))
     broker.say_data(picture)
 
 
@@ -156,30 +170,19 @@ def film(broker: Broker, request: Request) -> None:
         raise garbled()
     frames = broker.content()
     with Interruptible():
-        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), broker.at_most(600.0))
+        seconds = broker.at_most(600.0)
+        limits = broker.drawing_limits(seconds)
+        encoded = animation.encoded(frames, int(str(sides[0])), int(str(sides[1])), seconds, limits)
     broker.say_data(encoded)
-
-
-def draw_figures(broker: Broker, request: Request) -> None:
-    """Have matplotlib draw recorded plotting calls in another confined process; its answer is the child's to check."""
-    from gradtrace.views import figure_process
-
-    seconds, most = request.get("seconds"), request.get("most")
-    if not is_seconds(seconds) or not is_row(most):
-        raise garbled()
-    job = broker.content()
-    with Interruptible():
-        found = figure_process.draw_calls(job, broker.at_most(float(str(seconds))), int(str(most)))
-    broker.say_data((figure_process.FINISHED if found.finished else b"\0") + found.content)
 
 
 # ---- the rest
 
 
 def list_tensorboards(broker: Broker, request: Request) -> None:
-    from gradtrace.views import summary
+    from gradtrace.views import tensorboard_notebook
 
-    broker.say({"ok": True, "running": summary.running()})
+    broker.say({"ok": True, "running": tensorboard_notebook.running()})
 
 
 def read_entry(broker: Broker, request: Request) -> None:
@@ -265,7 +268,6 @@ HANDLERS: dict[str, Callable[[Broker, Request], None]] = {
     "finish": finish_parts,
     "render": render,
     "film": film,
-    "figures": draw_figures,
     "tensorboards": list_tensorboards,
     "entry": read_entry,
     "torch": ask_torch,

@@ -1,4 +1,4 @@
-"""Run a program for a command: its output and warnings, and what the views provide to programs."""
+"""Run a program for a command: its output and warnings."""
 
 from __future__ import annotations
 
@@ -14,32 +14,25 @@ if TYPE_CHECKING:
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
-    """Call lang.run for a request; output goes to `stdout`, each warning as a line to stderr."""
+    """Call program.run for a request; output goes to `stdout`, each warning as a line to stderr."""
     import warnings
 
-    from gradtrace import lang
+    from gradtrace.program.run import run
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
 
         report.write(f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}")
 
-    drawings: Any = None
-    if request.budget.allow_write:
-        from gradtrace.lang.figures import Drawings
-
-        drawings = Drawings()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
-            return lang.run(
+            return run(
                 request.program,
                 tensors,
                 dtype=request.dtype,
                 budget=request.budget,
-                host=host,
-                drawings=drawings,
                 stdout=stdout,
                 stderr=sys.stderr,
                 **options,
@@ -48,18 +41,6 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
         if (missing := without_numpy(error.__cause__)) is not None:
             raise missing from None
         raise
-    finally:
-        if drawings is not None and drawings.calls and not is_discarded():
-            from gradtrace.views import figures
-
-            figures.draw(drawings, sys.stderr.write)
-
-
-def is_discarded() -> bool:
-    """Whether nothing that a program writes is kept, so that its figures need not be drawn."""
-    from gradtrace.lang import permission
-
-    return permission.state.discards
 
 
 def without_numpy(error: BaseException | None) -> GradtraceError | None:
@@ -67,13 +48,6 @@ def without_numpy(error: BaseException | None) -> GradtraceError | None:
     if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] != "numpy":
         return None
     return GradtraceError("numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy")
-
-
-def host(module: str, hosting: Any) -> dict[str, Any]:
-    """Return the names of a module that the views provide to programs: TensorBoard's SummaryWriter."""
-    from gradtrace.views import summary
-
-    return summary.modules(module, hosting)
 
 
 class Printed:

@@ -13,7 +13,8 @@ from gradtrace.views.layout import LayoutOptions
 def options(look: Look) -> LayoutOptions:
     """Return the layout options that fit stdout."""
     width = colour.columns() if colour.is_terminal(sys.stdout) else None
-    return LayoutOptions(width, colour.wanted(look.color, sys.stdout), not output.speaks_unicode(), look.all)
+    output.state.is_styled = colour.wanted(look.color, sys.stdout)
+    return LayoutOptions(width, output.state.is_styled, not output.speaks_unicode(), look.all)
 
 
 def show(look: Look, as_text: Callable[..., str], as_data: Callable[..., str], *found: Any) -> None:

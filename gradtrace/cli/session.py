@@ -85,7 +85,6 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
 
 def record_run(request: Request, wanted: Wanted) -> Trace:
     """Run the program and return the trace of the run, which is written to a file if that is wanted."""
-    from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
     from gradtrace.trace.keeper import Keeper
 
@@ -109,9 +108,8 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         roots = roots_of(run)
         noted = run.keeper.passes if watch is None else watch.passes
         called = any(one.stores or watch is not None for one in noted)
-        with wall.lowered():
-            evaluate = evaluator(request.dtype, request.budget)
-            vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
+        evaluate = evaluator(request.dtype, request.budget)
+        vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
         begun.append((run, roots))
         with recorded(run, watch, wanted.derived and how.create_graph):
             done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
@@ -207,7 +205,7 @@ def recorded(run: Any, watch: Any, wanted: bool) -> using:
     """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
     from gradtrace.engine.data.observers import Scope
     from gradtrace.engine.data.state import using
-    from gradtrace.lang.run import make_recorder
+    from gradtrace.program.result import make_recorder
 
     if not wanted:
         return using()

@@ -18,7 +18,7 @@ from gradtrace.errors import UsageError
 STARTS = ("@", "./", "../", "/", "~", ".\\", "..\\")
 DRIVE_ENDS = (":\\", ":/")  # C:\FILE, C:/FILE
 SUFFIXES = (".txt", ".py", ".expr", ".gt", ".gtlog")
-LONGEST = 16_000_000  # bytes read of a source at most; the language's own limit is lower and has its own message
+LONGEST = 16_000_000  # bytes read of a source at most; the limit of programs is lower and has its own message
 RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
 LOG = b"GTLOG "  # and a flight log
 EXPRESSION, STDIN = "<expression>", "<stdin>"

@@ -138,22 +138,23 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
     from contextlib import redirect_stderr, redirect_stdout
 
     import gradtrace
-    from gradtrace import lang
     from gradtrace.cli import records
-    from gradtrace.lang import permission, watchdog
+    from gradtrace.program import watchdog
+    from gradtrace.program.discarding import discarding
+    from gradtrace.program.parse import parse
 
     if seconds <= 0:
         raise GradtraceError("no time is left", "")
     budget = request.budget._replace(seconds=min(seconds, request.budget.seconds))
     old, how = request.program, request.how
     own = old.record if old.record is not None and not getattr(old.record.about, "engine", "") else None
-    program = lang.parse(text, name=old.source.name, budget=budget)._replace(record=own, modules=old.modules)
+    program = parse(text, name=old.source.name, budget=budget)._replace(record=own, modules=old.modules)
     if own is not None:
         how = records.options_of(own, how)
     elif program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)
     silent: Any = Silent()
-    with redirect_stdout(silent), redirect_stderr(silent), permission.Discarding(), watchdog.patient():
+    with redirect_stdout(silent), redirect_stderr(silent), discarding(), watchdog.patient():
         gradtrace.manual_seed(gradtrace.initial_seed())
         changed = request._replace(program=program, budget=budget, how=how)
         return session.record_run(changed, wanted._replace(out=silent))

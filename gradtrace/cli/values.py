@@ -3,7 +3,7 @@
     2   -1e-3   nan                a number
     1,2,3                          a vector; "5," is a vector of one
     "1,2;3,4"                      a matrix, row by row
-    [[1,2],[3,4]]  "randn(3,4)"    any constant expression of the language
+    [[1,2],[3,4]]  "randn(3,4)"    any constant expression
     @FILE.npy                      an array (never one that holds Python objects)
     @FILE.npz#KEY                  one of several arrays; KEY may be omitted if there is only one
     @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also .tsv and .txt
@@ -26,7 +26,7 @@ NUMBERS = 'a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression, or 
 
 DATA_SUFFIXES = (".npy", ".npz", ".csv", ".tsv", ".txt", ".json")
 
-# evaluates a constant expression of the language: (text, name for errors) -> its value
+# evaluates a constant expression: (text, name for errors) -> its value
 Evaluate = Callable[[str, str], Any]
 
 

@@ -8,12 +8,12 @@ import re
 import warnings
 from typing import NamedTuple
 
-from gradtrace.cli import console, running
+from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
-from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
-from gradtrace.lang.dialogue import Dialogue
+from gradtrace.errors import BudgetError, GradtraceError, LanguageError
 from gradtrace.limits import Budget
+from gradtrace.program.dialogue import Dialogue
 
 DRAWS = re.compile(
     r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"
@@ -28,8 +28,8 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
 class Checked(NamedTuple):
-    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (by
-    language or audit hook), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
+    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (it
+    needs PyTorch, or reached a limit), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
 
     cell: Cell
     verdict: str
@@ -52,7 +52,7 @@ class Notebook:
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.budget = budget
-        self.talk = Dialogue(name, budget, host=running.host)
+        self.talk = Dialogue(name, budget)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
 
@@ -97,8 +97,6 @@ class Notebook:
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
         line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
-        if isinstance(error, WallError):
-            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
         if isinstance(error, (LanguageError, BudgetError)):
             return Checked(cell, REFUSED, error.message, printed, line)
         if cell.record is None:
@@ -142,11 +140,11 @@ class Notebook:
         """Return the options that give a magic's program the values of the note's variables, as the magic does; or why
         that cannot be done.
         """
-        from gradtrace import lang
         from gradtrace.cli import magic
+        from gradtrace.program.parse import parse
 
         try:
-            free = [one.name for one in lang.parse(program).inputs if one.name in self.talk.variables]
+            free = [one.name for one in parse(program).inputs if one.name in self.talk.variables]
         except GradtraceError:
             return [], ""  # the command itself says what is wrong
         words: list[str] = []
@@ -204,7 +202,7 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
     from gradtrace.trace.cell_values import CellRecorder, of_note
 
-    of_note.append(notebook.talk.variables)
+    of_note.append(vars(notebook.talk.module))
     notebook.talk.recorder = CellRecorder()
     try:
         return [notebook.check(cell) for cell in notes.cells(name, text)]

@@ -17,6 +17,7 @@ from gradtrace.documents.cells import Cell, is_printed, is_python, runnable, wit
 from gradtrace.documents.fences import from_fences
 from gradtrace.documents.scripts import from_script, is_script
 from gradtrace.errors import UsageError
+from gradtrace.trace import fields
 
 PROMPT = re.compile(r"^In \[(\d+|\*| |None)\]:\s*$")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z]+ (?=([\w'*`$,-]+ ){3})")  # its first two words; several more follow
@@ -44,38 +45,43 @@ def cells(name: str, text: str) -> list[Cell]:
 
 
 def from_json(name: str, text: str) -> list[Cell]:
-    try:
-        document: Any = json.loads(text)
-        raw = document["cells"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{name} is not a notebook: {error}") from None
+    """Return the code cells of a notebook. UsageError for a document or a cell that is not as nbformat says."""
+    number = 0
     found = []
-    for number, cell in enumerate(raw, 1):
-        if cell.get("cell_type") != "code":
-            continue
-        count = cell.get("execution_count")
-        label = f"In [{count}]" if count else f"cell {number}"
-        code = joined(cell.get("source", ""))
-        if not code.strip():
-            continue
-        found.append(runnable(label, number, code)._replace(record=recorded(cell.get("outputs", []))))
+    try:
+        for number, cell in enumerate(fields.listed(fields.mapped(json.loads(text)).get("cells")), 1):
+            if fields.mapped(cell).get("cell_type") == "code" and joined(cell.get("source", "")).strip():
+                found.append(code_cell(number, cell))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is not a notebook: {error}") from None
+    except fields.Damaged as error:
+        where = f"cell {number}: " if number else ""
+        raise UsageError(f"{name} is not a notebook: {where}{error}", "nbformat describes its fields") from None
     return found
 
 
+def code_cell(number: int, cell: dict[str, Any]) -> Cell:
+    count = cell.get("execution_count")
+    label = f"In [{count}]" if type(count) is int and count else f"cell {number}"
+    return runnable(label, number, joined(cell.get("source", "")))._replace(record=recorded(cell.get("outputs", [])))
+
+
 def joined(source: Any) -> str:
-    return source if isinstance(source, str) else "".join(source)
+    """Return a text, which may be a list of lines. Damaged if it is neither."""
+    return source if isinstance(source, str) else "".join(map(fields.text, fields.listed(source)))
 
 
 def recorded(outputs: Any) -> str | None:
     """Return the recorded output of a notebook's cell: printed text, result, or the last line of its error."""
     parts = []
-    for out in outputs:
-        if out.get("output_type") == "stream" and out.get("name", "stdout") == "stdout":
+    for out in map(fields.mapped, fields.listed(outputs)):
+        kind = out.get("output_type")
+        if kind == "stream" and out.get("name", "stdout") == "stdout":
             parts.append(joined(out.get("text", "")))
-        elif out.get("output_type") in ("execute_result", "display_data"):
-            parts.append(joined(out.get("data", {}).get("text/plain", "")) + "\n")
-        elif out.get("output_type") == "error":
-            parts.append(f"{out.get('ename')}: {out.get('evalue')}\n")
+        elif kind in ("execute_result", "display_data"):
+            parts.append(joined(fields.mapped(out.get("data", {})).get("text/plain", "")) + "\n")
+        elif kind == "error":
+            parts.append(f"{fields.text(out.get('ename', ''))}: {fields.text(out.get('evalue', ''))}\n")
     return "".join(parts) if parts else None
 
 

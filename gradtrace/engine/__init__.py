@@ -7,7 +7,7 @@ Its floors, from the top; imports go down:
     operators/  what is known of operators: the record, the namespaces of rules, promotion, broadcasting
     data/       what there is: Tensor and its fields, Node, dtypes, the modes (`state`), a tensor's text
 
-The engine contains no operators: `ops` supplies their records. It does not depend on source text: the language sets
+The engine contains no operators: `ops` supplies their records. It does not depend on source text: an expression sets
 `state.origin`, a number, which the engine copies into nodes.
 """
 

@@ -31,7 +31,7 @@ from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_nam
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
 FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
-PACKAGES = ("torch", "functorch", "tensorflow")
+PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long
 # work, or load PyTorch's libraries. Other packages on PyTorch are imported, and may run.
 NEED_PYTORCH = words("""

@@ -6,5 +6,5 @@
 
 `kernel` gives up the rights (Landlock, seccomp, resource limits), `system_calls` lists what remains allowed, `grants`
 says which files a child may read, and `channel` is the child's end of the pipe. The broker is `gradtrace.cli.broker`.
-Nothing here knows the language: code that has escaped from it meets this wall.
+Nothing here knows what the program is: any code meets this wall.
 """

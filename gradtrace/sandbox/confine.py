@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple
+from gradtrace.annotations import Any, Callable, Iterable, Iterator, NamedTuple
 from gradtrace.sandbox import kernel
 from gradtrace.sandbox.kernel import Rights, Walls
 
@@ -16,13 +16,14 @@ KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE F
 KEPT_PREFIXES = ("LC_", "PYTHON", "GRADTRACE_", "_GRADTRACE_")
 SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so.cache /etc/localtime /etc/fonts
     /usr/share/zoneinfo /usr/share/fonts /usr/local/share/fonts /usr/share/fontconfig /var/cache/fontconfig
-    /usr/share/graphviz /dev/urandom /sys/devices/system/cpu /proc/self/statm /sys/fs/cgroup/memory.max
+    /usr/share/graphviz /dev/urandom /sys/devices/system/cpu /proc/cpuinfo /proc/self/statm /sys/fs/cgroup/memory.max
     /sys/fs/cgroup/memory/memory.limit_in_bytes"""
 USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
 # Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).
 PACKAGES = "gradtrace numpy click rich graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
 LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
+MOST_OPEN = 4096  # descriptors: the parent looks at each of them
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr
 
 
@@ -52,6 +53,23 @@ def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable
 def to_start(program: str) -> Rights:
     """Return the rights of a process that becomes a program of this machine: to start it and what loads it."""
     return Rights(execute=(os.path.realpath(program), "/bin", "/usr/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64"))
+
+
+def starting(limits: Limits, rights: Rights | None = None) -> Callable[[], None]:
+    """Return the `preexec_fn` of a subprocess that ends with this process and has limits that it cannot raise.
+
+    With `rights` it also gives up all others, before it becomes another program.
+    """
+    parent = os.getpid()
+
+    def prepare() -> None:
+        kernel.end_with(parent)
+        if rights is None:
+            set_limits(limits)
+        else:
+            confine(rights, limits)
+
+    return prepare
 
 
 def close_others(kept: Iterable[int]) -> None:
@@ -126,6 +144,7 @@ def set_limits(limits: Limits) -> None:
 
     wanted = (
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, MOST_OPEN),
         (resource.RLIMIT_DATA, limits.memory),
         (resource.RLIMIT_AS, limits.address_space),
         (resource.RLIMIT_FSIZE, limits.file_size),

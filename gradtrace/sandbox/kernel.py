@@ -19,26 +19,27 @@ import sys
 
 from gradtrace.annotations import NamedTuple
 from gradtrace.sandbox import system_calls
-from gradtrace.sandbox.system_calls import ANY_BIT, NO_BIT, NONE_OF, Condition, Table
+from gradtrace.sandbox.system_calls import NONE_OF, WHOLE, Condition, Table
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on all architectures
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-MAKE_DIR, MAKE_REG, TRUNCATE = 1 << 7, 1 << 8, 1 << 14
+REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, MOVE, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 13, 1 << 14
+WRITING = READ_FILE | READ_DIR | WRITE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 SEES_TRUNCATION = 3  # the version of Landlock's interface that does
 FIRST_RIGHTS = (1 << 13) - 1
 # rights that later versions of Landlock's interface added: version -> bit
-LATER_RIGHTS = {2: 1 << 13, 3: TRUNCATE, 5: 1 << 15}
+LATER_RIGHTS = {2: MOVE, 3: TRUNCATE, 5: 1 << 15}
 
 SET_NO_NEW_PRIVS, SET_SECCOMP, SET_PDEATHSIG = 38, 22, 1
 FILTER = 2
 KEPT_CAPABILITIES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 CAPABILITY_VERSION = 0x20080522
 
-LOAD, EQUAL, ABOVE, BITS, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06  # instructions of seccomp's filters
+LOAD, EQUAL, ABOVE, AND, RETURN = 0x20, 0x15, 0x25, 0x54, 0x06  # instructions of seccomp's filters
 ALLOW, KILL = 0x7FFF0000, 0x80000000
-EPERM, ENOSYS = 0x00050000 | 1, 0x00050000 | 38
+EPERM, ENOSYS, ANSWER_ZERO = 0x00050000 | 1, 0x00050000 | 38, 0x00050000
 # machine: (the kernel's name of its calls, column of the table)
 MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 
@@ -55,14 +56,14 @@ class Walls(NamedTuple):
 
 
 class Rights(NamedTuple):
-    """The files and folders that a confined process may read, write below, and start programs from; the descriptor of
-    the open file that it may truncate.
+    """The files and folders that a confined process may read, write below, and start programs from; the folders for
+    temporary files, where it may also remove and rename.
     """
 
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     execute: tuple[str, ...] = ()
-    scratch: int = -1
+    temporary: tuple[str, ...] = ()
 
 
 def offered() -> Walls:
@@ -124,7 +125,8 @@ def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
     rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
     for paths, granted in (
         (rights.read, READ_FILE | READ_DIR),
-        (rights.write, READ_FILE | READ_DIR | WRITE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE),
+        (rights.write, WRITING),
+        (rights.temporary, WRITING | REMOVE_DIR | REMOVE_FILE | MOVE),
         (rights.execute, READ_FILE | READ_DIR | EXECUTE),
     ):
         for path in paths:
@@ -160,9 +162,9 @@ def restrict_calls(rights: Rights, version: int) -> bool:
     wanted = system_calls.table(
         column,
         os.getpid(),
-        writes=bool(rights.write),
+        writes=bool(rights.write or rights.temporary),
         starts=bool(rights.execute),
-        scratch=rights.scratch,
+        removes=bool(rights.temporary) and version > 0,
         seen=version >= SEES_TRUNCATION,
     )
     code = filter_code(name, wanted)
@@ -177,23 +179,25 @@ def filter_code(name: int, wanted: Table) -> list[tuple[int, int, int, int]]:
         code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
     for number in wanted.missing:
         code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ENOSYS)]
-    for number, condition in wanted.conditional:
-        tested = condition_code(condition)
-        code += [(EQUAL, 0, len(tested), number), *tested]
+    for number in wanted.ignored:
+        code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ANSWER_ZERO)]
+    for number, conditions in wanted.conditional:
+        tested = [step for condition in conditions for step in condition_code(condition)]
+        code += [(EQUAL, 0, len(tested) + 1, number), *tested, (RETURN, 0, 0, ALLOW)]
     code += [(ABOVE, 0, 1, system_calls.LAST_KNOWN), (RETURN, 0, 0, ENOSYS), (RETURN, 0, 0, EPERM)]
     return code
 
 
 def condition_code(condition: Condition) -> list[tuple[int, int, int, int]]:
-    """Return the instructions that allow a call under a condition, and refuse it otherwise."""
-    load = (LOAD, 0, 0, 16 + 8 * condition.argument)
-    if condition.test == ANY_BIT:
-        return [load, (BITS, 0, 1, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
-    if condition.test == NO_BIT:
-        return [load, (BITS, 1, 0, condition.values[0]), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, EPERM)]
-    found, otherwise = (EPERM, ALLOW) if condition.test == NONE_OF else (ALLOW, EPERM)
-    tests = [step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, found))]
-    return [load, *tests, (RETURN, 0, 0, otherwise)]
+    """Return the instructions that refuse a call unless the condition holds, and go on after them if it does."""
+    load = [(LOAD, 0, 0, 16 + 8 * condition.argument)]
+    if condition.mask != WHOLE:
+        load.append((AND, 0, 0, condition.mask))
+    if condition.test == NONE_OF:
+        return [*load, *(step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, EPERM)))]
+    most = len(condition.values)
+    tests = [(EQUAL, most - place, 0, value) for place, value in enumerate(condition.values)]
+    return [*load, *tests, (RETURN, 0, 0, EPERM)]
 
 
 def drop_capabilities() -> None:

@@ -1,10 +1,21 @@
-"""A nameless file for intermediate results: a confined process opens one before it gives up its rights."""
+"""Where a confined process keeps intermediate results: a nameless file, and a folder for temporary files.
+
+The nameless file is opened before the rights are given up. The folder is created by the parent for a program that is
+Python (`tempfile`, matplotlib's cache), is writable to the child alone, and is removed by the parent at the end.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 
 from gradtrace.annotations import Any
+
+# Variables that name the folder for temporary files, and those of caches in it.
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+CACHES = {"MPLCONFIGDIR": "matplotlib", "XDG_CACHE_HOME": "cache"}
+FONT_LISTS = "fontlist-"  # what matplotlib's lists of fonts are called: it takes a second to make one
+LARGEST_FONT_LIST = 4 << 20  # bytes
 
 
 class _State:
@@ -61,3 +72,89 @@ class empty_file:
             self.file.seek(0)
             self.file.truncate(0)
         self.file.close()
+
+
+# ---- the folder for temporary files
+
+
+def create_folder(parent: str = "") -> str:
+    """Create a folder for temporary files that only this user may read, with matplotlib's list of fonts; return it."""
+    path = os.path.join(
+        os.path.realpath(parent or os.environ.get("TMPDIR") or "/tmp"), f"gradtrace-{os.urandom(8).hex()}"
+    )
+    os.mkdir(path, 0o700)
+    for name in CACHES.values():
+        os.mkdir(os.path.join(path, name), 0o700)
+    copy_font_lists(os.path.join(path, CACHES["MPLCONFIGDIR"]))
+    return path
+
+
+def copy_font_lists(folder: str) -> None:
+    """Copy the lists of fonts that matplotlib keeps for this user, so that a program need not make them again."""
+    home = os.environ.get("HOME", "")
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    source = os.environ.get("MPLCONFIGDIR") or os.path.join(cache, "matplotlib")
+    try:
+        names = [name for name in os.listdir(source) if name.startswith(FONT_LISTS)]
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(source, name)
+        if os.path.isfile(path) and os.path.getsize(path) <= LARGEST_FONT_LIST:
+            with open(path, "rb") as original, open(os.path.join(folder, name), "wb") as copy:
+                copy.write(original.read(LARGEST_FONT_LIST))
+
+
+def use_folder(path: str) -> None:
+    """Make the folder that of this process's temporary files and caches."""
+    os.environ.update(dict.fromkeys(TEMPORARY, path))
+    os.environ.update({variable: os.path.join(path, name) for variable, name in CACHES.items()})
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder and all that is in it, whatever a process that has ended has left there.
+
+    Folders may be nested deeper than a path can say, and may be unreadable to their owner. So each one is moved to the
+    top before it is emptied: no path has more than two names.
+    """
+    top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        number = 0
+        while names := os.listdir(top):
+            for name in names:
+                if not is_folder(name, top):
+                    os.unlink(name, dir_fd=top)
+                    continue
+                os.chmod(name, 0o700, dir_fd=top)
+                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+                try:
+                    number = lift_folders(inner, top, number)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(path)
+
+
+def lift_folders(inner: int, top: int, number: int) -> int:
+    """Remove the files of a folder, and move its folders to `top`; return the number that the last one is named by."""
+    for name in os.listdir(inner):
+        if not is_folder(name, inner):
+            os.unlink(name, dir_fd=inner)
+            continue
+        number = next_free(number, top)
+        os.chmod(name, 0o700, dir_fd=inner)
+        os.rename(name, f"lifted-{number}", src_dir_fd=inner, dst_dir_fd=top)
+    return number
+
+
+def next_free(number: int, top: int) -> int:
+    number += 1
+    while os.access(f"lifted-{number}", os.F_OK, dir_fd=top, follow_symlinks=False):
+        number += 1
+    return number
+
+
+def is_folder(name: str, parent: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)

@@ -2,9 +2,9 @@
 
 It is an allow-list: a call that is missing, or that a later kernel adds, is refused. Left out on purpose are all calls
 that start programs or processes, make sockets, signal, trace or tune other processes, change a file's mode, owner,
-times, attributes or place, remove or link files, mount, load, or set up asynchronous I/O. Opening files is allowed
-here, since Landlock decides that; so is truncating them by name, where it is new enough to. An open file may have been
-opened before Landlock was there (a log at stdout): one descriptor alone may be truncated, and nothing takes its place.
+times or attributes, link files, mount, load, or set up asynchronous I/O. Opening, truncating, removing and renaming
+files is allowed where Landlock decides about it. An open file is never one of the caller's: stdin, stdout and stderr
+are pipes.
 
 Numbers: `asm/unistd_64.h` for x86-64 and `asm-generic/unistd.h` for aarch64 of Linux 6.1.
 """
@@ -13,10 +13,16 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
-ANY_BIT, NO_BIT, ONE_OF, NONE_OF = "any bit", "no bit", "one of", "none of"
+ONE_OF, NONE_OF = "one of", "none of"
+WHOLE = 0xFFFFFFFF
 
 CLONE_THREAD = 0x10000
-O_TRUNC = 0o1000
+O_TRUNC, O_ACCMODE, O_WRONLY, O_RDWR = 0o1000, 3, 1, 2
+SET_USER_OR_GROUP = 0o6000  # the bits of a file's mode that lend its owner's rights
+# Landlock before Linux 6.2 does not see truncation, but always whether a file is opened for writing.
+OPENED = (0, 1, 2, 3, O_TRUNC | O_WRONLY, O_TRUNC | O_RDWR)
+MAP_SHARED, MAP_ANONYMOUS = 1, 0x20
+RENAME_NOREPLACE = 1
 # TCGETS, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX; not TIOCSTI, which types into the terminal
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ; not F_SETOWN, which aims signals
@@ -25,49 +31,64 @@ PRCTLS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 
 
 class Condition(NamedTuple):
-    """A condition on the low 32 bits of a call's argument, under which the call is allowed."""
+    """A condition on the low 32 bits of a call's argument, under which the call is allowed: what `mask` leaves of it
+    is one of the values, or none of them.
+    """
 
     argument: int
-    test: str  # ANY_BIT, NO_BIT, ONE_OF or NONE_OF
+    test: str  # ONE_OF or NONE_OF
     values: tuple[int, ...]
+    mask: int = WHOLE
+
+
+def opening(flags: int) -> tuple[Condition, ...]:
+    """Return the conditions for opening a file: its flags are argument `flags`, and its mode is the next argument."""
+    return (
+        Condition(flags, ONE_OF, OPENED, O_TRUNC | O_ACCMODE),
+        Condition(flags + 1, ONE_OF, (0,), SET_USER_OR_GROUP),
+    )
 
 
 # name:number on x86-64:number on aarch64; frequent calls first, for the filter is read from its start
-ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mmap:9:222 mprotect:10:226
+ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10:226
     munmap:11:215 brk:12:214 clock_gettime:228:113 newfstatat:262:79 stat:4: lstat:6: statx:332:291 getpid:39:172
     gettid:186:178 poll:7: ppoll:271:73 select:23: pselect6:270:72 pread64:17:67 pwrite64:18:68 readv:19:65
     writev:20:66 preadv:295:69 pwritev:296:70 rt_sigaction:13:134 rt_sigprocmask:14:135 rt_sigreturn:15:139
     rt_sigtimedwait:128:137 rt_sigpending:127:136 rt_sigsuspend:130:133 sigaltstack:131:132 access:21: faccessat:269:48
     faccessat2:439:439 readlink:89: readlinkat:267:78 getdents64:217:61 getdents:78: getcwd:79:17 statfs:137:43
-    fstatfs:138:44 dup:32:23 pipe:22: pipe2:293:59 fsync:74:82
+    fstatfs:138:44 dup:32:23 close:3:57 dup2:33: dup3:292:24
+    close_range:436:436 ftruncate:77:46 pipe:22: pipe2:293:59 fsync:74:82
     fdatasync:75:83 fadvise64:221:223 mremap:25:216 madvise:28:233 msync:26:227 membarrier:324:283 rseq:334:293
     set_robust_list:273:99 get_robust_list:274:100 set_tid_address:218:96 arch_prctl:158: restart_syscall:219:128
     exit:60:93 exit_group:231:94 wait4:61:260 waitid:247:95 getrandom:318:278 getuid:102:174 geteuid:107:175
     getgid:104:176 getegid:108:177 getppid:110:173 getpgrp:111: getpgid:121:155 getsid:124:156 getgroups:115:158
-    getresuid:118:148 getresgid:120:150 umask:95:166 uname:63:160 sysinfo:99:179 times:100:153 getrusage:98:165
+    getresuid:118:148 getresgid:120:150 uname:63:160 sysinfo:99:179 times:100:153 getrusage:98:165
     getcpu:309:168 gettimeofday:96:169 time:201: clock_getres:229:114 clock_nanosleep:230:115 nanosleep:35:101
     setitimer:38:103 getitimer:36:102 alarm:37: getrlimit:97:163 setrlimit:160:164 sched_yield:24:124
     sched_getaffinity:204:123 sched_getparam:143:121 sched_getscheduler:145:120 sched_get_priority_max:146:125
     sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:"""
 CONDITIONAL = {
-    "openat:257:56": Condition(2, NO_BIT, (O_TRUNC,)),  # Landlock before Linux 6.2 does not see truncation
-    "open:2:": Condition(1, NO_BIT, (O_TRUNC,)),
-    "ioctl:16:29": Condition(1, ONE_OF, IOCTLS),
-    "fcntl:72:25": Condition(1, ONE_OF, FCNTLS),
-    "prctl:157:167": Condition(0, ONE_OF, PRCTLS),
-    "clone:56:220": Condition(0, ANY_BIT, (CLONE_THREAD,)),
-    "prlimit64:302:261": Condition(0, ONE_OF, (0,)),  # its own limits, which it can only lower
+    # Shared memory without a file: what is unmapped of it stays in use, and no count of the process shows it.
+    "mmap:9:222": (Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),),
+    "openat:257:56": opening(2),
+    "open:2:": opening(1),
+    "ioctl:16:29": (Condition(1, ONE_OF, IOCTLS),),
+    "fcntl:72:25": (Condition(1, ONE_OF, FCNTLS),),
+    "prctl:157:167": (Condition(0, ONE_OF, PRCTLS),),
+    "clone:56:220": (Condition(0, NONE_OF, (0,), CLONE_THREAD),),
+    "prlimit64:302:261": (Condition(0, ONE_OF, (0,)),),  # its own limits, which it can only lower
 }
 TO_ITSELF = ("kill:62:129", "tgkill:234:131")  # allowed where the first argument is the process itself
-CHANGING_LENGTH = "ftruncate:77:46"
-TAKING_PLACES = {"close:3:57": 0, "dup2:33:": 1, "dup3:292:24": 1}  # the argument that is the descriptor
-TO_CLOSE_MANY = ("close_range:436:436",)
 TO_TRUNCATE = ("truncate:76:45",)
-STREAMS = (0, 1, 2)
 TO_MAKE_FOLDERS = ("mkdir:83:", "mkdirat:258:34")
+# In the folder for temporary files, the only one where Landlock lets a process remove and rename files.
+TO_REMOVE = ("unlink:87:", "unlinkat:263:35", "rmdir:84:", "rename:82:", "renameat:264:38")
+TO_RENAME = {"renameat2:316:276": (Condition(4, ONE_OF, (0, RENAME_NOREPLACE)),)}
 TO_START = ("execve:59:221",)
 # Answered as by a kernel without them, so that libraries use the older call, whose arguments a filter can read.
 MISSING = ("clone3:435:435", "openat2:437:437")
+# Answered with 0 and not carried out: the parent's mask holds for new files.
+IGNORED = ("umask:95:166",)
 LAST_KNOWN = 450  # a call with a higher number is answered as MISSING too
 CAPABILITIES = ("capget:125:90", "capset:126:91")  # of the process itself, before the filter stands
 
@@ -76,34 +97,37 @@ class Table(NamedTuple):
     """The filter of one architecture, as numbers."""
 
     allowed: tuple[int, ...]
-    conditional: tuple[tuple[int, Condition], ...]
+    conditional: tuple[tuple[int, tuple[Condition, ...]], ...]
     missing: tuple[int, ...]
+    ignored: tuple[int, ...]
 
 
-def table(column: int, process: int, *, writes: bool, starts: bool, scratch: int = -1, seen: bool = True) -> Table:
+def table(
+    column: int,
+    process: int,
+    *,
+    writes: bool,
+    starts: bool,
+    removes: bool = False,
+    seen: bool = True,
+) -> Table:
     """Return the numbers of one architecture (column 1: x86-64, 2: aarch64) for the process with the id `process`.
 
     `writes`: it may make folders where Landlock lets it; `starts`: it may start programs where Landlock lets it;
-    `scratch`: the descriptor that it may truncate; `seen`: Landlock sees truncation by name.
+    `removes`: it may remove and rename files where Landlock lets it; `seen`: Landlock sees truncation by name.
     """
     allowed = [*ALLOWED.split(), *(TO_MAKE_FOLDERS if writes else ()), *(TO_START if starts else ())]
-    conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, Condition(0, ONE_OF, (process,)))}
-    if scratch < 0:
-        allowed += [*TAKING_PLACES, *TO_CLOSE_MANY]
-    else:
-        conditional |= {key: Condition(argument, NONE_OF, (scratch,)) for key, argument in TAKING_PLACES.items()}
-        conditional[CHANGING_LENGTH] = Condition(0, ONE_OF, (scratch,))
+    conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, (Condition(0, ONE_OF, (process,)),))}
     if writes and seen:
         allowed += TO_TRUNCATE
-    elif writes:
-        conditional[CHANGING_LENGTH] = Condition(0, NONE_OF, STREAMS)
-    if starts:  # a program of the machine empties the files that it may write
-        conditional = {key: c for key, c in conditional.items() if c.test != NO_BIT}
-        allowed += [*(key for key, c in CONDITIONAL.items() if c.test == NO_BIT), CHANGING_LENGTH]
+    if removes:
+        allowed += TO_REMOVE
+        conditional |= TO_RENAME
     return Table(
         tuple(numbers(allowed, column)),
         tuple((number, c) for key, c in conditional.items() for number in numbers([key], column)),
         tuple(numbers(MISSING, column)),
+        tuple(numbers(IGNORED, column)),
     )
 
 

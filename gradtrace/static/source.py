@@ -1,15 +1,15 @@
-"""Trace a program of the language to a plan of its value and gradients."""
+"""Trace a program to a plan of its value and gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from gradtrace import lang
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError, UsageError
-from gradtrace.lang import Program
 from gradtrace.limits import Budget
+from gradtrace.program.parse import Program
+from gradtrace.program.run import run
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder, derivatives, differentiable_inputs
 
@@ -51,7 +51,7 @@ def plan_of(
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
 
-    lang.run(
+    run(
         program,
         inputs,
         budget=budget,

@@ -6,12 +6,15 @@ import copy
 import importlib
 import json
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from gradtrace.errors import UsageError
 from gradtrace.lazy_names import words
+from gradtrace.sandbox import confine, kernel
 from gradtrace.trace import fields
 
 ATTENTION = (None, "eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3")
@@ -53,14 +56,41 @@ def built(name: str, document: dict[str, Any]) -> Any:
     config = document["config"]
     if not config:
         raise UsageError(f"{name} has no configuration from which its model ({document['model']}) is built", REMEDY)
+    elements = sum(one.numel() for one in document["state"].values())
     try:
-        model = from_config(config, sum(one.numel() for one in document["state"].values()))
+        importlib.import_module("transformers")
+        model = in_locked_thread(lambda: from_config(config, elements))
     except Exception as error:
         raise UsageError(f"{name}: building {document['model']} failed: {error}", REMEDY) from error
     for key, one in (*model.named_parameters(), *model.named_buffers()):
         if key in document["state"]:
             one.data = one.data.to(document["state"][key].dtype)
     return model
+
+
+def in_locked_thread(job: Callable[[], Any]) -> Any:
+    """Return what `job` returns, called in a thread that opens no connection and no file outside of Python's folders.
+
+    A configuration may name files and repositories of a hub, which the library would read. The kernel's rules hold for
+    the thread alone; where the kernel has none, the library's own switches remain.
+    """
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            folders = (*confine.python_folders(), *confine.SYSTEM.split(), *filter(None, sys.path))
+            kernel.lock(kernel.Rights(folders))
+            outcome.extend((job(), None))
+        except BaseException as error:
+            outcome.extend((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    found, error = outcome
+    if error is not None:
+        raise error
+    return found
 
 
 def from_config(described: dict[str, Any], elements: int) -> Any:

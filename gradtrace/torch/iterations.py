@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.torch.places import text_of, tree_of
 from gradtrace.trace.training import StepCalls, accumulate, repeated
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
 from gradtrace.torch.events import Entry
 from gradtrace.torch.patches import EAGER

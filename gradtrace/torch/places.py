@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.record import Span
 

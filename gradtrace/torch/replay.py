@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import random
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -137,7 +138,10 @@ def gradients_of(module: Any) -> list[Any]:
 
 
 def remarks(document: dict[str, Any]) -> list[str]:
-    """Say which versions and which of the program's files are other ones than those of the capsule."""
+    """Say which versions and which of the program's files are other ones than those of the capsule.
+
+    A capsule is data: no file is opened because it names it, only files that this process has imported are compared.
+    """
     here = versions()
     notes = [
         f"the capsule is of {key} {visible(there)}, this is {here.get(key) or 'without it'}"
@@ -146,8 +150,9 @@ def remarks(document: dict[str, Any]) -> list[str]:
     ]
     if document["rank"] is not None:
         notes.append(AVERAGED.format(*document["rank"]))
+    loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     for file, text in document["sources"].items():
-        if text and os.path.isfile(file) and is_changed(file, text):
+        if text and file in loaded and is_changed(file, text):
             notes.append(f"{visible(file)} has changed since the capsule was written")
     return notes
 

@@ -10,7 +10,7 @@ derivative of a recorded operation, `failure.operation` is that operation, and n
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.labels import cut_text
 from gradtrace.trace.record import FAILED, Operand, Operation, TensorRecord, Trace
 

@@ -167,6 +167,7 @@ def check(trace: Trace) -> None:
         if not o.outputs:
             raise Damaged("an operation has no result")
     check_graph(trace, tensors, functions)
+    check_words(trace)
     if any(s.parent is not None and s.parent >= s.id for s in trace.scopes):
         raise Damaged("its scopes are not nested")
     if any(p.number != i or len(p.vectors) < len(p.roots) for i, p in enumerate(trace.passes)):
@@ -178,6 +179,18 @@ def check(trace: Trace) -> None:
         within(operations, (trace.failure.operation,))
     if trace.precision is not None:
         check_precision(trace.precision, tensors, operations, len(trace.passes))
+
+
+def check_words(trace: Trace) -> None:
+    """Raise Damaged unless each word that code depends on is one of those that a recorder writes."""
+    words = (
+        (record.KINDS, {one.kind for one in trace.tensors}),
+        (record.SCOPES, {one.kind for one in trace.scopes}),
+        (record.HOOKS, {one.kind for step in trace.steps for one in step.hooks}),
+    )
+    for known, found in words:
+        if not found <= set(known):
+            raise Damaged("a word is damaged")
 
 
 def check_precision(found: precision.Precision, tensors: int, operations: int, passes: int) -> None:

@@ -152,6 +152,8 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
         raise Damaged("its header is not a flight log's of version 1")
     columns = tuple(fields.text(one) for one in fields.listed(document.get("columns")))
     rows = fields.integer(document.get("rows"))
+    if not all(name.split() for name in columns):
+        raise Damaged("its header has a column without a name")
     if not 0 < rows <= MOST_ROWS or columns[:1] != (TIME,) or len(set(columns)) != len(columns):
         raise Damaged("its header has no rows, no time, or two columns of one name")
     stream.seek(start)

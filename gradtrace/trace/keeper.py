@@ -77,7 +77,7 @@ class Mark:
         self.passes = passes
         self.stores = stores
         self.roots = roots
-        self.origin = state.origin
+        self.origin = state.place()
         self.scope = state.scope
 
 

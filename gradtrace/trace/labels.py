@@ -9,7 +9,7 @@ one that is trained and that no expression names is "a parameter of Linear".
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
@@ -67,7 +67,7 @@ class Texts:
 
 
 class SourceText(Texts):
-    """The text of a program in gradtrace's language."""
+    """The text of a program that gradtrace's own engine ran."""
 
     def __init__(self, run: Any) -> None:
         source = getattr(run.program, "source", "")

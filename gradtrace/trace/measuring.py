@@ -1,7 +1,7 @@
 """Measure the rounding errors of a run of gradtrace's engine, while it runs: the observers of --precision.
 
     watch = MeasuringWatch()
-    lang.run(program, ..., record=watch.keeper, watcher=watch)
+    run(program, ..., record=watch.keeper, watcher=watch)
 
 Each operator call is computed again by its record's kernel, and each node of a backward pass by its record's rules, on
 arrays of a wider type: on its actual inputs and on their shadows (`trace/precision.py` says what these are). Nothing
@@ -400,6 +400,6 @@ def is_same(out: Any, args: tuple[Any, ...]) -> bool:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Context manager for computations that are not the run's: nothing observes them, and numpy does not warn."""
-    modes = using(recorder=None, watcher=None, keeper=None, planner=None, spend=None, grad_enabled=False)
+    modes = using(recorder=None, watcher=None, keeper=None, planner=None, grad_enabled=False)
     with modes, np.errstate(all="ignore"):
         yield

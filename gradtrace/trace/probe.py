@@ -1,7 +1,7 @@
 """Run a program up to its first call of backward, and measure there: the value, its gradients, its second derivatives.
 
     probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
-    lang.run(program, inputs, record=Keeper, watcher=probe, ...)
+    run(program, inputs, record=Keeper, watcher=probe, ...)
     probe.outcome
 
 The leaves are the given ones and those that the program makes, in the order in which they begin to require grad. A leaf
@@ -87,13 +87,13 @@ class Probe(Idle):
         for tensor in given:
             self.begins(tensor)
 
-    # ---- what the engine and the language tell
+    # ---- what the engine and the recorder tell
 
     def begins(self, leaf: Tensor) -> None:
         if not leaf.is_floating_point() or any(leaf is known for known in self.tracked):
             return
         self.tracked.append(leaf)
-        self.origins.append(state.origin)
+        self.origins.append(state.place())
         self._shift()
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:

@@ -45,6 +45,8 @@ NONLEAF: Final = "nonleaf"  # computed, has a grad_fn
 RESULT: Final = "result"  # computed, but with no grad history
 FAILED: Final = "failed"  # what an operation that raised did not give
 KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
+SCOPES: Final = ("module", "function", "loop", "pass", "backward")  # kinds of ScopeRecord
+HOOKS: Final = ("tensor", "pre", "post", "accumulated", "retain")  # kinds of HookRun
 
 
 class Span(NamedTuple):

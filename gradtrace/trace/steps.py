@@ -1,7 +1,7 @@
 """A watcher of the engine that records in order every event except the operator calls.
 
     watch = Watch()
-    lang.run(program, ..., record=Keeper, watcher=watch)     # and backward within it
+    run(program, ..., record=Keeper, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
 It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept by the run's keeper
@@ -82,13 +82,13 @@ class Watch:
         self.grad_modes.append(state.grad_enabled)
 
     def begins(self, leaf: Tensor) -> None:
-        self.leaves_begun.append(BeginEvent(leaf, len(self.grad_modes), state.origin))
+        self.leaves_begun.append(BeginEvent(leaf, len(self.grad_modes), state.place()))
 
     def escapes(self, how: str, tensor: Tensor, out: Any) -> None:
-        self.escaped.append(EscapeEvent(how, tensor, out, len(self.grad_modes), state.origin))
+        self.escaped.append(EscapeEvent(how, tensor, out, len(self.grad_modes), state.place()))
 
     def changes(self, how: str, tensor: Tensor) -> None:
-        self._changed(how, tensor, state.origin)
+        self._changed(how, tensor, state.place())
 
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
         storage = None if how in ("cleared", "assigned") else storage_of(in_trace(tensor)._data)
@@ -110,7 +110,7 @@ class Watch:
     def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
         held = self.optimisers.get(ident(optimiser))
         if held is None:
-            held = self.optimisers[ident(optimiser)] = Held(optimiser, state.origin)
+            held = self.optimisers[ident(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
             held.read_options(optimiser.defaults)
@@ -123,7 +123,7 @@ class Watch:
         if held is None:
             return
         if not held.steps:
-            held.step_origin = state.origin
+            held.step_origin = state.place()
         held.steps += 1
         held.note_rate(optimiser)
         held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
@@ -137,7 +137,7 @@ class Watch:
         """Ignore the call of backward; `began` records the pass."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
-        event = PassEvent(len(self.grad_modes), state.origin, keep, create_graph, stores)
+        event = PassEvent(len(self.grad_modes), state.place(), keep, create_graph, stores)
         event.roots = [(node, number) for node, number, _ in roots]
         event.vectors = [noted(g) for _, _, g in roots]
         event.wanted = wanted

@@ -1,4 +1,4 @@
-"""Convert a watcher's notes of a run of the language to records: the fields of a Trace that only a watched run has."""
+"""Convert a watcher's notes of a run to records: the fields of a Trace that only a watched run has."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.errors import RenderError
 from gradtrace.sandbox import channel
 from gradtrace.trace.record import Trace
@@ -25,6 +25,9 @@ from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.story import BACKWARD, DONE, FORWARD, Moment, story
 from gradtrace.views.style import THEMES, Theme
+
+if TYPE_CHECKING:
+    from gradtrace.sandbox.confine import Limits
 
 FORMATS = {"gif": "GIF", "apng": "PNG", "webp": "WEBP"}
 MOST = 120  # frames
@@ -304,8 +307,10 @@ def filmed(pictures: list[Any], durations: list[int]) -> bytes:
     return encoded(b"".join(frames), width, height, LONGEST)
 
 
-def encoded(frames: bytes, width: int, height: int, seconds: float) -> bytes:
-    """Have ffmpeg make an MP4 of frames of three bytes a pixel; it may read and write only a folder of its own."""
+def encoded(frames: bytes, width: int, height: int, seconds: float, limits: Limits | None = None) -> bytes:
+    """Have ffmpeg make an MP4 of frames of three bytes a pixel; it may read and write only a folder of its own, cannot
+    exceed `limits`, and ends with this process.
+    """
     from gradtrace.sandbox import confine
 
     program = ffmpeg()
@@ -322,7 +327,7 @@ def encoded(frames: bytes, width: int, height: int, seconds: float) -> bytes:
                 input=frames,
                 capture_output=True,
                 timeout=seconds,
-                preexec_fn=lambda: confine.confine(rights),
+                preexec_fn=confine.starting(limits or confine.Limits(), rights),
             )
         except subprocess.TimeoutExpired:
             raise RenderError("ffmpeg took too long", "write a .gif or .webp") from None

@@ -19,6 +19,8 @@ STYLES = {
     "blue": "\x1b[34m",
     "cyan": "\x1b[36m",
 }
+# Characters that no output contains: controls but for tab and line break, and marks that reorder or break a line.
+HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb"
 
 
 def bytes_text(size: float) -> str:
@@ -65,6 +67,24 @@ def _visible(char: str) -> str:
     if char in "\t\n\r":
         return " "
     return char.encode("unicode_escape").decode("ascii")
+
+
+def harmless(text: str, *, styled: bool = False) -> str:
+    """Return a text in which no character can move the cursor, change colours or hide other text.
+
+    All output of a command to stdout and stderr goes through here, as the last step: a name in a record, a message or a
+    cell may hold any character. `styled`: the codes of `paint` stay. The escapes are those of JSON, which stays valid.
+    """
+    own = (RESET, *STYLES.values()) if styled else ()
+    plain = text
+    for allowed in ("\n", "\t", *own):
+        plain = plain.replace(allowed, "")
+    if plain.isprintable():
+        return text
+    import re
+
+    pattern = "|".join([*map(re.escape, own), f"[{HARMFUL}]"])
+    return re.sub(pattern, lambda found: found[0] if found[0] in own else f"\\u{ord(found[0]):04x}", text)
 
 
 def clip(text: str, columns: int, ellipsis: str = "…") -> str:

@@ -16,10 +16,13 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 
-from gradtrace.annotations import Any, Iterator
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
 from gradtrace.errors import RenderError, UsageError
 from gradtrace.sandbox import channel, scratch
 from gradtrace.views import frame
+
+if TYPE_CHECKING:
+    from gradtrace.sandbox.confine import Limits
 
 FORMATS = ("svg", "png", "pdf", "json")  # json: the layout, with every line and text to draw
 IN_PROCESS = 200  # nodes
@@ -150,20 +153,26 @@ def _apart(source: str, format: str, resolution: int, time_limit: float) -> byte
     return drawn_apart(source.encode(), format, resolution, time_limit)
 
 
-def drawn_apart(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draw DOT text, which nobody trusts, in a process that gives up its rights before it reads the text."""
+def drawn_apart(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None = None) -> bytes:
+    """Draw DOT text, which nobody trusts, in a process that gives up its rights before it reads the text.
+
+    With `limits` the process cannot exceed them, and ends with this one.
+    """
     if pygraphviz_works() and sys.executable:
-        return _child(source, format, resolution, time_limit)
-    return _system(source, format, resolution, time_limit)
+        return _child(source, format, resolution, time_limit, limits)
+    return _system(source, format, resolution, time_limit, limits)
 
 
-def _child(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
+def _child(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None) -> bytes:
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
+    from gradtrace.sandbox import confine
+
     # -P: no module of the current folder may take the place of one of ours
     command = [sys.executable, "-P", "-m", "gradtrace.views.image", format, str(resolution)]
     with fonts():  # the child inherits the folder, and leaves none of its own behind when it is stopped
-        return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+        prepare = None if limits is None else confine.starting(limits)
+        return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, prepare)
 
 
 def system_dot() -> str | None:
@@ -173,7 +182,7 @@ def system_dot() -> str | None:
     return shutil.which("dot")
 
 
-def _system(source: bytes, format: str, resolution: int, time_limit: float) -> bytes:
+def _system(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None) -> bytes:
     """Draw with the machine's own `dot`."""
     program = system_dot()
     if program is None:
@@ -184,8 +193,8 @@ def _system(source: bytes, format: str, resolution: int, time_limit: float) -> b
     settings = [f"-Gdpi={resolution}"] if resolution else []
     from gradtrace.sandbox import confine
 
-    rights = confine.to_start(program)
-    return _run([program, f"-T{format}", *settings], source, time_limit, None, lambda: confine.confine(rights))
+    prepare = confine.starting(limits or confine.Limits(), confine.to_start(program))
+    return _run([program, f"-T{format}", *settings], source, time_limit, None, prepare)
 
 
 def _run(
@@ -290,9 +299,9 @@ def _has_font() -> bool:
 def main(arguments: list[str]) -> None:
     """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
     from gradtrace.sandbox import confine
-    from gradtrace.sandbox.kernel import Rights
 
-    confine.confine(Rights(scratch=scratch.prepare()))
+    scratch.prepare()
+    confine.confine()
     sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
     for source in sources:
         try:

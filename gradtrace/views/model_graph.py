@@ -9,13 +9,13 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import using
-from gradtrace.lang.hosted import Hosting
-from gradtrace.lang.run import Run, make_recorder
+from gradtrace.program.parse import parse
+from gradtrace.program.result import Run, make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 
 
-def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
+def traced(model: Any, given: Any) -> Trace:
     """Return the trace of model(*given). TypeError if the model is not a module, or without tensors to call it with."""
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
@@ -33,7 +33,8 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
     named = {f"output.{i}": tensor for i, tensor in enumerate(outputs, 1)}
     inputs = {name: one for name, one in zip(names_of(model, len(arguments)), arguments) if isinstance(one, Tensor)}
     env = {type(model).__name__: model, **inputs, **named}
-    run = Run(hosting.program, env, outputs[0], tuple(named.items()), records, hosting.spans, inputs, scopes)
+    program = parse("", name=type(model).__name__)
+    run = Run(program, env, outputs[0], tuple(named.items()), records, [], inputs, scopes)
     return capture(run, inputs=inputs)
 
 

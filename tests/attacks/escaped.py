@@ -20,6 +20,7 @@ import resource
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -67,14 +68,23 @@ def started(*command):
     return subprocess.run(command, check=True)
 
 
+def truncate(descriptor):
+    """Truncate a file; a pipe, which cannot be truncated, counts as a refusal."""
+    try:
+        os.ftruncate(descriptor, 0)
+    except OSError as error:
+        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+        raise PermissionError(1, "a pipe") if is_pipe else error from None
+
+
 def in_place_of_scratch():
-    """Put stdout at the descriptor that may be truncated."""
+    """Put stdout in the place of the nameless file."""
     from gradtrace.sandbox import scratch
 
     with contextlib.suppress(OSError):
         os.close(scratch.descriptor())
     os.dup2(1, scratch.descriptor())
-    os.ftruncate(scratch.descriptor(), 0)
+    truncate(scratch.descriptor())
 
 
 def forked(pid):
@@ -242,8 +252,8 @@ ATTEMPTS = {
     "compare with another": at_parent(lambda pid: call("kcmp", pid, pid, 0, 0, 0)),
     "session": os.setsid,
     "own memory limit": lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 60, 1 << 60)),
-    "truncate stdout": lambda: os.ftruncate(1, 0),
-    "truncate a copy of stdout": lambda: os.ftruncate(os.dup(1), 0),
+    "truncate stdout": lambda: truncate(1),
+    "truncate a copy of stdout": lambda: truncate(os.dup(1)),
     "truncate stdout in another's place": in_place_of_scratch,
     "punch a hole": lambda: os.posix_fallocate(1, 0, 1),
     "drop append": lambda: fcntl.fcntl(1, fcntl.F_SETFL, 0),

@@ -114,3 +114,9 @@ def test_powershells_script_in_powershell(process):
     )
     done = subprocess.run([shell, "-NoProfile", "-Command", ask], capture_output=True, text=True)
     assert done.stdout.split() == ["--weight"]
+
+
+def test_a_pipe_or_a_device_is_not_waited_for(complete, tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for file in (tmp_path / "pipe.txt", "/dev/stdin", "/proc/kmsg", tmp_path / "none.txt"):
+        assert "--format" in complete("eval", str(file), "--f")

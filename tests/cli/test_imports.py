@@ -8,9 +8,9 @@ import pytest
 
 NOTES = ("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1")
 ARRAYS = ("eval", "(x@w).sum()", "--x", "1,2;3,4", "--w", "1,2;3,4")
-CORE = {"annotations", "cli", "engine", "errors", "lang", "lazy_names", "limits", "ops", "sandbox", "trace", "views"}
+CORE = {"annotations", "cli", "engine", "errors", "lazy_names", "limits", "ops", "program", "sandbox", "trace", "views"}
 # Standard modules that take milliseconds and that a table of numbers has no use for. What stands in for some of them:
-# `gradtrace.annotations` for typing and collections.abc, `gradtrace.lang.syntax` for ast.
+# `gradtrace.annotations` for typing and collections.abc, `gradtrace.program.syntax` for ast.
 SLOW = {
     "ast",
     "collections",

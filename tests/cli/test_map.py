@@ -393,3 +393,16 @@ def test_the_result_has_a_free_name_and_identifiers_are_kept(answer, here):
     assert rows[0] == "user_id,x,y,result,dresult/dx,dresult/dy"
     assert rows[1].startswith("a,") and [float(v) for v in rows[2].split(",")[1:]] == [3, 4, 12, 4, 3]
     assert answer("map", "x*y", "--data", "t.csv", "--keep", "x").splitlines()[0].startswith("x,result,")
+
+
+def test_many_columns(gt, here):
+    names = ["x", "w", *(f"c{number}" for number in range(40_000))]
+    (here / "a.csv").write_text(",".join(names) + "\n" + ",".join(["1.5"] * len(names)) + "\n")
+    start = time.perf_counter()
+    done = gt("map", "x*w", "--data", "a.csv")
+    assert (done.exit_code, done.stdout) == (0, "x,w,y,dy/dx,dy/dw\n1.5,1.5,2.25,1.5,1.5\n")
+    assert time.perf_counter() - start < 5
+    done = gt("map", "x*w", "--data", "a.csv", "--keep", "all", "-o", "o.npy")
+    assert done.exit_code == 2 and "has no room for these columns" in done.stderr
+    (here / "b.csv").write_text(",".join([*names, "c39999"]) + "\n")
+    assert "two columns are called 'c39999'" in gt("map", "x*w", "--data", "b.csv").stderr

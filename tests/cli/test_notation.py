@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradtrace import lang
-from gradtrace.lang.notation import of_other_notation, translated
+from gradtrace.program.notation import of_other_notation, translated
+from gradtrace.program.parse import parse
 
 MEANT = {
     "2x+1": "2*x+1",
@@ -103,7 +103,7 @@ def test_names_of_variables_are_factors():
 @given(st.text("2xsin.²√|()[]+-*/^, =:π", max_size=25))
 def test_what_is_written_is_always_python(line):
     found = translated(line)
-    assert found is None or lang.parse(found)
+    assert found is None or parse(found)
 
 
 @pytest.mark.parametrize(

@@ -377,3 +377,17 @@ def test_run_writes_a_record(answer, here):
 
 def test_run_takes_an_expression(answer):
     assert answer("run", "-e", "print(1 + 1)") == "2\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["--engine=torch", "--engine", "--allow-write=..", "--python=p.py", "--open", "-og.svg", "--max-seconds=9"]
+)
+def test_an_option_that_is_also_a_files_name_is_refused(name, process, here):
+    """A shell writes it for `*`."""
+    for file in ("a.py", name):
+        (here / file).write_text("print('it runs')\n")
+    done = process("run", *sorted(path.name for path in here.iterdir()))
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert f"'{name}' is an option and also the name of a file here; write ./{name} for the file" in done.stderr
+    assert process("run", f"./{name}").stdout == "it runs\n"
+    assert process("run", "a.py", "--", name).stdout == "it runs\n"

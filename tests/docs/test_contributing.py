@@ -25,11 +25,12 @@ print(x.versine().grad_fn.name())
 """,
     "view": f"""
 {VIEW}
-from gradtrace import lang
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.views.model import model
-trace = capture(lang.run(lang.parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3"), record=Keeper))
+trace = capture(run_program(parse("x = torch.tensor(2.0, requires_grad=True)\\ny = x * 3"), record=Keeper))
 print(tgf(model(trace)))
 """,
     "command": f"""

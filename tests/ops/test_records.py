@@ -20,7 +20,7 @@ from gradtrace.engine.operators import op as op_module
 from gradtrace.engine.operators.op import KINDS, Op, records
 from gradtrace.engine.operators.tables import function_tables, record_tables
 from gradtrace.func import interpret, rules, vmap
-from gradtrace.lang.names import MATHEMATICS
+from gradtrace.program.names import MATHEMATICS
 from gradtrace.static import kernels
 from gradtrace.trace.local import local_derivatives
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtrace import lang
 from gradtrace.errors import GradtraceError
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from tests.fork_server import ROOT, WARM_UP_ARRAYS, ForkServer
 from tests.recorded.programs import HERE, SUBJECTS, Program, answers, paths, printed, programs
 
@@ -54,7 +55,7 @@ def test_the_language_prints_it(program: Program) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            lang.run(lang.parse(program.source, program.path.name), stdout=out)
+            run_program(parse(program.source, program.path.name), stdout=out)
         except GradtraceError as error:
             if not program.title:
                 raise

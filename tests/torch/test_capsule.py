@@ -6,6 +6,7 @@ import math
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
@@ -17,6 +18,8 @@ torch = pytest.importorskip("torch")
 gt = pytest.importorskip("gradtrace.torch")
 
 from gradtrace.errors import UsageError  # noqa: E402
+from gradtrace.sandbox import kernel  # noqa: E402
+from gradtrace.torch.capsule_models import in_locked_thread  # noqa: E402
 
 PROGRAM = """
 import random, sys
@@ -165,8 +168,29 @@ def test_a_capsule_names_no_file_that_is_read(tmp_path):
     path, pipe = tmp_path / "a.gtc", tmp_path / "pipe"
     written(path)
     os.mkfifo(pipe)
-    changed(path, lambda d: d.update(sources={str(pipe): "x", "/dev/zero": "x"}, versions={"\x1b[2J": "1"}))
+    (tmp_path / "a.txt").write_text("y")
+    sources = {str(pipe): "x", "/dev/zero": "x", "/proc/kmsg": "x", str(tmp_path / "a.txt"): "x"}
+    changed(path, lambda d: d.update(sources=sources, versions={"\x1b[2J": "1"}))
     assert gt.replay(path, loss_of, torch.nn.Linear(3, 2)).notes == []
+
+
+def attempts(folder, port):
+    yield lambda: socket.create_connection(("127.0.0.1", port))
+    yield lambda: (folder / "secret").read_text()
+    yield lambda: (folder / "new").write_text("1")
+    yield lambda: subprocess.run(["true"], check=True)
+    yield lambda: os.open("/proc/kmsg", os.O_RDONLY)
+
+
+@pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
+def test_a_model_is_built_without_files_and_network(tmp_path):
+    (tmp_path / "secret").write_text("1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for attempt in attempts(tmp_path, server.getsockname()[1]):
+            with pytest.raises(PermissionError):
+                in_locked_thread(attempt)
+    assert in_locked_thread(lambda: torch.nn.Linear(300, 300)(torch.ones(300, 300)).shape) == (300, 300)
+    assert (tmp_path / "secret").read_text() == "1"  # this thread has kept its rights
 
 
 KILLED = """

@@ -4,10 +4,10 @@ import io
 
 import pytest
 
-from gradtrace import lang
 from gradtrace.analysis.precision import answer
 from gradtrace.cli import session
 from gradtrace.cli.options import Request
+from gradtrace.program.parse import parse
 from gradtrace.trace import file
 from gradtrace.trace.part import step_of_trace
 from gradtrace.trace.precision import LossScale
@@ -25,7 +25,7 @@ for i in range(3):
 
 def measured():
     wanted = session.GRADIENTS._replace(measuring=True)
-    return session.record(Request(lang.parse(TEXT, name="loop.py")), wanted)
+    return session.record(Request(parse(TEXT, name="loop.py")), wanted)
 
 
 def test_a_file_has_the_rounding_errors():

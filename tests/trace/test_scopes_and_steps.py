@@ -2,7 +2,8 @@
 
 import pytest
 
-from gradtrace import lang
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -19,7 +20,7 @@ y = h.sum()
 
 
 def traced(text, watch=None):
-    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
+    run = run_program(parse(text, name="s.py"), record=Keeper, watcher=watch)
     return capture(run, watch=watch)
 
 

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from gradtrace import lang
-from gradtrace.lang.parse import parse
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace import file
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
@@ -29,7 +29,7 @@ for i in range({}):
 
 def recorded(steps):
     watch = Watch()
-    run = lang.run(parse(LOOP.format(steps), "loop.py"), {}, record=Keeper, watcher=watch)
+    run = run_program(parse(LOOP.format(steps), "loop.py"), {}, record=Keeper, watcher=watch)
     return capture(run, everything=True, watch=watch)
 
 

@@ -7,10 +7,10 @@ import pytest
 from statements import leaf, run
 
 import gradtrace
-from gradtrace import lang
 from gradtrace.errors import NotKeptError
-from gradtrace.lang.parse import parse
 from gradtrace.limits import Budget
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.array_summary import BINS, summarize
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import SMALL, Keeper
@@ -24,7 +24,7 @@ def recorded(text, *, watched=False, budget=Budget(), **inputs):
     """The trace of a program in the language."""
     watch = Watch() if watched else None
     program = parse(text, "text", budget)
-    done = lang.run(program, inputs, record=Keeper, watcher=watch, budget=budget)
+    done = run_program(program, inputs, record=Keeper, watcher=watch, budget=budget)
     return capture(done, everything=True, watch=watch)
 
 

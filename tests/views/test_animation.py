@@ -6,8 +6,9 @@ import shutil
 import pytest
 import trace_samples as samples
 
-from gradtrace import lang
 from gradtrace.errors import RenderError
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -31,7 +32,7 @@ y.backward()
 
 def drawn(text=NOTES, style="data"):
     watch = Watch()
-    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
+    run = run_program(parse(text, name="s.py"), record=Keeper, watcher=watch)
     trace = capture(run, watch=watch)
     return model(trace, style, fold(trace))
 

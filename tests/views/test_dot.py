@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gradtrace as torch
-from gradtrace import lang
 from gradtrace.errors import UsageError
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -187,8 +188,8 @@ def test_operands_whose_order_matters_are_told_apart():
 def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
     watch = Watch()
     tensors = {name: torch.tensor(v, requires_grad=True) for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()}
-    program = lang.parse(text, name="expr.txt")
-    run = lang.run(program, tensors, record=Keeper, watcher=watch, then=lambda run: run.root.backward())
+    program = parse(text, name="expr.txt")
+    run = run_program(program, tensors, record=Keeper, watcher=watch, then=lambda run: run.root.backward())
     return capture(run, [run.root], 1, watch=watch)
 
 

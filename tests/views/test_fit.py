@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gradtrace import lang
 from gradtrace.errors import UsageError
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -20,7 +21,7 @@ READABLE = 10.5  # pixels
 
 
 def traced(text):
-    run = lang.run(lang.parse(text, name="s.py"), record=Keeper)
+    run = run_program(parse(text, name="s.py"), record=Keeper)
     root = run.root
     if getattr(root, "requires_grad", False) and ".backward(" not in text:
         root.backward()
@@ -169,7 +170,7 @@ def test_local_derivatives_on_the_edges_count():
     program = (
         f"import torch\nx, w = (torch.tensor(i, requires_grad=True) for i in (2., 1.))\ny = {text}\ny.backward()\n"
     )
-    run = lang.run(lang.parse(program, name="s.py"), record=Keeper, watcher=watch)
+    run = run_program(parse(program, name="s.py"), record=Keeper, watcher=watch)
     svg, size, _, _ = drawn(capture(run, watch=watch), derivatives=True)
     assert svg.count("∂") >= 6
     assert smallest(svg, size) >= READABLE

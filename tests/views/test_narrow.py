@@ -2,8 +2,9 @@
 
 import pytest
 
-from gradtrace import lang
 from gradtrace.analysis import matrices, paths, stats, steps
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -28,7 +29,7 @@ loss.backward()
 @pytest.fixture
 def trace():
     watch = Watch(True)
-    return capture(lang.run(lang.parse(MODEL), record=Keeper, watcher=watch), everything=True, watch=watch)
+    return capture(run_program(parse(MODEL), record=Keeper, watcher=watch), everything=True, watch=watch)
 
 
 def test_values_are_told_by_their_shapes(trace):
@@ -113,7 +114,7 @@ y.backward()
 
 
 def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
-    drawn = model(capture(lang.run(lang.parse(DEEP), record=Keeper)))
+    drawn = model(capture(run_program(parse(DEEP), record=Keeper)))
     wide = tree.render(drawn)
     narrow = tree.render(drawn, LayoutOptions(40))
     gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
@@ -123,7 +124,7 @@ def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
 
 def test_the_tree_fits_where_there_is_room():
     text = MODEL.replace("loss =", "scale = torch.tensor(0.25, requires_grad=True)\nloss = scale *")
-    drawn = model(capture(lang.run(lang.parse(text), record=Keeper)))
+    drawn = model(capture(run_program(parse(text), record=Keeper)))
     lines = tree.render(drawn, LayoutOptions(60)).splitlines()
     assert max(map(cells.width, lines)) <= 60
     assert any("scale" in line and "grad " in line for line in lines)

@@ -6,7 +6,8 @@ import re
 import pytest
 import trace_samples as samples
 
-from gradtrace import lang
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -37,7 +38,7 @@ loss.backward()
 
 def traced(text):
     watch = Watch()
-    run = lang.run(lang.parse(text, name="s.py"), record=Keeper, watcher=watch)
+    run = run_program(parse(text, name="s.py"), record=Keeper, watcher=watch)
     return capture(run, watch=watch)
 
 

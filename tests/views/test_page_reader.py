@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from selenium_pages import LAPTOP, PHONE, click, key_of, title, visiting
 
-from gradtrace import lang
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -35,7 +36,7 @@ loss.backward()
 
 def written(text=NET, depth=None, style="data"):
     watch = Watch()
-    run = lang.run(lang.parse(text, name="net.py"), record=Keeper, watcher=watch)
+    run = run_program(parse(text, name="net.py"), record=Keeper, watcher=watch)
     trace = capture(run, watch=watch)
     return page.page(model(trace, style, fold(trace, depth)), DotOptions(style=style))
 
@@ -277,7 +278,7 @@ def test_axe_finds_nothing_serious(visit, axe, size, scheme):
 def test_axe_finds_nothing_serious_in_a_lesson(visit, axe, size, scheme):
     watch = Watch()
     text = "x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)\ny = x * x\ny.backward()"
-    run = lang.run(lang.parse("import torch\n" + text, name="s.py"), record=Keeper, watcher=watch)
+    run = run_program(parse("import torch\n" + text, name="s.py"), record=Keeper, watcher=watch)
     drawn = model(capture(run, watch=watch))
     browser = visit(page.page(drawn, DotOptions(), page.Lesson(predict="gradients")), size, scheme)
     browser.execute_script(axe)

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 import trace_samples as samples
 
-from gradtrace import lang
 from gradtrace.errors import RenderError, UsageError
+from gradtrace.program.parse import parse
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.views import tensorboard
@@ -65,7 +66,7 @@ def shape(node):
 
 
 def traced(text):
-    run = lang.run(lang.parse(text, name="s.py"), record=Keeper)
+    run = run_program(parse(text, name="s.py"), record=Keeper)
     return capture(run)
 
 

@@ -13,8 +13,8 @@ from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import at_line
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
 from gradtrace.lazy_names import words
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import PassRecord, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.facts import Facts
 from gradtrace.engine.data.lazy import np
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span, Value
 
 MAKERS = ("tensor", "FloatTensor", "Tensor", "as_tensor", "DoubleTensor", "array")

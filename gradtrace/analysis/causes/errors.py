@@ -15,7 +15,7 @@ from gradtrace.analysis.terms import is_place, made_at, method_of, named, operat
 from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Failure, Span, TensorRecord
 
 DTYPES = {

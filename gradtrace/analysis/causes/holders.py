@@ -9,7 +9,7 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, named, plain, scopes_of
 from gradtrace.analysis.words import at_line, folded
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
 
 COPIES = ("clone", "detach", "deepcopy", "copy", "new_tensor", "data")

@@ -6,7 +6,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation
 
 STEPS = 3  # over which a result has come to keep its history

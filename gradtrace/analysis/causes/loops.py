@@ -15,7 +15,7 @@ from gradtrace.analysis.terms import assigned_name, has_nan, loads, named, optim
 from gradtrace.analysis.updates import is_updated_between
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
 
 GROWN = 1e3  # by how much a loss has grown when a loop diverges

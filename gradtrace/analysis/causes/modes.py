@@ -9,7 +9,7 @@ from gradtrace.analysis.terms import loop_around, operator, own_span, unit
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, Span, TrainingStep
 
 DROPOUTS = function_table("analysis.causes.modes.DROPOUTS", ("dropout", "alpha_dropout", "feature_alpha_dropout"))

@@ -17,7 +17,7 @@ from gradtrace.analysis.terms import code_of, named, operator, unit
 from gradtrace.analysis.words import at_line, folded
 from gradtrace.annotations import Iterator
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation
 
 SCALES = function_table("analysis.causes.partial.SCALES", ("div", "pow"))

@@ -8,7 +8,7 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
 
 

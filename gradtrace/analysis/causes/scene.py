@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import named, scopes_of
 from gradtrace.annotations import Any
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Failure, Span, TensorRecord
 
 

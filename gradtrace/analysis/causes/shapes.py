@@ -12,7 +12,7 @@ from gradtrace.analysis.terms import made_at, named, operator
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
 
 SHAPES = re.compile(r"\((\d+(?:x\d+)+) and (\d+(?:x\d+)+)\)")

@@ -23,8 +23,8 @@ from gradtrace.analysis.terms import (
 from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
 from gradtrace.lazy_names import words
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
 LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))

@@ -13,7 +13,7 @@ from gradtrace.analysis.words import at_line
 from gradtrace.analysis.words import one as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.labels import is_number
 from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
 

@@ -30,7 +30,7 @@ from gradtrace.analysis.terms import (
 from gradtrace.analysis.words import at_line, brief
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.lang import syntax as ast
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import BackwardStep, Operation, TensorRecord, Value
 
 SOFTMAXES = function_table(

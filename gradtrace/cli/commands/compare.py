@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from time import perf_counter
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import options, output
+from gradtrace.cli import options, output, report
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, number, section
 from gradtrace.errors import UnsupportedError, UsageError
@@ -135,7 +134,7 @@ def dynamic_only(name: str, error: UnsupportedError, format: str) -> None:
         )
         return
     write([("", "dynamic", "static"), ("graph", "built while it runs", f"none: {where} depends on a value"), *WORDS])
-    print(f"{where}: {error.message}; {error.hint}", file=sys.stderr)
+    report.write(f"{where}: {error.message}; {error.hint}")
 
 
 def times(n: int) -> str:

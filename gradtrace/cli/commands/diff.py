@@ -12,7 +12,7 @@ from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.compare.tolerance import Tolerance
-    from gradtrace.lang import Program
+    from gradtrace.program.parse import Program
     from gradtrace.trace import Trace
 
 HELP = """Say whether two runs, A and B, are equal, or where they first differ. A run is a program, or a record of one

@@ -65,7 +65,6 @@ def text(found: dict[str, Any]) -> str:
     held = "files, programs, sockets, signals: the kernel refuses them to a program"
     rows = [
         ("gradtrace", f"{found['gradtrace']}, Python {found['python']}, {found['system']}"),
-        ("the language", "holds everywhere: a program names only what the language offers"),
         ("a process of its own", yes(found["broker"], "a clock and a memory limit outside the program's reach")),
         ("Landlock", f"{landlock} (which files may be opened)"),
         ("seccomp", yes(found["seccomp"], "which system calls may be made")),

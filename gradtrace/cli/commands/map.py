@@ -169,8 +169,9 @@ def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tup
         return tuple(dict.fromkeys([*filter(is_identifier, table), *bound.columns.values()]))
     if keep in (("all",), ("none",)):
         return tuple(table) if keep == ("all",) else ()
+    columns = set(table)
     for name in keep:
-        if name not in table:
+        if name not in columns:
             raise tabular.no_column("--keep", name, table)
     return keep
 
@@ -182,7 +183,8 @@ def is_identifier(column: str) -> bool:
 
 
 def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
-    both = next((label for label in labels if label in kept), None)
+    columns = set(kept)
+    both = next((label for label in labels if label in columns), None)
     if both is not None:
         raise UsageError(
             f"the output '{both}' has the name of a column", "leave the column out with --keep, or rename it"

@@ -34,6 +34,7 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
 
     budget = options.budget(flags)
     asked = Grants.within(budget)._replace(
+        temporary=True,
         seconds=None,  # the parent reads the entries, and its clock begins with each
         prompt=lambda names: prompt.entries(names, history),
         entry_seconds=budget.seconds,

@@ -161,6 +161,7 @@ class Tutorial:
         return line
 
     def say(self, text: str) -> None:
+        output.state.is_styled = self.coloured
         output.write(text + "\n")
 
     def paragraph(self, text: str) -> None:

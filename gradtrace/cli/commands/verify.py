@@ -43,7 +43,7 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
     place = os.path.expanduser(file.removeprefix("@"))
     rewritten = ((file.removeprefix("@"), place),) if update else ()
     read = (*budget.allow_read, place)
-    asked = Grants.within(budget)._replace(read=read, outputs=rewritten, reads_stdin=file == "-")
+    asked = Grants.within(budget)._replace(temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-")
     guard.contain(asked._replace(commands=console.runner(budget)))
     name, text, *_ = source.read(file, always_file=True)
     found = verifying.verify(name, text, budget)

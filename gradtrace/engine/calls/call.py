@@ -16,7 +16,6 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import META, SAVE, Node, OpNode, accumulator
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor, blank
-from gradtrace.engine.operators.cost import charge
 from gradtrace.engine.operators.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.operators.promote import operands_kept, promote, raise_as_pytorch, refuse_dtype, rounded_once
 from gradtrace.engine.reverse.plan import BackwardPlan, node_type, plan_of
@@ -121,7 +120,7 @@ def is_float(raw: Raw) -> bool:
 def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
     """Report a call to the recorder and to forward-mode differentiation, if they are active."""
     if state.recorder is not None:
-        state.recorder(record.name, args, out, state.origin)
+        state.recorder(record.name, args, out, state.place())
     if state.forward is not None:
         state.forward.push(record, args, out)
 
@@ -205,8 +204,6 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
             for i in fixed:
                 if type(raws[i]) is float or type(raws[i]) is bool:
                     raws[i] = np.asarray(raws[i])
-        if state.spend is not None and not view:
-            charge(record, raws)
         try:
             out = record.kernel(*raws) if not exact_number else rounded_once(record.kernel(*raws), raws)
         except (ValueError, TypeError) as error:

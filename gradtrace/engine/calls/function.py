@@ -342,7 +342,7 @@ class Function(metaclass=FunctionMeta):
             output = cls._run_forward(ctx, args)
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
         if recorder is not None:
-            recorder(cls.__name__, args, result, state.origin)
+            recorder(cls.__name__, args, result, state.place())
         if forward is not None:
             forward.push_function(cls, ctx, args, result)
         return result

@@ -176,7 +176,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             rare.out_counter, rare.out_version = counter, counter.n
         rebase_history(target, node)
     if state.recorder is not None:
-        state.recorder(record.name + "_", args, target, state.origin)
+        state.recorder(record.name + "_", args, target, state.place())
     if state.forward is not None and tangents is not None:
         state.forward.settle(target, tangents[0])
     return target

@@ -28,7 +28,7 @@ class Scope:
         self.kind = kind
         self.what = what
         self.count = count
-        self.origin = state.origin
+        self.origin = state.place()
 
 
 class Watcher(Protocol):
@@ -38,7 +38,7 @@ class Watcher(Protocol):
     """
 
     def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
-        """Called after an operator has run, by the language's recorder."""
+        """Called after an operator has run, by the run's recorder."""
 
     def begins(self, leaf: Any) -> None:
         """Called when a tensor begins to require grad."""

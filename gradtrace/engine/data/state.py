@@ -1,4 +1,4 @@
-"""The active modes, in one object that the engine and the language read, and the context manager that sets them.
+"""The active modes, in one object that the engine and its users read, and the context manager that sets them.
 
     with using(grad_enabled=False, recorder=None): ...
 
@@ -7,8 +7,7 @@ depend on the source text. `recorder`, when set, is called after every operator:
 `scope`, `watcher` and `keeper` observe a recorded run (`observers.py`): calls, backward steps, values that are about to
 be overwritten. `planner`, when set, is notified of actions that a static plan cannot represent:
 `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
-`planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of floating-point
-operations of an expensive operator before it starts, and may raise.
+`planner.change(tensor)` before an in-place operation writes.
 
 `live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
 uses PyTorch's exact order if there are any, because they can observe it.
@@ -40,6 +39,7 @@ class State:
         self.anomaly_check_nan = True
         self.warn_always = False
         self.origin = 0
+        self.locate: Callable[[], int] | None = None  # finds the place of a program that Python runs
         self.depth = 0
         self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
         self.live_observers = 0
@@ -48,10 +48,8 @@ class State:
         self.keeper: WriteWatcher | None = None
         self.planner: Any = None
         self.printer: Callable[[Any], str | None] | None = None
-        self.spend: Callable[[int], None] | None = None
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
-        self.classes: set[type] | None = None  # those that the running program has defined; None outside a program
         self.running: Any = None  # the active backward.OrderedPass
         self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap
         self.marks = False  # whether new tensors are marked: inference, transforms
@@ -69,6 +67,10 @@ class State:
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
         self.special = self.marks or watched or self.anomaly or self.meta
         self.closely = self.special or self.in_rule
+
+    def place(self) -> int:
+        """Return the number of the source span that is being evaluated, for what observes a run."""
+        return self.origin if self.locate is None else self.locate()
 
 
 def batching_of(levels: tuple[Any, ...]) -> Any:

@@ -60,7 +60,7 @@ These packages keep no tables of operator names; a table of code for single oper
       mask       the other factor, a mask, is 0          product     the other factor is 0
       padding    only padding was looked up
 
-- `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
+- ``: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
   operands while it writes), "number" (its operand is one number).
@@ -206,7 +206,6 @@ class Op:
     zero: str = ""
     formula: str = ""
     symbolic: bool | str | Callable[..., Any] | None = None
-    cost: tuple[str, int] | None = None
     overlap: str = ""
 
     def __init__(self, signature: str, kernel: str | Callable[..., Any], /, formula: str = "", **fields: Any) -> None:

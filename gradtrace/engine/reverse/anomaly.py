@@ -24,7 +24,7 @@ NO_FORWARD = "No forward pass information available. Enable detect anomaly durin
 
 def remember(node: Node) -> None:
     """Store in a new node's metadata the stack of its call, and the node that a backward pass is running, if any."""
-    if state.origin:  # the language names the line of a program itself
+    if state.origin:  # the line is named by what evaluates an expression
         return
     import traceback
 
@@ -44,11 +44,11 @@ def check_nan(node: Node, results: InputGradients) -> None:
 
 
 def blame(node: Node | None, error: Any) -> None:
-    """Set `error.__forward__` to the origin of the node that failed; in anomaly mode warn with its forward stack."""
+    """Set `error.__forward__` to the failed node's origin, or 0; in anomaly mode warn with its forward stack."""
     if node is None:
         return
-    if node.origin and not hasattr(error, "__forward__"):
-        error.__forward__ = node.origin
+    if not hasattr(error, "__forward__"):
+        error.__forward__ = node.origin  # 0 where the program is not recorded
     if not state.anomaly or node.origin:
         return
     stack = node.metadata.get("traceback_")

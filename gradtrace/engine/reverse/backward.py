@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
 NESTED = 20  # passes in one another on one stack: Python allows some 1,000 frames on each
-RAISED = 2_000  # a recursion limit above this was raised, as the language does with its stack: it is enough
+RAISED = 2_000  # a recursion limit above this was raised, as parsing does with its stack: it is enough
 passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 

@@ -165,7 +165,7 @@ def grad(
         results = tuple(None if r is None else r.detach() for r in results)
     elif state.recorder is not None and not create_graph:  # with it, the operations of backward are recorded
         read = tuple(t for t in (*as_tuple(outputs), *targets) if isinstance(t, Tensor))
-        state.recorder("grad", read, tuple(r for r in results if r is not None), state.origin)
+        state.recorder("grad", read, tuple(r for r in results if r is not None), state.place())
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
 
 

@@ -223,23 +223,23 @@ def lstsq_grad(
 
 
 # fmt: off
-eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I", cost=("length", 9),
+eigh_record = linalg_op("eigh(A; lower)", eigh_kernel, "A == Q @ diag(L) @ T(Q); T(Q) @ Q == I",
     node="LinalgEighBackward0", outputs=2, undefined_grad="none",
     A=d("out", eigh_grad))
 svd_record = linalg_op("svd(A; full_matrices)", svd_kernel, "A == U @ diag(S) @ T(V); T(U) @ U == I; T(V) @ V == I",
-    cost=("length", 22), node="LinalgSvdBackward0", outputs=3, undefined_grad="none",
+    node="LinalgSvdBackward0", outputs=3, undefined_grad="none",
     A=d("out", svd_grad))
-qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I", cost=("length", 4),
+qr_record = linalg_op("qr(A; mode)", qr_kernel, "A == Q @ R; T(Q) @ Q == I",
     node="LinalgQrBackward0", outputs=2, undefined_grad="none",
     A=d("~A out", qr_grad))
 pinv_record = linalg_op("pinv(A; atol, rtol, hermitian)", pinv_kernel,
-    "A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A", cost=("length", 24),
+    "A @ out @ A == A; out @ A @ out == out; T(A @ out) == A @ out; T(out @ A) == out @ A",
     node="LinalgPinvBackward0", A=d("A out", pinv_grad))
 lstsq_record = linalg_op("lstsq(A, B; rcond, driver, vector)", lstsq_kernel, "argmin[X](norm(A @ X - B))",
-    cost=("length", 24), node="LinalgLstsqBackward0", outputs=4, differentiable=(0, 1), undefined_grad="none",
+    node="LinalgLstsqBackward0", outputs=4, differentiable=(0, 1), undefined_grad="none",
     joint=d("A B out0 out1", lstsq_grad))
 matrix_rank_record = linalg_op("matrix_rank(A; atol, rtol, hermitian)", rank_kernel,
-    "sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)", cost=("length", 22))
+    "sum[i](1 if singular(A)[i] > max(atol, rtol * max[j](singular(A)[j])) else 0)")
 # fmt: on
 
 

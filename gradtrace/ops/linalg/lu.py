@@ -187,19 +187,19 @@ def householder_grad(
 
 
 # fmt: off
-lu_factor_ex_record = linalg_op("lu_factor_ex(A)", eliminate, "A == P @ L @ U", cost=("length", 1),
+lu_factor_ex_record = linalg_op("lu_factor_ex(A)", eliminate, "A == P @ L @ U",
     node="LinalgLuFactorExBackward0", outputs=3, differentiable=(0,),
     A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)))
-lu_record = linalg_op("lu(A)", lu_kernel, "A == P @ L @ U", cost=("length", 1), node="LinalgLuBackward0", outputs=3,
+lu_record = linalg_op("lu(A)", lu_kernel, "A == P @ L @ U", node="LinalgLuBackward0", outputs=3,
     differentiable=(1, 2), undefined_grad="none", A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)))
 lu_unpack_record = linalg_op("lu_unpack(LU, pivots; unpack_data, unpack_pivots)", lu_unpack_kernel, "A == P @ L @ U",
-    cost=("length", 1), outputs=3, differentiable=(1, 2), undefined_grad="none",
+    outputs=3, differentiable=(1, 2), undefined_grad="none",
     LU=d("~LU", lu_unpack_grad))
 lu_solve_record = linalg_op("lu_solve(LU, pivots, B; adjoint)", lu_solve_kernel, "inverse(P @ L @ U) @ B",
-    cost=("length", 2), node="LinalgLuSolveBackward0", nondifferentiable=("pivots",),
+    node="LinalgLuSolveBackward0", nondifferentiable=("pivots",),
     joint=d("LU pivots out", lu_solve_grad))
 householder_record = linalg_op("householder_product(input, tau)", householder_kernel,
-    "prod[i](I - tau[i] * outer(input[:, i], input[:, i]))", cost=("length", 4),
+    "prod[i](I - tau[i] * outer(input[:, i], input[:, i]))",
     node="LinalgHouseholderProductBackward0", unsupported_dtypes="bi orgqr_cpu",
     joint=d("input tau", householder_grad))
 # fmt: on

@@ -6,7 +6,6 @@ from gradtrace.annotations import Any
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import Meta
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
 from gradtrace.engine.operators.dot_product import dot_product
@@ -23,8 +22,6 @@ def type_name(a: Array) -> str:
 
 def product(a: Array, b: Array) -> Array:
     """Return a @ b of checked operands; half precision is computed in float32, as numpy has no fast kernel for it."""
-    if state.spend is not None:
-        state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":

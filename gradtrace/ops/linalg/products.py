@@ -66,7 +66,7 @@ cross = contraction_op("cross(self, other; dim)", cross_kernel,
     "out[i] = self[j] * other[k] - self[k] * other[j]; j = (i + 1) % 3; k = (i + 2) % 3", node="LinalgCrossBackward0",
     promote="arith", unsupported_dtypes="b cross", self="cross(other, grad, dim)", other="cross(grad, self, dim)")
 cdist = contraction_op("cdist(x1, x2; p)", cdist_kernel, "out[i, j] = sum[k](abs(x1[i, k] - x2[j, k])**p)**(1 / p)",
-    cost=("pairs", 3), promote="arith",
+    promote="arith",
     x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, x1, x2, out, p, 0),
         lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
     x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, x1, x2, out, p, 1),

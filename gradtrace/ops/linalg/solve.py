@@ -225,14 +225,14 @@ matmul = contraction_op("matmul(self, other)", "matmul", "out[..., i, j] = sum[k
     commutative=False, sign="@", zero="product", node="BmmBackward0",
     self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
     other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
-inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", cost=("length", 2), node="LinalgInvExBackward0",
+inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", node="LinalgInvExBackward0",
     outputs=2, differentiable=(0,), A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
 solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",
-    cost=("length", 2), node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
-det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))", cost=("length", 1),
+    node="LinalgSolveExBackward0", outputs=2, differentiable=(0,), joint=d("A out0", solve_grad))
+det = linalg_op("det(A)", det_kernel, "sum[s](sign(s) * prod[i](A[i, s[i]]))",
     node="LinalgDetBackward0", A=d("A out", det_grad_of_arrays, traced=det_grad))
 slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(det(A)), log(abs(det(A)))",
-    cost=("length", 1), node="LinalgSlogdetBackward0", outputs=2,
+    node="LinalgSlogdetBackward0", outputs=2,
     A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])))
 # fmt: on
 

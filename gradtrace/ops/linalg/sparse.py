@@ -12,7 +12,6 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import CPU, Size, check_device, device
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.text import sparse_text
 from gradtrace.engine.data.types import XP, Array, Operand, Shape
@@ -31,8 +30,6 @@ BLOCK = 1 << 20  # products that are held at once
 
 def product_kernel(values: Array, dense: Array, rows: Array, columns: Array, size: int) -> Array:
     length = dense.shape[1]
-    if state.spend is not None:
-        state.spend((2 * values.size + size) * length)
     out = np.zeros((size, length), np.result_type(values, dense))
     step = max(BLOCK // max(length, 1), 1)
     for start in range(0, values.size, step):

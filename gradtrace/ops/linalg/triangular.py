@@ -145,22 +145,22 @@ def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit
 
 # fmt: off
 solve_triangular_record = linalg_op("solve_triangular(A, B; upper, left, unitriangular)", solve_triangular_kernel,
-    "A @ out == B if left else out @ A == B", cost=("length", 1), node="LinalgSolveTriangularBackward0",
+    "A @ out == B if left else out @ A == B", node="LinalgSolveTriangularBackward0",
     unsupported_dtypes="bi triangular_solve_cpu", joint=d("A out", solve_triangular_grad))
 triangular_solve_record = linalg_op("triangular_solve(self, A; upper, transpose, unitriangular)",
-    old_triangular_kernel, "A @ out == self", cost=("length", 1), outputs=2, undefined_grad="none",
+    old_triangular_kernel, "A @ out == self", outputs=2, undefined_grad="none",
     unsupported_dtypes="bi triangular_solve_cpu", joint=d("A out0", triangular_solve_grad))
 cholesky_ex_record = linalg_op("cholesky_ex(A; upper)", cholesky_kernel, "A == L @ T(L); out = T(L) if upper else L",
-    cost=("length", 1), node="LinalgCholeskyExBackward0", outputs=2, differentiable=(0,),
+    node="LinalgCholeskyExBackward0", outputs=2, differentiable=(0,),
     A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], A, upper)))
 old_cholesky_record = linalg_op("cholesky(A; upper)", lambda a, upper: cholesky_kernel(a, upper)[0],
-    "A == L @ T(L); out = T(L) if upper else L", cost=("length", 1),
+    "A == L @ T(L); out = T(L) if upper else L",
     A=d("out", cholesky_grad))
 cholesky_inverse_record = linalg_op("cholesky_inverse(self; upper)", cholesky_inverse_kernel,
-    "inverse(self @ T(self))", cost=("length", 2), unsupported_dtypes="bi cholesky_inverse_out_cpu",
+    "inverse(self @ T(self))", unsupported_dtypes="bi cholesky_inverse_out_cpu",
     self=d("self out", cholesky_inverse_grad))
 cholesky_solve_record = linalg_op("cholesky_solve(self, factor; upper)", cholesky_solve_kernel,
-    "inverse(factor @ T(factor)) @ self", cost=("length", 2), unsupported_dtypes="bi cholesky_solve_cpu",
+    "inverse(factor @ T(factor)) @ self", unsupported_dtypes="bi cholesky_solve_cpu",
     joint=d("factor out", cholesky_solve_grad))
 # fmt: on
 

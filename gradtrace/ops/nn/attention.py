@@ -10,7 +10,6 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor, on_device_of
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.namespace import ARRAY
@@ -35,8 +34,6 @@ safe_softmax = normalization_op("safe_softmax(self; dim)", safe_softmax_kernel,
 
 
 def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
-    if state.spend is not None:
-        state.spend(4 * q.size * k.shape[-2])
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * q.dtype.type(scale)
     return safe_softmax_kernel(scores if mask is None else scores + mask, scores.ndim - 1)
 

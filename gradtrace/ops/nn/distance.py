@@ -96,7 +96,7 @@ def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Ar
 # fmt: off
 pdist_record = contraction_op("pdist(self; p, first, second)",
     lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
-    "out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j", cost=("pairs", 3),
+    "out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j",
     self="pdist_backward(grad, self, out, p, first, second)")
 # fmt: on
 not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, kind="contraction")

@@ -11,7 +11,6 @@ from math import prod
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.types import Array, Ints, Shape
 
 PerDim = int | Sequence[int]  # an argument with one number for all dims, or one for each
@@ -98,15 +97,8 @@ def widen_half(a: Array) -> Array:
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
-def spend(w: Shape, windows: int) -> None:
-    """Charge the budget of a running program one multiplication per weight, window and sample."""
-    if state.spend is not None:
-        state.spend(2 * prod(w) * windows)
-
-
 def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Correlate x with w, with `out` windows along each dim."""
-    spend(w.shape, len(x) * prod(out))
     dtype, x, w = x.dtype, widen_half(x), widen_half(w)
     result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not result.size or not w.size:
@@ -126,7 +118,6 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
 
 def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Return an array of `sizes`: for each element of g, its product with the weights is added at its window."""
-    spend(w.shape, len(g) * prod(g.shape[2:]))
     dtype, g, w = g.dtype, widen_half(g), widen_half(w)
     channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
     result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
@@ -141,7 +132,6 @@ def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, di
 
 def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Return, for each weight, the sum of products of the inputs and the output gradients that it connects."""
-    spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * prod(g.shape[2:]))
     dtype, g, x = g.dtype, widen_half(g), widen_half(x)
     channels, out = x.shape[1] // groups, g.shape[2:]
     result = np.zeros((groups, g.shape[1] // groups, channels * prod(kernel)), g.dtype)

@@ -360,7 +360,7 @@ def detach(input: Tensor) -> Tensor:
     """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
     if state.recorder is not None:
-        state.recorder("detach", (input,), out, state.origin)
+        state.recorder("detach", (input,), out, state.place())
     return out
 
 

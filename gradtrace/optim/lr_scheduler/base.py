@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.homes import OwnConstructor, home
 from gradtrace.nn.modules._text import typename
@@ -98,12 +97,7 @@ def load_attributes(function: Any, saved: dict[str, Any] | None) -> None:
 
 
 def has_attributes(function: Any) -> bool:
-    if hasattr(function, "__qualname__") or not hasattr(function, "__dict__"):
-        return False  # a function, which has no state to save
-    classes = state.classes
-    # Other bases than the program's own add no fields to its objects.
-    size = object.__basicsize__
-    return classes is None or all(kind in classes or kind.__basicsize__ == size for kind in type(function).__mro__)
+    return not hasattr(function, "__qualname__") and hasattr(function, "__dict__")  # a function has no state to save
 
 
 class LRScheduler(OwnConstructor):

@@ -57,10 +57,10 @@ def both(path: Path) -> dict[str, str]:
 
 def in_gradtrace(path: Path) -> Any:
     """The Trace as `gradtrace why` makes it."""
-    from gradtrace import lang
     from gradtrace.cli import options, session
+    from gradtrace.program.parse import parse
 
-    program = lang.parse(path.read_text(encoding="utf-8"), path.name)
+    program = parse(path.read_text(encoding="utf-8"), path.name)
     request = options.Request(program, options.Inputs(seed=SEED), options.Backward(no_backward=True))
     return session.record(request, session.GRADIENTS._replace(detailed=None, failing=True, out=io.StringIO()))
 

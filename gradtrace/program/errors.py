@@ -1,0 +1,95 @@
+"""The errors of a program: where an exception came from, and what to say about it."""
+
+from __future__ import annotations
+
+import errno
+
+from gradtrace.annotations import Any
+from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
+from gradtrace.program.budget import is_out_of_memory, out_of_memory
+from gradtrace.program.parse import Program
+from gradtrace.program.places import Places
+
+REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
+
+
+class explained:
+    """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
+
+    def __init__(self, program: Program, places: Places) -> None:
+        self.program = program
+        self.places = places
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, frames: Any) -> bool:
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return False
+        if isinstance(error, SystemExit):
+            if not isinstance(error.code, (int, type(None))):
+                error.code = text_of(error.code)
+            return error.code in (None, 0)
+        place = self.places.place(self.places.of_traceback(frames))
+        if isinstance(error, GradtraceError):
+            error.place = error.place or place
+            return False
+        if is_out_of_memory(error):
+            late = out_of_memory()
+            late.place = place
+            raise late from None
+        uncaught = self.described(error, frames)
+        uncaught.place = uncaught.place or place
+        raise uncaught from error.with_traceback(None)
+
+    def described(self, error: BaseException, frames: Any) -> GradtraceError:
+        """Return the GradtraceError for an uncaught exception of the program."""
+        from gradtrace.program.modules import missing_from_torch
+
+        better = vars(error).get("__gradtrace__")
+        if isinstance(better, LanguageError):
+            return better
+        name = type(error).__name__
+        text = text_of(error)
+        missing = missing_from_torch(error)
+        kind = UnknownNameError if missing else ProgramError
+        uncaught = kind(f"{name}: {text}" if text else name, self.hint(error, frames))
+        uncaught.missing = missing
+        origin = vars(error).get("__forward__", 0)
+        if origin:
+            uncaught.forward = self.places.place(origin)
+        return uncaught
+
+    def hint(self, error: BaseException, frames: Any) -> str:
+        """Return what to do about an exception; "" where nothing is known."""
+        if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
+            return REFUSED
+        name = getattr(error, "name", None)
+        if not isinstance(error, (NameError, AttributeError)) or not name:
+            return ""
+        import difflib
+
+        close = difflib.get_close_matches(name, known_names(error, frames), 1)
+        if close and close[0] != name:
+            return f"did you mean '{close[0]}'?"
+        if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):
+            return f"assign it before it is used, or give it a value: --{name} VALUE"
+        return ""
+
+
+def known_names(error: NameError | AttributeError, frames: Any) -> list[str]:
+    """Return the names that could have been meant: variables where the error was raised, or an object's attributes."""
+    if isinstance(error, AttributeError):
+        return [name for name in dir(error.obj) if not name.startswith("_")]
+    while frames.tb_next is not None:
+        frames = frames.tb_next
+    frame = frames.tb_frame
+    return [*frame.f_locals, *frame.f_globals, *frame.f_builtins]
+
+
+def text_of(value: Any) -> str:
+    """Return str(value) of an exception or an exit code, which runs code of the program and may fail."""
+    try:
+        return str(value)
+    except Exception:
+        return "<exception str() failed>"

@@ -1,0 +1,332 @@
+"""Run a program in Python: compile it, bind its inputs, locate its errors, and restore global state."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+import time
+from types import ModuleType
+
+from gradtrace import ops  # noqa: F401  (adds the operators to tensors)
+from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.engine.data import dtypes
+from gradtrace.engine.data.observers import WriteWatcher
+from gradtrace.engine.data.state import state
+from gradtrace.engine.data.tensor import Tensor
+from gradtrace.errors import GradtraceError, ProgramError
+from gradtrace.limits import Budget
+from gradtrace.program import syntax as ast
+from gradtrace.program.budget import Clock
+from gradtrace.program.depth import deep
+from gradtrace.program.discarding import discarding
+from gradtrace.program.errors import explained
+from gradtrace.program.expression import run_expression
+from gradtrace.program.grammar import is_expression
+from gradtrace.program.mathematics import find_mathematics
+from gradtrace.program.parse import Program, imported_modules, too_deep
+from gradtrace.program.places import Places
+from gradtrace.program.restore import restored
+from gradtrace.program.result import (
+    MakeKeeper,
+    Run,
+    assigned_root,
+    chosen_output,
+    default_dtype,
+    is_result,
+    make_recorder,
+    note_place,
+)
+from gradtrace.program.surroundings import Surroundings
+from gradtrace.program.values import VALUE, with_values
+from gradtrace.program.watchdog import watched
+
+MAIN = "__main__"
+
+
+class EarlierRecords(NamedTuple):
+    """Records of the programs run so far in a shared namespace; later programs append to them."""
+
+    records: list[Any]
+    scopes: list[Any]
+    spans: list[Any]
+    keeper: WriteWatcher | None
+
+
+class SharedNamespace(NamedTuple):
+    """State shared by programs that run one after another, such as the cells of a notebook."""
+
+    module: ModuleType
+    past: EarlierRecords | None = None
+    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
+    recorder: Any = None  # gets operator calls where the program is not recorded
+
+
+def run(
+    program: Program,
+    inputs: dict[str, Tensor] | None = None,
+    *,
+    budget: Budget | None = None,
+    stdout: Any = None,
+    stderr: Any = None,
+    record: MakeKeeper | None = None,
+    outputs: Any = (),
+    dtype: Any = None,
+    watcher: Any = None,
+    planner: Any = None,
+    within: SharedNamespace | None = None,
+    then: Callable[[Run], None] | None = None,
+    show: Callable[[Any, str], None] | None = None,
+) -> Run:
+    """Run a program; raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError.
+
+    Raise SystemExit if the program exits with a nonzero status.
+
+    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
+                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
+    outputs     the names of the tensors to use as outputs in place of the last value
+    dtype       the default dtype, by name or object; None: float64 without imports, else float32
+    watcher     gets the events other than operator calls (`engine/data/observers.py`)
+    planner     is called instead of the recorder, also during `then`, and for values that a plan would lose
+    within      the namespace to run in
+    then        is called with the run at its end, while its dtype, limits and error places still apply: backward may
+                call code of the program
+    show        gets the value of each expression statement and its repr
+    """
+    if within is None and is_expression(program.tree):
+        return run_expression(
+            program,
+            inputs,
+            budget=budget,
+            record=record,
+            outputs=outputs,
+            dtype=dtype,
+            watcher=watcher,
+            planner=planner,
+            then=then,
+            show=show,
+        )
+    start = time.monotonic()
+    options: dict[str, Any] = {"dtype": dtype, "planner": planner, "within": within, "then": then}
+    try:
+        return run_once(
+            program,
+            inputs,
+            record,
+            watcher,
+            budget=budget,
+            stdout=stdout,
+            stderr=stderr,
+            outputs=outputs,
+            show=show,
+            **options,
+        )
+    except ProgramError as error:
+        is_unplaced = vars(error.__cause__ or error).get("__forward__", None) == 0
+        if is_unplaced and not (inputs or record or planner or within):
+            passed = time.monotonic() - start
+            error.forward = find_forward(program, error, budget or Budget(), passed, options)
+        raise
+
+
+def find_forward(program: Program, error: ProgramError, budget: Budget, passed: float, options: Any) -> Any:
+    """Return the place of the operation in whose backward a program failed: of a second run, with places; None if that
+    ends in another way or would take too long.
+    """
+    if 2 * passed > budget.seconds:
+        return None
+    silent: Any = io.StringIO()
+    try:
+        with discarding():
+            run_once(program, None, None, None, budget=budget, stdout=silent, stderr=silent, has_places=True, **options)
+    except GradtraceError as repeated:
+        return repeated.forward if str(repeated) == str(error) else None
+    except SystemExit:
+        pass
+    return None
+
+
+def run_once(
+    program: Program,
+    inputs: dict[str, Tensor] | None,
+    record: MakeKeeper | None,
+    watcher: Any,
+    *,
+    budget: Budget | None,
+    stdout: Any,
+    stderr: Any,
+    dtype: Any,
+    planner: Any,
+    within: SharedNamespace | None,
+    then: Callable[[Run], None] | None,
+    outputs: Any = (),
+    show: Callable[[Any, str], None] | None = None,
+    has_places: bool = False,
+) -> Run:
+    """Run a program, see `run`. With `has_places` the backward graph's nodes have the places of their operations."""
+    execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
+    execution.begin_record(record, watcher, planner)
+    load_random_numbers(program)
+    places = execution.places
+    watch = watched(execution.clock, lambda: places.place(places.here(2)))
+    with restored(), watch, redirected(stdout, stderr), Surroundings(execution):
+        dtypes.set_default_dtype(default_dtype(program, dtype))
+        state.set(
+            grad_enabled=True,
+            inference=False,
+            devices=() if within is None else state.devices,
+            recorder=execution.recorder or (note_place if has_places else planner) or (within and within.recorder),
+            watcher=watcher,
+            keeper=execution.keeper,
+            planner=planner,
+            scope=None,
+            origin=0,
+            locate=places.here if record is not None or planner is not None or has_places else None,
+        )
+        try:
+            with explained(program, places):
+                execution.execute(show)
+        except GradtraceError as error:
+            if record is not None:
+                error.run = execution.result(None, ())
+            raise
+        finally:
+            if within is not None and within.leave is not None:
+                within.leave()
+        variables = execution.variables()
+        chosen = tuple((name, chosen_output(variables, name)) for name in outputs)
+        root = execution.last if execution.last is not None else assigned_root(program.tree, variables)
+        done = execution.result(root, chosen)
+        if then is not None:
+            state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
+            with explained(program, places):
+                then(done)
+    return done
+
+
+def load_random_numbers(program: Program) -> None:
+    """Import the modules of random numbers that a program imports, so that the state of their generators is restored
+    after it.
+    """
+    imported = imported_modules(program.tree)
+    if "random" in imported:
+        import random  # noqa: F401
+    if "numpy" in imported:
+        import numpy.random  # noqa: F401
+
+
+class redirected:
+    """Context manager that gives a program other streams for its output."""
+
+    def __init__(self, stdout: Any, stderr: Any) -> None:
+        self.streams = stdout or sys.stdout, stderr or sys.stderr
+
+    def __enter__(self) -> None:
+        self.before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = self.streams
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr = self.before
+
+
+class Execution:
+    """One run of a program: its namespace, its places, and what is recorded."""
+
+    def __init__(
+        self, program: Program, inputs: dict[str, Tensor], budget: Budget, within: SharedNamespace | None
+    ) -> None:
+        self.program = program
+        self.inputs = inputs
+        self.within = within
+        self.past = None if within is None else within.past
+        self.clock = Clock(budget, program.seconds)
+        self.module = ModuleType(MAIN) if within is None else within.module
+        self.names = vars(self.module)
+        self.names.update(inputs)
+        self.places = Places(None if self.past is None else self.past.spans)
+        self.records: list[Any] = []
+        self.scopes: list[Any] = []
+        self.keeper: Any = None
+        self.recorder: Callable[..., None] | None = None
+        self.builtins: dict[str, Any] = dict(vars(builtins))
+        self.last: Any = None
+
+    def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any, planner: Any) -> None:
+        if make_keeper is not None:
+            if self.past is not None:
+                self.records, self.scopes, self.keeper = self.past.records, self.past.scopes, self.past.keeper
+            else:
+                self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
+            self.recorder = make_recorder(self.records, self.scopes, watcher)
+        self.is_instrumented = make_keeper is not None
+        if self.is_instrumented:
+            from gradtrace.program.instrument import Scopes
+
+            self.builtins.update(Scopes(self.places).functions)
+
+    # ---- execution
+
+    def execute(self, show: Callable[[Any, str], None] | None) -> None:
+        """Execute the statements; keep the value of the last expression statement that is a result in `last`."""
+
+        def value(result: Any) -> None:
+            if is_result(result):
+                self.last = result
+            if show is not None and result is not None:
+                show(result, repr(result))
+
+        self.builtins[VALUE] = value
+        if not self.program.imports_torch:
+            self.builtins.update(find_mathematics(self.program.tree))
+        source = self.program.source
+        name = source.name if self.within is None or self.past is not None else f"<{source.name}, {id(self)}>"
+        with deep(0):
+            code = self.compiled(self.program, name, with_values)
+        try:
+            exec(code, self.names)
+        finally:
+            del self.builtins[VALUE]  # it refers to this object, which refers to it
+
+    def compiled(self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree) -> Any:
+        """Return the code of the program or of one of its modules, changed; `name` is the file of its code objects."""
+        source = program.source
+        file = self.places.add(source, program.tree, name)
+        try:
+            tree = change(ast.parse(source.text, name))  # a copy, since the changes must not be seen elsewhere
+            if self.is_instrumented:
+                from gradtrace.program.instrument import instrumented
+
+                tree = instrumented(tree, self.places, file)
+            return compile(tree, name, "exec", dont_inherit=True)
+        except RecursionError:
+            raise too_deep() from None
+
+    def execute_module(self, program: Program, names: dict[str, Any]) -> None:
+        """Execute the text of one of the program's own modules."""
+        names["__builtins__"] = self.builtins
+        exec(self.compiled(program, program.source.name), names)
+
+    # ---- what is left
+
+    def variables(self) -> dict[str, Any]:
+        """Return the program's own variables."""
+        return variables_of(self.module)
+
+    def result(self, root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
+        return Run(
+            self.program,
+            self.variables(),
+            root,
+            chosen,
+            self.records,
+            self.places.spans,
+            self.inputs,
+            self.scopes,
+            self.keeper,
+            self.places.sources,
+        )
+
+
+def variables_of(module: ModuleType) -> dict[str, Any]:
+    """Return the variables of a module without the names that Python gives every module."""
+    return {name: value for name, value in vars(module).items() if not (name[:2] == "__" and name[-2:] == "__")}

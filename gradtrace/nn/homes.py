@@ -36,11 +36,11 @@ class OwnConstructor:
         super().__init_subclass__(**keywords)
         if not cls.__module__.startswith("gradtrace."):
             return
-        shared: Any = cls.__init__  # type: ignore[misc]
+        shared: Any = cls.__init__
         base = shared.__qualname__.partition(".")[0]
         if base == cls.__name__ or base in SHARED:
             return
         own = FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
         own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
         own.__qualname__ = f"{cls.__name__}.__init__"
-        cls.__init__ = own  # type: ignore[misc]
+        cls.__init__ = own  # type: ignore[method-assign]

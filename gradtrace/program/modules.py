@@ -30,6 +30,8 @@ from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
+# The packages all of whose classes a program may see; in others, it sees those that it names.
+RENAMED = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils"))
 FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
 PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long
@@ -76,6 +78,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of torch, functorch and tensorflow in gradtrace."""
 
     def __init__(self, tell: Tell) -> None:
+        self.known: set[str] = set()  # modules whose classes are renamed
         self.renamed: list[tuple[type, str]] = []
         for kind in (Tensor, Size, device, dtype):
             self.rename(kind)
@@ -111,16 +114,23 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == "__all__":
             return [listed for listed in self.names_of(module) if not listed.startswith("_")]
         value = public_value(module, name) if module in LIBRARY else ABSENT
+        self.rename_classes()
         if isinstance(value, type) and value.__module__.startswith("gradtrace.") and module.startswith("torch"):
             self.rename(value)
         return value
 
+    def rename_classes(self) -> None:
+        """Rename the classes of the library's modules that were imported since the last call."""
+        for name in [name for name in sys.modules if name.startswith(RENAMED) and name not in self.known]:
+            self.known.add(name)
+            for kind in list(vars(sys.modules[name]).values()):
+                if isinstance(kind, type) and kind.__module__ == name:
+                    self.rename(kind)
+
     def rename(self, kind: type) -> None:
         """Make PyTorch's module the one that a class of the library names, until the end of the run."""
-        becomes = getattr(kind, "cls_to_become", None)  # what a lazy layer becomes
-        for each in (kind, *(() if becomes is None else (becomes,))):
-            self.renamed.append((each, each.__module__))
-            each.__module__ = torch_home(each)
+        self.renamed.append((kind, kind.__module__))
+        kind.__module__ = torch_home(kind)
 
     def restore_names(self) -> None:
         """Give the renamed classes their own modules back."""

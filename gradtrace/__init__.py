@@ -42,12 +42,8 @@ _CONSTANTS = {
     "inf": float("inf"),
     "nan": float("nan"),
     "newaxis": None,
-    "strided": "torch.strided",
-    "contiguous_format": "torch.contiguous_format",
-    "preserve_format": "torch.preserve_format",
-    "channels_last": "torch.channels_last",
-    "channels_last_3d": "torch.channels_last_3d",
 }
+_MEMORY_FORMATS = words("contiguous_format preserve_format channels_last channels_last_3d")
 _MODULES = {
     name: f"gradtrace.{name}"
     for name in words("""
@@ -75,6 +71,10 @@ def _method(name: str) -> Any:
     return getattr(import_module("gradtrace.engine").Tensor, name)
 
 
+def _memory_format(name: str) -> Any:
+    return import_module("gradtrace.engine.data.describe").memory_format(f"torch.{name}")
+
+
 def _engine_name(name: str) -> Any:
     import_module("gradtrace.ops")  # gives Tensor its methods
     return getattr(import_module("gradtrace.engine"), name)
@@ -86,6 +86,9 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(_ENGINE, _engine_name),
         **dict.fromkeys(_METHODS_AS_FUNCTIONS, _method),
         **{name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
+        "strided": "gradtrace.engine.data.describe:STRIDED",
+        **dict.fromkeys(("layout", "memory_format"), "gradtrace.engine.data.describe"),
+        **dict.fromkeys(_MEMORY_FORMATS, _memory_format),
         **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
         "imag": "gradtrace.ops.shape.views",
         "default_generator": "gradtrace.ops.random.generator",

@@ -72,11 +72,6 @@ e: _float
 inf: _float
 nan: _float
 newaxis: None
-strided: _str
-contiguous_format: _str
-preserve_format: _str
-channels_last: _str
-channels_last_3d: _str
 
 BoolTensor: Any
 ByteTensor: Any

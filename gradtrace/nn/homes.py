@@ -29,21 +29,18 @@ def home(cls: type) -> str:
     return f"torch.{MOVED.get(cls.__qualname__, rest)}.{cls.__qualname__}"
 
 
-class Homed(type):
-    """A metaclass that gives a class the repr of PyTorch's class, and its constructor the name that messages show."""
+class OwnConstructor:
+    """A base class whose subclasses here have constructors with the names that PyTorch's messages show."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **keywords: Any) -> None:
-        super().__init__(name, bases, members)
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
         if not cls.__module__.startswith("gradtrace."):
             return
-        made: Any = cls.__init__  # type: ignore[misc]
-        base = made.__qualname__.partition(".")[0]
-        if base == name or base in SHARED:
+        shared: Any = cls.__init__
+        base = shared.__qualname__.partition(".")[0]
+        if base == cls.__name__ or base in SHARED:
             return
-        own = FunctionType(made.__code__, made.__globals__, "__init__", made.__defaults__, made.__closure__)
-        own.__kwdefaults__, own.__annotations__ = made.__kwdefaults__, made.__annotations__
-        own.__qualname__ = f"{name}.__init__"
-        cls.__init__ = own  # type: ignore[misc]
-
-    def __repr__(cls) -> str:
-        return f"<class '{home(cls)}'>"
+        own = FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
+        own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+        own.__qualname__ = f"{cls.__name__}.__init__"
+        cls.__init__ = own  # type: ignore[method-assign]

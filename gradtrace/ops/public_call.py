@@ -11,6 +11,7 @@ from gradtrace.annotations import Any, Callable
 
 # The tables of `api` whose functions write into a tensor given as `out`: torch, torch.linalg and torch.special.
 WITH_OUT = "fls"
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
 
 
 def public_call(function: Callable[..., Any], table: str, name: str) -> Callable[..., Any]:
@@ -27,6 +28,8 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
                 return call_into(function, name, args, options)
             return function(*args, **options)
         except Exception as error:
+            if is_unexpected(error, options) and table != "n":
+                return call(*args, **{NUMPY_NAMES.get(key, key): value for key, value in options.items()})
             caller = sys._getframe(1).f_globals.get("__name__") or ""
             message = "" if caller.startswith("gradtrace.") else mismatch(error, table, name, args, options)
             if not message:
@@ -38,6 +41,12 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
     vars(call).update(vars(function))
     call.__wrapped__ = call.operator = function  # type: ignore[attr-defined]
     return call
+
+
+def is_unexpected(error: Exception, options: dict[str, Any]) -> bool:
+    """Whether a call failed because an argument has NumPy's name, which PyTorch takes too."""
+    named = not NUMPY_NAMES.keys().isdisjoint(options)
+    return named and isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
 
 
 def call_into(function: Callable[..., Any], name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

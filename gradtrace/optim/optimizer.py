@@ -19,7 +19,7 @@ from gradtrace.engine.data.node import RemovableHandle, add_hook
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
-from gradtrace.nn.homes import MOVED, Homed
+from gradtrace.nn.homes import MOVED, OwnConstructor
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
 from gradtrace.optim.updates import Array, begin, commit, counter_tensor, gradient, scalar, with_numbers, zeros_like
@@ -57,7 +57,7 @@ def options(values: Mapping[str, Any], names: str) -> Group:
     return {name: values[name] for name in words(names)}
 
 
-class Optimizer(metaclass=Homed):
+class Optimizer(OwnConstructor):
     """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and options."""
 
     defaults: dict[str, Any]

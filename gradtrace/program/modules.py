@@ -19,13 +19,19 @@ from importlib import import_module
 from types import ModuleType
 
 from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.data.dtypes import dtype
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
 from gradtrace.program.checkpoints import checkpoint_names
+from gradtrace.program.class_homes import torch_home
 from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
+# The packages all of whose classes a program may see; in others, it sees those that it names.
+RENAMED = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils"))
 FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
 PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long
@@ -72,6 +78,10 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of torch, functorch and tensorflow in gradtrace."""
 
     def __init__(self, tell: Tell) -> None:
+        self.known: set[str] = set()  # modules whose classes are renamed
+        self.renamed: list[tuple[type, str]] = []
+        for kind in (Tensor, Size, device, dtype):
+            self.rename(kind)
         self.own = (ANSWERS, compiler_names(tell), checkpoint_names(tell))  # names of this run
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -103,7 +113,30 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return table[module][name]
         if name == "__all__":
             return [listed for listed in self.names_of(module) if not listed.startswith("_")]
-        return public_value(module, name) if module in LIBRARY else ABSENT
+        value = public_value(module, name) if module in LIBRARY else ABSENT
+        self.rename_classes()
+        if isinstance(value, type) and value.__module__.startswith("gradtrace.") and module.startswith("torch"):
+            self.rename(value)
+        return value
+
+    def rename_classes(self) -> None:
+        """Rename the classes of the library's modules that were imported since the last call."""
+        for name in [name for name in sys.modules if name.startswith(RENAMED) and name not in self.known]:
+            self.known.add(name)
+            for kind in list(vars(sys.modules[name]).values()):
+                if isinstance(kind, type) and kind.__module__ == name:
+                    self.rename(kind)
+
+    def rename(self, kind: type) -> None:
+        """Make PyTorch's module the one that a class of the library names, until the end of the run."""
+        self.renamed.append((kind, kind.__module__))
+        kind.__module__ = torch_home(kind)
+
+    def restore_names(self) -> None:
+        """Give the renamed classes their own modules back."""
+        while self.renamed:
+            kind, module = self.renamed.pop()
+            kind.__module__ = module
 
     def function_of(self, module: str, name: str) -> Any:
         """Return the function that has the same name as a module (torch.autograd.gradcheck); else None."""
@@ -160,6 +193,7 @@ def installed(tell: Tell) -> Iterator[None]:
         sys.meta_path.remove(last)
         take_out()
         sys.modules.update(before)
+        first.restore_names()
 
 
 def take_out() -> dict[str, ModuleType]:

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction
+from gradtrace.engine.data.dtypes import bfloat16
 from gradtrace.lazy_names import words
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces
@@ -58,6 +59,8 @@ LIBRARY = {
     "torch.nn.utils.stateless": "gradtrace.func.stateless",
     "torch.nn.parallel": "gradtrace.nn.modules.container",
     "torch.optim.optimizer": "gradtrace.optim.optimizer",
+    "torch.profiler": "gradtrace.utils.profiler",
+    "torch.autograd.profiler": "gradtrace.utils.profiler",
     "torch.serialization": "gradtrace.utils.serialization",
     "torch.sparse": "gradtrace.ops.linalg.sparse",
     "torch.utils._pytree": "gradtrace.utils.nested",
@@ -133,6 +136,7 @@ OTHER_DEVICE = {
 ANSWERS: dict[str, dict[str, Any]] = {
     "torch": {
         "__version__": VERSION,
+        "bfloat16": bfloat16,  # scripts name it where they choose a dtype
         **answers(False, "are_deterministic_algorithms_enabled is_autocast_enabled set_flush_denormal"),
         **answers(1, "get_num_interop_threads get_num_threads"),
         **answers(None, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),

@@ -41,6 +41,21 @@ class Size(tuple[int, ...]):
         return Size(item) if isinstance(item, tuple) else item
 
 
+class layout(str):
+    """How a tensor is stored, by PyTorch's name."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+class memory_format(str):
+    """The order of a tensor's elements in memory, by PyTorch's name."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+STRIDED = layout("torch.strided")
 DEVICES = """cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta,
 hpu, mtia, privateuseone""".replace("\n", " ")
 
@@ -174,7 +189,7 @@ class Described:
 
     @property
     def layout(self) -> str:
-        return "torch.strided"
+        return STRIDED
 
     @property
     def is_cuda(self) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array, Number, NumpyDtype, Shape
 
 BOOL, INTEGER, FLOAT = 0, 1, 2
+NO_BFLOAT16 = "gradtrace has no bfloat16 tensors; use float16 or float32, or run in PyTorch with --engine torch"
 
 
 class dtype:
@@ -33,6 +34,8 @@ class dtype:
     def np(self) -> NumpyDtype:
         """The numpy dtype."""
         if self._np is None:
+            if self is bfloat16:
+                raise RuntimeError(NO_BFLOAT16)
             self._np = np.dtype(self.name)
         return self._np
 
@@ -56,8 +59,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return "bool_" if self.name == "bool" else self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dtype_named, (self.name,)
 
 
 bool_ = dtype("bool", BOOL, 0, 1, "Bool", "bool")
@@ -70,11 +73,18 @@ float16 = dtype("float16", FLOAT, 5, 2, "Half", "c10::Half")
 float32 = dtype("float32", FLOAT, 6, 4, "Float", "float")
 float64 = dtype("float64", FLOAT, 7, 8, "Double", "double")
 
+bfloat16 = dtype("bfloat16", FLOAT, 5, 2, "BFloat16", "c10::BFloat16")  # a name only: numpy has no such type
+
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
 _by_np: dict[NumpyDtype, dtype] = {}
 _by_python_type: dict[Any, dtype] = {float: float64, int: int64, bool: bool_}
 _default = float32
+
+
+def dtype_named(name: str) -> dtype:
+    """Return the dtype of a name: how a pickle refers to it."""
+    return BY_NAME[name]
 
 
 def get_default_dtype() -> dtype:

@@ -14,7 +14,7 @@ from gradtrace import ops
 from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import NO_DATA, Tensor
-from gradtrace.nn.homes import Homed
+from gradtrace.nn.homes import OwnConstructor
 from gradtrace.nn.modules._hooks import (
     Hooked,
     _global_buffer_hooks,
@@ -52,7 +52,7 @@ def _forward_unimplemented(self: Module, *input: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Hooked, Stateful, metaclass=Homed):
+class Module(Hooked, Stateful, OwnConstructor):
     """Base of all layers and models: assign parameters and modules in `__init__`, compute in `forward`."""
 
     training: bool

@@ -8,17 +8,21 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from gradtrace import linalg
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.modes import no_grad
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import tensor_of
+from gradtrace.nn.modules.utils import function, tensor_of
 from gradtrace.nn.parameter import Parameter, is_lazy
 from gradtrace.nn.utils._targets import check_tensor, hook_of, put_tensor
 from gradtrace.nn.utils.parametrize import register_parametrization
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+ORTHOGONAL_MAPS = ("matrix_exp", "cayley", "householder")
 
 
 def norm_except_dim(v: Any, dim: int) -> Any:
@@ -27,6 +31,107 @@ def norm_except_dim(v: Any, dim: int) -> Any:
         return v.norm(2)
     others = [d for d in range(v.ndim) if d != dim % v.ndim]
     return v.norm(2, others, keepdim=True)
+
+
+class _Orthogonal(Module):
+    """Map any matrix to one with orthonormal columns, or rows if it is wide."""
+
+    base: Any
+
+    def __init__(self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Any) -> Any:
+        n, k = X.size(-2), X.size(-1)
+        is_wide = n < k
+        if is_wide:
+            X, n, k = X.mT, k, n
+        if self.orthogonal_map == "householder":
+            Q = reflected(X)
+        else:
+            Q = self.rotation(X.tril(), n, k)[..., :k]
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if is_wide else Q
+
+    def rotation(self, X: Any, n: int, k: int) -> Any:
+        """Return the exponential or the Cayley transform of a skew-symmetric matrix, given by its lower triangle."""
+        if n != k:
+            X = function("cat")([X, X.new_zeros(n, n - k).expand(*X.shape[:-2], -1, -1)], dim=-1)
+        A = X - X.mH
+        if self.orthogonal_map == "matrix_exp":
+            return function("matrix_exp")(A)
+        identity = function("eye")(n, dtype=A.dtype)
+        return linalg.solve(identity - A / 2, identity + A / 2)
+
+    @no_grad()
+    def right_inverse(self, Q: Any) -> Any:
+        """Return the matrix that is mapped to Q, or to its orthogonal factor."""
+        if Q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+            )
+        if not hasattr(self, "base"):
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                "use_trivialization=False."
+            )
+        negative = function("zeros_like")(Q)
+        negative.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        if Q.size(-2) < Q.size(-1):
+            Q = Q.mT
+        n, k = Q.size(-2), Q.size(-1)
+        if n != k:
+            Q = function("cat")([Q, function("randn")(*Q.shape[:-2], n, n - k, dtype=Q.dtype)], dim=-1)
+        self.base = Q.clone() if n == k and is_orthogonal(Q) else make_orthogonal(Q)
+        return negative
+
+
+def reflected(X: Any) -> Any:
+    """Return the product of the Householder reflections of the columns of X, with the signs of its diagonal."""
+    A = X.tril(-1)
+    tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
+    Q = linalg.householder_product(A, tau)
+    return Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+
+
+def is_orthogonal(Q: Any) -> bool:
+    """Return whether the columns of a matrix are orthonormal, up to rounding."""
+    n, k = Q.size(-2), Q.size(-1)
+    identity = function("eye")(k, dtype=Q.dtype)
+    eps = 10.0 * n * float(np.finfo(Q.numpy().dtype).eps)
+    return bool((Q.mH @ Q).allclose(identity, atol=eps))
+
+
+def make_orthogonal(A: Any) -> Any:
+    """Return the orthogonal factor of a matrix whose triangular factor has a positive diagonal."""
+    Q, R = linalg.qr(A)
+    return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Keep a matrix of a module orthogonal; https://arxiv.org/abs/1909.09501.
+
+    The initial value is the matrix itself if it is orthogonal, or else its orthogonal factor.
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
+    if orthogonal_map not in ORTHOGONAL_MAPS:
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    parametrization = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    return register_parametrization(module, name, parametrization, unsafe=True)
 
 
 class _WeightNorm(Module):

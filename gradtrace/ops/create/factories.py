@@ -226,7 +226,8 @@ def number_for(value: Any, wanted: dtypes.dtype) -> float:
 
 
 def is_numpy_scalar(value: Any) -> bool:
-    return hasattr(value, "item") and hasattr(value, "dtype") and not isinstance(value, Tensor)
+    is_sized = hasattr(type(value), "__len__")  # an array, or a column of pandas
+    return hasattr(value, "item") and hasattr(value, "dtype") and not is_sized and not isinstance(value, Tensor)
 
 
 def plain_number(value: Any) -> Any:

@@ -16,7 +16,14 @@ from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import Choice, check_dim, not_a_tensor, public, refuse_meta
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast
-from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
+from gradtrace.ops.index.index_checks import (
+    added_index,
+    flat_positions,
+    gather_index,
+    scatter_index,
+    select_index,
+    source_for,
+)
 from gradtrace.ops.index.indexing import index_arrays
 from gradtrace.ops.index.records import (
     NO_GRAD,
@@ -149,6 +156,8 @@ def choose_scatter(
     src = src if src is not None else value
     dim = check_dim(dim, input.ndim)
     index = scatter_index(input, dim, index, src)
+    if isinstance(src, Tensor) and index.numel():
+        src = source_for(index, src)
     if reduce is None and isinstance(src, Tensor):
         return scatter, (input, src, dim, index)
     if reduce is None:
@@ -164,7 +173,8 @@ def choose_scatter(
 def choose_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Choice:
     """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
-    return scatter_add, (input, src, dim, scatter_index(input, dim, index, src))
+    index = scatter_index(input, dim, index, src)
+    return scatter_add, (input, source_for(index, src) if index.numel() else src, dim, index)
 
 
 @public("index_select", vmap="samples")

@@ -77,7 +77,12 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Tensor:
             f"{dim}{more}"
         )
     in_range(i, dim, length(self, dim))
-    return index
+    return index if i.ndim == self.ndim else index.reshape((1,) * self.ndim)
+
+
+def source_for(index: Tensor, src: Tensor) -> Tensor:
+    """Return the source of a scatter with as many dims as its index: a number and a vector may be mixed."""
+    return src if src.ndim == index.ndim else src.reshape(-1)[:1].reshape(index.shape)
 
 
 def select_index(input: Tensor, dim: int, index: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import Choice, check_dim, public
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.index.gathering import gathered
-from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
+from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index, source_for
 from gradtrace.ops.index.records import along, grid, written
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
@@ -199,7 +199,9 @@ def choose_scatter_reduce(
     if reduce not in UFUNC:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     dim = check_dim(dim, input.ndim)
-    return scatter_reduce_record, (input, src, dim, scatter_index(input, dim, index, src), reduce, include_self)
+    index = scatter_index(input, dim, index, src)
+    src = source_for(index, src) if index.numel() else src
+    return scatter_reduce_record, (input, src, dim, index, reduce, include_self)
 
 
 @in_both_forms("index_fill", vmap="samples")

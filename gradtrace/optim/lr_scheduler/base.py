@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.nn.homes import Homed, home
+from gradtrace.nn.homes import OwnConstructor, home
 from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer
 
@@ -100,7 +100,7 @@ def has_attributes(function: Any) -> bool:
     return not hasattr(function, "__qualname__") and hasattr(function, "__dict__")  # a function has no state to save
 
 
-class LRScheduler(metaclass=Homed):
+class LRScheduler(OwnConstructor):
     """Base class of schedules; subclasses implement `get_lr`, which returns the rates of epoch `last_epoch`."""
 
     _get_lr_called_within_step = False

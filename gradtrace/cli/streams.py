@@ -11,6 +11,7 @@ that stdout is appended to, and no code in it can write more than the parent cop
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import select
 import sys
@@ -43,7 +44,7 @@ class Pipes:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if stream is not None:
                 vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
-        if sys.stdout is not None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # letters that the caller's encoding has not
         nothing = os.open(os.devnull, os.O_WRONLY if self.unreadable else os.O_RDONLY)
         os.dup2(nothing if self.input is None else self.input[0], STDIN)

@@ -14,17 +14,19 @@ class repeatable_generators:
     """
 
     def __enter__(self) -> None:
-        self.module: Any = sys.modules.get("numpy.random")
-        if self.module is None:
+        module: Any = sys.modules.get("numpy.random")
+        self.module = module
+        if module is None:
             return
-        self.default_rng = self.module.default_rng
+        self.default_rng = module.default_rng
         seeds = count()
 
         def default_rng(seed: Any = None) -> Any:
             return self.default_rng(next(seeds) if seed is None else seed)
 
-        self.module.default_rng = default_rng
+        module.default_rng = default_rng
 
     def __exit__(self, *_: object) -> None:
-        if self.module is not None:
-            self.module.default_rng = self.default_rng
+        module: Any = self.module
+        if module is not None:
+            module.default_rng = self.default_rng

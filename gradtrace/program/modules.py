@@ -27,6 +27,7 @@ from gradtrace.program import substitutes
 from gradtrace.program.checkpoints import checkpoint_names
 from gradtrace.program.class_homes import torch_home
 from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
+from gradtrace.program.figure_files import FigureFinder
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
@@ -182,18 +183,19 @@ def installed(tell: Tell) -> Iterator[None]:
             told.add(text)
             tell(text)
 
-    first, last = TorchFinder(tell_once), SubstituteFinder(tell_once)
+    first, figures, last = TorchFinder(tell_once), FigureFinder(tell_once), SubstituteFinder(tell_once)
     before = take_out()
-    sys.meta_path.insert(0, first)
+    sys.meta_path[:0] = (first, figures)
     sys.meta_path.append(last)
     try:
         yield
     finally:
-        sys.meta_path.remove(first)
-        sys.meta_path.remove(last)
+        for finder in (first, figures, last):
+            sys.meta_path.remove(finder)
         take_out()
         sys.modules.update(before)
         first.restore_names()
+        figures.restore()
 
 
 def take_out() -> dict[str, ModuleType]:

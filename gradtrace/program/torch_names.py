@@ -15,6 +15,7 @@ from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction
 from gradtrace.engine.data.dtypes import bfloat16
 from gradtrace.lazy_names import words
+from gradtrace.nn.homes import MOVED
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces
 ABSENT = object()
@@ -43,7 +44,11 @@ LIBRARY = {
     "torch._C": "gradtrace._C",
     "torch.functional": "gradtrace",
     **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
+    **{f"torch.{name}": "gradtrace.nn" for name in MOVED.values() if name.startswith("nn.modules.")},
     **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in LAYER_FILES},
+    "torch.nn.parallel.data_parallel": "gradtrace.nn.modules.container",
+    "torch.nn.parallel.distributed": "gradtrace.nn.modules.container",
+    "torch.autograd.anomaly_mode": "gradtrace.engine.data.modes",
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in DISTRIBUTION_FILES},
     **{f"torch.optim.{name}": "gradtrace.optim" for name in OPTIMIZER_FILES},
     **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in DATA_FILES},
@@ -87,7 +92,10 @@ ONLY = {
     "torch.autograd.function": words("BackwardCFunction Function FunctionCtx once_differentiable"),
     "torch.autograd.gradcheck": words("GradcheckError gradcheck gradgradcheck"),
     "torch.autograd.variable": words("Variable"),
+    "torch.autograd.anomaly_mode": words("detect_anomaly set_detect_anomaly"),
     "torch.functional": FUNCTIONAL,
+    "torch.nn.parallel.data_parallel": words("DataParallel"),
+    "torch.nn.parallel.distributed": words("DistributedDataParallel"),
     "torch.optim.optimizer": words("Optimizer required"),
     "torch.sparse": words("FloatTensor mm sum"),
     "torch.nn.parallel": words("DataParallel DistributedDataParallel"),
@@ -200,6 +208,8 @@ def public_value(module: str, name: str) -> Any:
             return ABSENT
     elif getattr(getattr(library, name, None), "__module__", None) in (library.__name__, module):
         value = getattr(library, name)
+    elif module.startswith("torch.nn.modules.") and name in import_module("gradtrace.nn").__all__:
+        value = getattr(import_module("gradtrace.nn"), name)  # a layer that is in another file here
     if not isinstance(value, ModuleType):
         return value
     # gradtrace.trace is a package, but torch.trace is a function.

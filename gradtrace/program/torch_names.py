@@ -125,6 +125,11 @@ def without_device(*args: Any, **kwargs: Any) -> Any:
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
+def without_group(*args: Any, **kwargs: Any) -> Any:
+    """Raise PyTorch's error for a query of a group of processes."""
+    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+
+
 def no_changes(*args: Any, **kwargs: Any) -> Any:
     """Return a context manager that changes nothing."""
     return nullcontext()
@@ -148,7 +153,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         **answers(False, "are_deterministic_algorithms_enabled is_autocast_enabled set_flush_denormal"),
         **answers(1, "get_num_interop_threads get_num_threads"),
         **answers(None, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
-        **answers(None, "use_deterministic_algorithms"),
+        **answers(None, "clear_autocast_cache set_deterministic_debug_mode use_deterministic_algorithms"),
+        **answers(False, "is_storage"),
+        **answers(0, "get_deterministic_debug_mode"),
         **answers("highest", "get_float32_matmul_precision"),
     },
     "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
@@ -169,7 +176,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.backends.mps": {**UNAVAILABLE, **answers(False, "is_built")},
     "torch.backends.mkl": UNAVAILABLE,
     "torch.backends.openmp": UNAVAILABLE,
-    "torch.distributed": {**UNAVAILABLE, **answers(False, "is_initialized")},
+    "torch.distributed": {
+        **UNAVAILABLE,
+        **answers(False, "is_initialized"),
+        **dict.fromkeys(words("get_rank get_world_size"), without_group),
+    },
     "torch.multiprocessing": {
         **answers(None, "set_start_method set_sharing_strategy"),
         **answers(1, "cpu_count"),
@@ -181,9 +192,10 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.cuda": {
         **OTHER_DEVICE,
         **dict.fromkeys(words("current_device get_device_name get_device_properties set_device"), without_device),
-        **answers(0, "max_memory_allocated max_memory_reserved memory_allocated memory_reserved"),
+        **answers(0, "max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_reserved"),
         **answers(False, "is_initialized is_bf16_supported"),
-        **answers(None, "reset_peak_memory_stats"),
+        **answers(None, "ipc_collect reset_max_memory_allocated reset_peak_memory_stats"),
+        **dict.fromkeys(words("current_stream get_device_capability mem_get_info"), without_device),
     },
 }
 

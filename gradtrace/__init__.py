@@ -53,8 +53,8 @@ _MODULES = {
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = words("""
-    analysis annotations batch cli documents engine errors files lang lazy_names limits notebook ops pytest_plugin
-    sandbox static torch views
+    analysis annotations batch cli documents engine errors files lazy_names limits notebook ops program
+    pytest_plugin sandbox static torch views
 """)
 # Methods that are functions too.
 _METHODS_AS_FUNCTIONS = words("""

@@ -4,32 +4,66 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import contextmanager
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.utils import serialization
 
 KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
 
 
-def checkpoint_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
-    """Return torch.save and torch.load of a run; `tell` prints a line for the user."""
-    kept: dict[str, bytes] = {}  # the content of files that could not be written, by absolute path
+class Checkpoints:
+    """torch.save and torch.load of a run; `tell` prints a line for the user."""
 
-    def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+        self.kept: dict[str, bytes] = {}  # the content of files that could not be written, by absolute path
+
+    def names(self) -> dict[str, dict[str, Any]]:
+        """Return the names of this run by module."""
+        functions = {"save": self.save, "load": self.load}
+        return {"torch": functions, "torch.serialization": functions}
+
+    def save(self, obj: Any, f: Any, *args: Any, **options: Any) -> None:
         """Write an object to a file (torch.save); keep it in memory if the file cannot be written."""
         try:
             serialization.save(obj, f, *args, **options)
         except OSError:
             if not isinstance(f, (str, os.PathLike)):
                 raise
-            tell(KEPT)
+            self.tell(KEPT)
             content = io.BytesIO()
             serialization.save(obj, content)
-            kept[os.path.abspath(f)] = content.getvalue()
+            self.kept[os.path.abspath(f)] = content.getvalue()
 
-    def load(f: Any, *args: Any, **options: Any) -> Any:
+    def load(self, f: Any, *args: Any, **options: Any) -> Any:
         """Return what a file holds (torch.load)."""
-        path = os.path.abspath(f) if isinstance(f, (str, os.PathLike)) else ""
-        return serialization.load(io.BytesIO(kept[path]) if path in kept else f, *args, **options)
+        return serialization.load(io.BytesIO(self.kept[path_of(f)]) if self.has(f) else f, *args, **options)
 
-    return {"torch": {"save": save, "load": load}, "torch.serialization": {"save": save, "load": load}}
+    def has(self, f: Any) -> bool:
+        """Whether this run keeps the content of a file."""
+        return path_of(f) in self.kept
+
+    @contextmanager
+    def seen_by_os(self) -> Iterator[None]:
+        """Within this context, functions of `os` that ask for a kept file or remove one find it."""
+        remove, unlink, exists, isfile = os.remove, os.unlink, os.path.exists, os.path.isfile
+
+        def forget(path: Any, *args: Any, **options: Any) -> None:
+            if self.has(path):
+                del self.kept[path_of(path)]
+            else:
+                remove(path, *args, **options)
+
+        os.remove = os.unlink = forget
+        os.path.exists = lambda path: self.has(path) or exists(path)
+        os.path.isfile = lambda path: self.has(path) or isfile(path)
+        try:
+            yield
+        finally:
+            os.remove, os.unlink, os.path.exists, os.path.isfile = remove, unlink, exists, isfile
+
+
+def path_of(f: Any) -> str:
+    """Return the absolute path of a file that is given by its path; "" for any other."""
+    return os.path.abspath(os.fspath(f)) if isinstance(f, (str, os.PathLike)) else ""

@@ -105,7 +105,7 @@ class Attributes(Described):
         return False
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Raise PyTorch's error: there is no GPU."""
+        """Raise PyTorch's error for a machine without a GPU."""
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
     @property

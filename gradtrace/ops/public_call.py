@@ -45,8 +45,10 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
 
 def is_unexpected(error: Exception, options: dict[str, Any]) -> bool:
     """Whether a call failed because an argument has NumPy's name, which PyTorch takes too."""
-    named = not NUMPY_NAMES.keys().isdisjoint(options)
-    return named and isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
+    numpy_names = NUMPY_NAMES.keys() & options.keys()
+    if not numpy_names or not isinstance(error, TypeError) or "unexpected keyword argument" not in str(error):
+        return False
+    return not any(NUMPY_NAMES[name] in options for name in numpy_names)
 
 
 def call_into(function: Callable[..., Any], name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -265,6 +265,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(self, Optimizer):
             raise TypeError(f"{typename(self)} is not an Optimizer")
         self.stepped = True
+        if "_hooks" not in vars(self):  # an optimizer around another one, which did not call this class's __init__
+            return step(*args, **kwargs)
         for hook in self._hooks["step_pre"].values():
             replaced = hook(self, args, kwargs)
             if replaced is None:

@@ -24,9 +24,10 @@ from gradtrace.engine.data.dtypes import dtype
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
-from gradtrace.program.checkpoints import checkpoint_names
+from gradtrace.program.checkpoints import Checkpoints
 from gradtrace.program.class_homes import torch_home
 from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
+from gradtrace.program.figure_files import FigureFinder
 from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
@@ -90,7 +91,8 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.renamed: list[tuple[type, str]] = []
         for kind in (Tensor, Size, device, dtype):
             self.rename(kind)
-        self.own = (ANSWERS, compiler_names(tell), checkpoint_names(tell))  # names of this run
+        self.checkpoints = Checkpoints(tell)
+        self.own = (ANSWERS, compiler_names(tell), self.checkpoints.names())  # names of this run
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of a module of torch; ImportError for a package that needs PyTorch itself."""
@@ -190,18 +192,20 @@ def installed(tell: Tell) -> Iterator[None]:
             told.add(text)
             tell(text)
 
-    first, last = TorchFinder(tell_once), SubstituteFinder(tell_once)
+    first, figures, last = TorchFinder(tell_once), FigureFinder(tell_once), SubstituteFinder(tell_once)
     before = take_out()
-    sys.meta_path.insert(0, first)
+    sys.meta_path[:0] = (first, figures)
     sys.meta_path.append(last)
     try:
-        yield
+        with first.checkpoints.seen_by_os():
+            yield
     finally:
-        sys.meta_path.remove(first)
-        sys.meta_path.remove(last)
+        for finder in (first, figures, last):
+            sys.meta_path.remove(finder)
         take_out()
         sys.modules.update(before)
         first.restore_names()
+        figures.restore()
 
 
 def take_out() -> dict[str, ModuleType]:

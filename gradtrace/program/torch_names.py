@@ -15,6 +15,7 @@ from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction
 from gradtrace.engine.data.dtypes import bfloat16
 from gradtrace.lazy_names import words
+from gradtrace.nn.homes import MOVED
 
 VERSION = "2.13.0+gradtrace"  # the PyTorch version whose behaviour gradtrace reproduces
 ABSENT = object()
@@ -43,7 +44,11 @@ LIBRARY = {
     "torch._C": "gradtrace._C",
     "torch.functional": "gradtrace",
     **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
+    **{f"torch.{name}": "gradtrace.nn" for name in MOVED.values() if name.startswith("nn.modules.")},
     **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in LAYER_FILES},
+    "torch.nn.parallel.data_parallel": "gradtrace.nn.modules.container",
+    "torch.nn.parallel.distributed": "gradtrace.nn.modules.container",
+    "torch.autograd.anomaly_mode": "gradtrace.engine.data.modes",
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in DISTRIBUTION_FILES},
     **{f"torch.optim.{name}": "gradtrace.optim" for name in OPTIMIZER_FILES},
     **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in DATA_FILES},
@@ -87,7 +92,10 @@ ONLY = {
     "torch.autograd.function": words("BackwardCFunction Function FunctionCtx once_differentiable"),
     "torch.autograd.gradcheck": words("GradcheckError gradcheck gradgradcheck"),
     "torch.autograd.variable": words("Variable"),
+    "torch.autograd.anomaly_mode": words("detect_anomaly set_detect_anomaly"),
     "torch.functional": FUNCTIONAL,
+    "torch.nn.parallel.data_parallel": words("DataParallel"),
+    "torch.nn.parallel.distributed": words("DistributedDataParallel"),
     "torch.optim.optimizer": words("Optimizer required"),
     "torch.sparse": words("FloatTensor mm sum"),
     "torch.nn.parallel": words("DataParallel DistributedDataParallel"),
@@ -117,6 +125,11 @@ def without_device(*args: Any, **kwargs: Any) -> Any:
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
+def without_group(*args: Any, **kwargs: Any) -> Any:
+    """Raise PyTorch's error for a query of a group of processes."""
+    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+
+
 def no_changes(*args: Any, **kwargs: Any) -> Any:
     """Return a context manager that changes nothing."""
     return nullcontext()
@@ -140,7 +153,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         **answers(False, "are_deterministic_algorithms_enabled is_autocast_enabled set_flush_denormal"),
         **answers(1, "get_num_interop_threads get_num_threads"),
         **answers(None, "set_float32_matmul_precision set_num_interop_threads set_num_threads"),
-        **answers(None, "use_deterministic_algorithms"),
+        **answers(None, "clear_autocast_cache set_deterministic_debug_mode use_deterministic_algorithms"),
+        **answers(False, "is_storage"),
+        **answers(0, "get_deterministic_debug_mode"),
         **answers("highest", "get_float32_matmul_precision"),
     },
     "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
@@ -161,7 +176,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.backends.mps": {**UNAVAILABLE, **answers(False, "is_built")},
     "torch.backends.mkl": UNAVAILABLE,
     "torch.backends.openmp": UNAVAILABLE,
-    "torch.distributed": {**UNAVAILABLE, **answers(False, "is_initialized")},
+    "torch.distributed": {
+        **UNAVAILABLE,
+        **answers(False, "is_initialized"),
+        **dict.fromkeys(words("get_rank get_world_size"), without_group),
+    },
     "torch.multiprocessing": {
         **answers(None, "set_start_method set_sharing_strategy"),
         **answers(1, "cpu_count"),
@@ -173,9 +192,10 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.cuda": {
         **OTHER_DEVICE,
         **dict.fromkeys(words("current_device get_device_name get_device_properties set_device"), without_device),
-        **answers(0, "max_memory_allocated max_memory_reserved memory_allocated memory_reserved"),
+        **answers(0, "max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_reserved"),
         **answers(False, "is_initialized is_bf16_supported"),
-        **answers(None, "reset_peak_memory_stats"),
+        **answers(None, "ipc_collect reset_max_memory_allocated reset_peak_memory_stats"),
+        **dict.fromkeys(words("current_stream get_device_capability mem_get_info"), without_device),
     },
 }
 
@@ -200,6 +220,8 @@ def public_value(module: str, name: str) -> Any:
             return ABSENT
     elif getattr(getattr(library, name, None), "__module__", None) in (library.__name__, module):
         value = getattr(library, name)
+    elif module.startswith("torch.nn.modules.") and name in import_module("gradtrace.nn").__all__:
+        value = getattr(import_module("gradtrace.nn"), name)  # a layer that is in another file here
     if not isinstance(value, ModuleType):
         return value
     # gradtrace.trace is a package, but torch.trace is a function.

@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
+import warnings
 
 from gradtrace.annotations import Any
 from gradtrace.views.event_files import EventFile, Messages, new_name
 
 __all__ = ["SummaryWriter"]
+
+NOT_WRITTEN = "SummaryWriter writes no files here; --allow-write DIR names the folder for them"
 
 
 class SummaryWriter:
@@ -37,9 +41,13 @@ class SummaryWriter:
 
     def _file(self, folder: str) -> EventFile:
         if folder not in self._files:
-            os.makedirs(folder, exist_ok=True)
-            name = os.path.join(folder, new_name(self._suffix))
-            sink = open(name, "wb", buffering=0)  # noqa: SIM115  # `close` closes it; nothing is lost at a limit
+            try:
+                os.makedirs(folder, exist_ok=True)
+                name = os.path.join(folder, new_name(self._suffix))
+                sink: Any = open(name, "wb", buffering=0)  # noqa: SIM115  # `close` closes it; nothing is lost at a limit
+            except PermissionError:
+                warnings.warn(NOT_WRITTEN, stacklevel=3)
+                sink = io.BytesIO()
             self._files[folder] = EventFile(sink, self._messages)
         return self._files[folder]
 

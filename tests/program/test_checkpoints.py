@@ -72,7 +72,8 @@ def test_whole_modules_pass_between_pytorch_and_gradtrace(writer_is_pytorch):
     loaded = reader.load(saved(writer, model), weights_only=False)
     assert repr(loaded) == repr(model)
     x = [[1.0, 2.0], [3.0, 5.0]]
-    assert loaded(reader.tensor(x)).flatten().tolist() == pytest.approx(model(writer.tensor(x)).flatten().tolist())
+    expected = model(writer.tensor(x)).flatten().tolist()
+    assert loaded(reader.tensor(x)).flatten().tolist() == pytest.approx(expected, abs=1e-4)
 
 
 class Own:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import Described
 from gradtrace.engine.data.higher import higher
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import HookTable
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Attributes(Described):
         def extra(self) -> TensorExtras: ...
 
         def own_array(self) -> Array: ...
+
+        def shared(self) -> Array: ...
 
     @property
     def grad_dtype(self) -> dtypes.dtype | None:
@@ -68,6 +71,42 @@ class Attributes(Described):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (type(self), self.own_array(), self.requires_grad), vars(self) or None
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Any:
+        """Replace each element by what a function of Python returns for it (Tensor.apply_)."""
+        return self._map_elements("apply_", callable)
+
+    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """Replace each element by a function of it and of another tensor's element (Tensor.map_)."""
+        return self._map_elements("map_", callable, tensor)
+
+    def _map_elements(self, name: str, function: Callable[..., Any], *tensors: Any) -> Any:
+        if self.requires_grad:
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            )
+        array = self.shared()
+        columns = [
+            np.broadcast_to(each, array.shape).ravel().tolist() for each in (array, *(t.shared() for t in tensors))
+        ]
+        array[...] = np.array([function(*row) for row in zip(*columns, strict=True)], array.dtype).reshape(array.shape)
+        return self
+
+    def share_memory_(self) -> Any:
+        """Return the tensor itself: a program is one process."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Return whether the memory is that of several processes: False."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Return whether the memory is pinned for copies to a GPU: False."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """Raise PyTorch's error for a machine without a GPU."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
 
     @property
     def volatile(self) -> bool:

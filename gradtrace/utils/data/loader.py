@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.ops.random.generator import Generator
@@ -38,6 +39,8 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
+        if num_workers:
+            warnings.warn(f"DataLoader: num_workers={num_workers} starts no processes here", stacklevel=2)
         self.dataset = dataset
         self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
         self.generator = generator

@@ -12,6 +12,8 @@ from gradtrace.program.places import Places
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
 
+FOLDER = "--allow-import DIR names the folder of your own modules; other packages must be installed"
+
 
 class explained:
     """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
@@ -65,6 +67,8 @@ class explained:
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return REFUSED
         name = getattr(error, "name", None)
+        if isinstance(error, ModuleNotFoundError):
+            return FOLDER
         if not isinstance(error, (NameError, AttributeError)) or not name:
             return ""
         import difflib

@@ -21,7 +21,8 @@ from gradtrace.limits import Budget, machine_memory
 from gradtrace.program.budget import Clock, memory_limit, out_of_memory
 from gradtrace.program.depth import in_main_thread
 
-GRACE = 0.05  # seconds after the deadline for a native call to return
+GRACE = 0.1  # seconds after the deadline for a native call to return
+UNWINDING = 0.1  # further seconds in which an error that the alarm has raised leaves the program
 PATIENCE = 10.0  # the same for a run that is only tried: its end must not be that of the process
 FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
 TICK = 0.05  # seconds between two alarms
@@ -146,7 +147,7 @@ class watched:
 
     def wait(self, seconds: float) -> None:
         """Wait in a thread for the end of the run; end the process if the run is still going after `seconds`."""
-        if self.lock.acquire(timeout=seconds):
+        if self.lock.acquire(timeout=seconds) or (self.raised and self.lock.acquire(timeout=UNWINDING)):
             return
         status = 1
         try:

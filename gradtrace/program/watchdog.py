@@ -6,7 +6,8 @@ Where no Python thread can run, the parent process ends this one (`cli/broker.py
 or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also
 checks the memory and stops the program earlier, because many small values would leave Python no room to raise an
 exception.
-RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
+RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled. On a system without
+these (Windows) the thread alone watches the time.
 """
 
 from __future__ import annotations
@@ -72,12 +73,16 @@ class watched:
         self.clock = clock
         self.place = place
         self.lock: Any = None
+        self.memory: Any = None
         self.limits: list[tuple[int, tuple[int, int]]] = []
         self.raised = 0.0
         self.on = self.over = self.starting = False
 
     def __enter__(self) -> None:
-        if _state.end is None or _state.on or not in_main_thread() or not hasattr(os, "fork"):
+        if _state.end is None or _state.on or not in_main_thread():
+            return
+        if not hasattr(os, "fork"):
+            self.watch_from_thread()
             return
         # Modules that the alarm needs are imported here: if a signal interrupts an import and its handler imports too,
         # Python 3.11 fails in the first import with a KeyError of the thread's number.
@@ -98,30 +103,40 @@ class watched:
             self.__exit__()
             raise
 
+    def watch_from_thread(self) -> None:
+        """Watch the time alone, on a system without timer signals and limits of the process."""
+        _state.on = self.on = True
+        self.start_thread(max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST)))
+
     def start(self) -> None:
         """Start the parts that only a longer run needs: a watching thread, and the check of the machine's memory."""
         left = max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST))
+        self.start_thread(left)
+        self.memory.lower_to_machine()
+        _widen(left)
+
+    def start_thread(self, seconds: float) -> None:
         import _thread
 
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
-        _thread.start_new_thread(self.wait, (left + _state.grace,))
-        self.memory.lower_to_machine()
-        _widen(left)
+        _thread.start_new_thread(self.wait, (min(seconds + _state.grace, _thread.TIMEOUT_MAX),))
 
     def __exit__(self, *_: object) -> None:
         if not self.on:
             return
         self.over = True
-        import _signal
+        if self.memory is not None:
+            import _signal
 
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
-        _signal.signal(_signal.SIGALRM, self.before)
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            _signal.signal(_signal.SIGALRM, self.before)
         self.place = nowhere  # the thread may end later and must not keep the program's values alive
         if self.lock is not None:
             self.lock.release()
-        _restore(self.limits)
-        self.memory.close()
+        if self.memory is not None:
+            _restore(self.limits)
+            self.memory.close()
         _state.on = False
 
     def alarm(self, signal: int, frame: Any) -> None:

@@ -11,6 +11,7 @@ that stdout is appended to, and no code in it can write more than the parent cop
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import select
 import sys
@@ -40,6 +41,7 @@ class Pipes:
         """Make the pipes this process's standard streams; `isatty` and the width answer as for the caller's streams."""
         if colour.is_terminal(sys.stdout):
             os.environ["COLUMNS"] = str(colour.columns())
+        sys.stdout, sys.stderr = whole(sys.stdout), whole(sys.stderr)
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if stream is not None:
                 vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
@@ -51,6 +53,27 @@ class Pipes:
 
     def all_ends(self) -> set[int]:
         return {*self.output, *self.errors, *(self.input or ())}
+
+
+class WholeFile(io.FileIO):
+    """A raw file that always writes everything.
+
+    A write to a pipe that a timer signal interrupts is partial, and a text stream without a buffer (PYTHONUNBUFFERED)
+    discards the rest.
+    """
+
+    def write(self, content: Any, /) -> int:
+        """Write all bytes."""
+        write_whole(self.fileno(), memoryview(content).cast("B"))
+        return len(content)
+
+
+def whole(stream: Any) -> Any:
+    """Return a text stream, replaced by one that loses nothing if it has no buffer."""
+    if not isinstance(getattr(stream, "buffer", None), io.FileIO):
+        return stream
+    raw: Any = WholeFile(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(raw, stream.encoding, stream.errors, "\n", write_through=True)
 
 
 def constantly(answer: bool) -> Callable[[], bool]:
@@ -152,7 +175,7 @@ class Copier:
         self.running.acquire(timeout=patience)
 
 
-def write_whole(descriptor: int, content: bytes) -> None:
+def write_whole(descriptor: int, content: bytes | memoryview) -> None:
     left: Any = memoryview(content)
     while left:
         try:

@@ -71,10 +71,6 @@ ENDLESS = {
         "more memory than its values may have; raise the limit with --max-",
     ),
     "small values": ("x = []\nwhile True:\n    x.append([1])", "more memory than its values may have; raise the limit"),
-    "threads": (
-        "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(9,)).start()",
-        "RuntimeError: can't start new thread",
-    ),
 }
 
 

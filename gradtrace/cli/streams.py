@@ -41,6 +41,7 @@ class Pipes:
         """Make the pipes this process's standard streams; `isatty` and the width answer as for the caller's streams."""
         if colour.is_terminal(sys.stdout):
             os.environ["COLUMNS"] = str(colour.columns())
+        sys.stdout, sys.stderr = whole(sys.stdout), whole(sys.stderr)
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if stream is not None:
                 vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
@@ -54,6 +55,27 @@ class Pipes:
 
     def all_ends(self) -> set[int]:
         return {*self.output, *self.errors, *(self.input or ())}
+
+
+class WholeFile(io.FileIO):
+    """A raw file that always writes everything.
+
+    A write to a pipe that a timer signal interrupts is partial, and a text stream without a buffer (PYTHONUNBUFFERED)
+    discards the rest.
+    """
+
+    def write(self, content: Any, /) -> int:
+        """Write all bytes."""
+        write_whole(self.fileno(), memoryview(content).cast("B"))
+        return len(content)
+
+
+def whole(stream: Any) -> Any:
+    """Return a text stream, replaced by one that loses nothing if it has no buffer."""
+    if not isinstance(getattr(stream, "buffer", None), io.FileIO):
+        return stream
+    raw: Any = WholeFile(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(raw, stream.encoding, stream.errors, "\n", write_through=True)
 
 
 def constantly(answer: bool) -> Callable[[], bool]:
@@ -174,7 +196,7 @@ class Screen:
         self.cut = re.compile(r"\x1b(?:\[[0-9;]*)?\Z")
         self.kept = ""  # a code that the bytes so far end with, which may go on
 
-    def shown(self, content: bytes) -> bytes:
+    def shown(self, content: bytes | memoryview) -> bytes:
         """Return the bytes for the terminal; no bytes stand for the end."""
         text = self.kept + self.decoder.decode(content, not content)
         cut = self.cut.search(text) if content else None
@@ -189,7 +211,7 @@ def written_out(code: Any) -> str:
     return text if len(text) > 1 or text == "\r" else text.encode("unicode_escape").decode("ascii")
 
 
-def write_whole(descriptor: int, content: bytes) -> None:
+def write_whole(descriptor: int, content: bytes | memoryview) -> None:
     left: Any = memoryview(content)
     while left:
         try:

@@ -44,11 +44,15 @@ def out_of_memory(field: str | None = None) -> BudgetError:
     return exceeded(field, f"the program needs more memory than {whose}")
 
 
+# What the dynamic linker says when it cannot load an extension module for lack of memory.
+UNLOADED = ("failed to map segment", "cannot allocate memory", "cannot map zero-fill pages")
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error means that memory ran out; a MemoryError raised by the program itself has a message.
 
-    An import can also fail with ImportError for lack of memory.
+    The import of an extension module can also fail with ImportError for lack of memory.
     """
     if isinstance(error, MemoryError):
         return type(error) is not MemoryError or not error.args
-    return isinstance(error, ImportError) and error.path is not None
+    return isinstance(error, ImportError) and any(text in str(error).lower() for text in UNLOADED)

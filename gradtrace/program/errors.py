@@ -13,6 +13,8 @@ from gradtrace.program.result import assigned_names
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
 
+FOLDER = "--allow-import DIR names the folder of your own modules; other packages must be installed"
+
 
 NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
 
@@ -77,6 +79,8 @@ class explained:
         close = difflib.get_close_matches(last, known_names(error, frames, package), 1, NEAR)
         if close and close[0] != last:
             return f"did you mean '{package}{dot}{close[0]}'?"
+        if isinstance(error, ModuleNotFoundError):
+            return FOLDER
         if isinstance(error, NameError) and name in assigned_names(self.program.tree.body):
             return "it gets its value further down; assign it before it is used"
         if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):

@@ -1,8 +1,8 @@
 """A program's own modules: files in the folder of `--allow-import DIR`, or those that a record holds.
 
 They are found by the import statements in its text and parsed before the program runs, so that a record has all of
-them. A finder gives them to Python's import system while the program runs; modules of torch come before them. The file
-of `a.b` is `a/b.py` or `a/b/__init__.py`.
+them. A finder gives them to Python's import system while the program runs; modules of torch, Python's standard library
+and numpy come before them. The file of `a.b` is `a/b.py` or `a/b/__init__.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
     left = budget.source_bytes - len(program.source.text)
     while waiting:
         name = waiting.pop()
-        if name in modules or name.partition(".")[0] in PACKAGES:
+        if name in modules or not may_be_own(name):
             continue
         file = find(name)
         if file is None:
@@ -49,6 +49,12 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
         module = modules[name] = parse(text, shown, budget)
         waiting += imported_names(module, package_of(name, module))
     return program._replace(modules=modules)
+
+
+def may_be_own(name: str) -> bool:
+    """Whether a program may have its own module of this name: gradtrace imports those of Python and numpy itself."""
+    package = name.partition(".")[0]
+    return package not in (*PACKAGES, "gradtrace", "numpy") and package not in sys.stdlib_module_names
 
 
 def in_folder(name: str) -> Find:

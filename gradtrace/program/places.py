@@ -41,6 +41,14 @@ class Places:
         for _ in range(depth - 1):
             if frame is not None:  # what is called by Python itself, such as __del__, has no caller
                 frame = frame.f_back
+        return self.of_stack(frame)
+
+    def of_thread(self, thread: int) -> int:
+        """Return the number of the innermost place of the program on the stack of a thread."""
+        return self.of_stack(sys._current_frames().get(thread))
+
+    def of_stack(self, frame: Any) -> int:
+        """Return the number of the innermost place of the program on the stack that ends with a frame."""
         while frame is not None:
             code = frame.f_code
             if code.co_filename in self._files:

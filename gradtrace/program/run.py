@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import sys
 import time
@@ -171,7 +172,8 @@ def run_once(
     execution.begin_record(record, watcher, planner)
     load_random_numbers(program)
     places = execution.places
-    watch = watched(execution.clock, lambda: places.place(places.here(2)))
+    thread = _thread.get_ident()  # the watchdog asks for the place in another one
+    watch = watched(execution.clock, lambda: places.place(places.of_thread(thread)))
     with restored(), watch, redirected(stdout, stderr), Surroundings(execution):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.set(

@@ -34,7 +34,7 @@ class Surroundings:
         sys.modules[MAIN] = execution.module
         sys.argv = [name, *budget.arguments]
         if budget.allow_import:
-            sys.path.insert(0, budget.allow_import)
+            sys.path.append(budget.allow_import)  # last: a file there must not replace a module of Python
         for source in (program.source, *(module.source for module in (program.modules or {}).values())):
             linecache.cache[source.name] = len(source.text), None, source.text.splitlines(True), source.name
         self.stack.enter_context(OwnModules(program.modules or {}, execution.execute_module))

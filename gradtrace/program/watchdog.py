@@ -6,7 +6,8 @@ Where no Python thread can run, the parent process ends this one (`cli/broker.py
 or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also
 checks the memory and stops the program earlier, because many small values would leave Python no room to raise an
 exception.
-RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
+RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled. On a system without
+these (Windows) the thread alone watches the time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from gradtrace.limits import Budget, machine_memory
 from gradtrace.program.budget import Clock, memory_limit, out_of_memory
 from gradtrace.program.depth import in_main_thread
 
-GRACE = 0.05  # seconds after the deadline for a native call to return
+GRACE = 0.1  # seconds after the deadline for a native call to return
+UNWINDING = 0.1  # further seconds in which an error that the alarm has raised leaves the program
 PATIENCE = 10.0  # the same for a run that is only tried: its end must not be that of the process
 FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
 TICK = 0.05  # seconds between two alarms
@@ -71,12 +73,16 @@ class watched:
         self.clock = clock
         self.place = place
         self.lock: Any = None
+        self.memory: Any = None
         self.limits: list[tuple[int, tuple[int, int]]] = []
         self.raised = 0.0
         self.on = self.over = self.starting = False
 
     def __enter__(self) -> None:
-        if _state.end is None or _state.on or not in_main_thread() or not hasattr(os, "fork"):
+        if _state.end is None or _state.on or not in_main_thread():
+            return
+        if not hasattr(os, "fork"):
+            self.watch_from_thread()
             return
         # Modules that the alarm needs are imported here: if a signal interrupts an import and its handler imports too,
         # Python 3.11 fails in the first import with a KeyError of the thread's number.
@@ -97,30 +103,40 @@ class watched:
             self.__exit__()
             raise
 
+    def watch_from_thread(self) -> None:
+        """Watch the time alone, on a system without timer signals and limits of the process."""
+        _state.on = self.on = True
+        self.start_thread(max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST)))
+
     def start(self) -> None:
         """Start the parts that only a longer run needs: a watching thread, and the check of the machine's memory."""
         left = max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST))
+        self.start_thread(left)
+        self.memory.lower_to_machine()
+        _widen(left)
+
+    def start_thread(self, seconds: float) -> None:
         import _thread
 
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
-        _thread.start_new_thread(self.wait, (left + _state.grace,))
-        self.memory.lower_to_machine()
-        _widen(left)
+        _thread.start_new_thread(self.wait, (min(seconds + _state.grace, _thread.TIMEOUT_MAX),))
 
     def __exit__(self, *_: object) -> None:
         if not self.on:
             return
         self.over = True
-        import _signal
+        if self.memory is not None:
+            import _signal
 
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
-        _signal.signal(_signal.SIGALRM, self.before)
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            _signal.signal(_signal.SIGALRM, self.before)
         self.place = nowhere  # the thread may end later and must not keep the program's values alive
         if self.lock is not None:
             self.lock.release()
-        _restore(self.limits)
-        self.memory.close()
+        if self.memory is not None:
+            _restore(self.limits)
+            self.memory.close()
         _state.on = False
 
     def alarm(self, signal: int, frame: Any) -> None:
@@ -146,7 +162,7 @@ class watched:
 
     def wait(self, seconds: float) -> None:
         """Wait in a thread for the end of the run; end the process if the run is still going after `seconds`."""
-        if self.lock.acquire(timeout=seconds):
+        if self.lock.acquire(timeout=seconds) or (self.raised and self.lock.acquire(timeout=UNWINDING)):
             return
         status = 1
         try:

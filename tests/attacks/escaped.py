@@ -1,10 +1,11 @@
-"""The command line with native code in the place of a function that programs may call, without the audit hook.
+"""The command line with attacks in the place of a built-in function.
 
-`python escaped.py run FILE`: in it the program's `abs("attempts")` makes every attempt of ATTEMPTS, as code that has
-got out of the language would, and `abs("forge N")` sends the broker forged messages. What is left is the kernel's
-wall and the broker. Each attempt writes a line on stderr: its name, and `refused` or `DONE`.
+`python escaped.py run FILE`: in it the program's `abs("attempts")` makes every attempt of ATTEMPTS, and
+`abs("forge N")` sends the broker forged messages. Each attempt writes a line on stderr: its name, and `refused` or
+`DONE`.
 """
 
+import builtins
 import contextlib
 import ctypes
 import fcntl
@@ -34,7 +35,6 @@ import numpy as np
 
 import gradtrace
 from gradtrace.cli import main
-from gradtrace.lang import machine, wall
 
 HALVES = b"canary-of-the-env", b"ironment-2284"  # never joined: `in_memory` would find that
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -496,9 +496,7 @@ def native(value):
 
 
 guarded = abs
-before = machine.builtins
-machine.builtins = lambda *needed: {**before(*needed), "abs": native}
-wall.build = lambda: None
+builtins.abs = native
 
 if __name__ == "__main__":
     main.main()

@@ -1,4 +1,4 @@
-"""Code that has got out of the language, in every command: the kernel's wall and the broker must hold on their own."""
+"""A hostile program in every command: the kernel's wall and the broker must hold."""
 
 import subprocess
 import sys

@@ -13,7 +13,7 @@ CASES = [
         for name, (text, code, part) in malformed.PROGRAMS.items()
     ),
     *(
-        (f"value, {name}", ["eval", "x*2", f"--x={text}", "--max-steps", "1000000"], malformed.BESIDE, code, part)
+        (f"value, {name}", ["eval", "x*2", f"--x={text}"], malformed.BESIDE, code, part)
         for name, (text, code, part) in malformed.VALUES.items()
     ),
     *(

@@ -32,7 +32,7 @@ def test_a_system_without_walls_says_so_once(here, clean):
     done = without_walls(("run", "p.py"), env=clean())
     assert (done.returncode, done.stdout) == (0, "1\n")
     assert done.stderr == (
-        "gradtrace: the kernel does not confine programs here: it has no Landlock and seccomp; the language alone does "
+        "gradtrace: the kernel does not confine programs here: it has no Landlock and seccomp; it runs as under python "
         "(--require-wall refuses)\n"
     )
 

@@ -191,3 +191,10 @@ def test_a_hangup_that_nohup_ignores_ends_nothing(tmp_path):
         os.killpg(run.pid, signal.SIGHUP)
         message = run.communicate()[1].decode()
     assert run.returncode == 1 and "longer than 3 s" in message
+
+
+def test_long_lines_are_written_whole_without_a_buffer(process, here):
+    """Timer signals interrupt writes to a pipe."""
+    (here / "p.py").write_text("import torch, sys\nprint('a' * 10**7)\nprint('b' * 10**7, file=sys.stderr)\n")
+    done = process("run", "p.py", env={"PYTHONUNBUFFERED": "1"})
+    assert (done.returncode, len(done.stdout), len(done.stderr)) == (0, 10**7 + 1, 10**7 + 1)

@@ -1,4 +1,4 @@
-"""What no counting of steps can hold: a native call that takes long, and memory that the process may not have."""
+"""The limits on time and memory: native calls that take long, and memory that the process may not have."""
 
 import os
 import subprocess
@@ -62,12 +62,20 @@ BIG = {
 
 @pytest.mark.parametrize("limit", ["--max-process", "--max-memory"])
 @pytest.mark.parametrize("name", ["arange", *(pytest.param(n, marks=pytest.mark.slow) for n in BIG if n != "arange")])
-def test_memory_beyond_a_limit_is_an_error_that_no_program_catches(name, limit, tmp_path):
-    text = f"import torch\ntry:\n    y = {BIG[name]}\nexcept:\n    print('caught')\nfinally:\n    print('late')\n"
-    done = run(tmp_path, text, limit, "700000000")
+def test_memory_beyond_a_limit_is_an_error(name, limit, tmp_path):
+    done = run(tmp_path, f"import torch\ny = {BIG[name]}\n", limit, "700000000")
     assert (done.returncode, done.stdout) == (1, ""), done
-    assert "p.py:3:" in done.stderr and "Traceback" not in done.stderr
+    assert "p.py:2:" in done.stderr and "Traceback" not in done.stderr
     assert limit in done.stderr
+
+
+def test_a_program_that_catches_a_lack_of_memory_goes_on_within_the_limit(tmp_path):
+    text = (
+        "import torch\nx = 0\nfor i in range(3):\n    try:\n        x = torch.ones(10**10)\n"
+        "    except MemoryError:\n        print('caught')\n"
+    )
+    done = run(tmp_path, text, "--max-memory", "100000000")
+    assert (done.returncode, done.stdout) == (0, "caught\n" * 3), done
 
 
 SMALL = {
@@ -106,11 +114,12 @@ def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
 
 def test_no_limit_outlives_a_run(tmp_path):
     text = (
-        "from gradtrace.cli import grants, guard\nimport resource\nfrom gradtrace import lang\n"
+        "from gradtrace.cli import grants, guard\nimport resource\n"
+        "from gradtrace.program.parse import parse\nfrom gradtrace.program.run import run\n"
         "guard.contain(grants.Grants())\n"
         "names = 'CORE CPU AS DATA STACK FSIZE'.split()\n"
         "read = lambda: [resource.getrlimit(getattr(resource, 'RLIMIT_' + n)) for n in names]\n"
-        "before = read()\nlang.run(lang.parse('x = 2.0'))\nassert read() == before\nprint('same')\n"
+        "before = read()\nrun(parse('x = 2.0\\nfor i in range(3): x += 1'))\nassert read() == before\nprint('same')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", text],

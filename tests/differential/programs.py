@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .statements import Fact, Scene, statement
-from .worlds import LanguageWorld, World, array, compare, same_numbers
+from .worlds import ProgramWorld, World, array, compare, same_numbers
 
 LENGTH = 24
 LARGEST = 64  # elements of a variable that is used further
@@ -29,7 +29,7 @@ class Program:
     def __init__(self, seed: int, ours: Any, theirs: Any) -> None:
         self.seed = seed
         self.scene = Scene(random.Random(seed))
-        self.ours, self.theirs = LanguageWorld(ours), World(theirs)
+        self.ours, self.theirs = ProgramWorld(ours), World(theirs)
         self.statements: list[str] = []
 
     def step(self, text: str) -> Difference | None:
@@ -71,7 +71,7 @@ def run(seed: int, ours: Any, theirs: Any) -> tuple[Difference | None, int]:
 
 def replay(statements: list[str], ours: Any, theirs: Any) -> tuple[int, str, bool]:
     """The first differing statement of a fixed program: its index, what differs, and whether only in numbers."""
-    a, b = LanguageWorld(ours), World(theirs)
+    a, b = ProgramWorld(ours), World(theirs)
     for index, text in enumerate(statements):
         what, numbers = run_both(a, b, text)
         if what:

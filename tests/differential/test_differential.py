@@ -36,13 +36,13 @@ def test_random_programs_agree() -> None:
     ],
 )
 def test_a_difference_is_seen(theirs: str, ours: str) -> None:
-    a, b = worlds.LanguageWorld(gradtrace), worlds.World(torch)
+    a, b = worlds.ProgramWorld(gradtrace), worlds.World(torch)
     assert (a.run(ours), b.run(theirs)) == ("", "")
     assert worlds.compare(a, b)[0]
 
 
 def test_an_error_is_a_difference() -> None:
-    a, b = worlds.LanguageWorld(gradtrace), worlds.World(torch)
+    a, b = worlds.ProgramWorld(gradtrace), worlds.World(torch)
     assert a.run("torch.ones(2) + torch.ones(3)") == b.run("torch.ones(2) + torch.ones(3)") != ""
     assert a.run("torch.ones(2) + 1") == ""
 

@@ -115,37 +115,27 @@ class World:
         return {name: value for name, value in self.names.items() if isinstance(value, tensor)}
 
 
-class LanguageWorld(World):
-    """gradtrace's language, statement by statement, as `gradtrace run` has it."""
+class ProgramWorld(World):
+    """gradtrace's programs, statement by statement in one namespace, as `gradtrace repl` has them."""
 
     def __init__(self, library: Any) -> None:
-        super().__init__(library)
-        from gradtrace import lang
-        from gradtrace.lang.budget import Meter
-        from gradtrace.lang.machine import make_machine
+        from gradtrace.limits import Budget
+        from gradtrace.program.dialogue import Dialogue
 
-        program = lang.parse(OPENING, name="program")
-        self.names = {}
-        self.machine = make_machine(program, Meter(lang.Budget()), self.names, sys.stdout, sys.stderr)
-        self.execute(program)
-
-    def execute(self, program: Any) -> None:
-        from gradtrace.engine.data.state import using
-        from gradtrace.lang.run import execute
-
-        self.machine.scopes.update(program.scopes)
-        self.machine.module, self.machine.source = program.scopes[program.tree], program.source
-        with using(origin=0):  # what runs sets it
-            execute(self.machine, program.tree)
+        self.library = library
+        self.dialogue = Dialogue("program", Budget())
+        self.text = ""
+        assert self.run(OPENING) == ""
 
     def run(self, statement: str) -> str:
-        from gradtrace import lang
         from gradtrace.errors import GradtraceError
 
         try:
-            self.execute(lang.parse(statement, name="program"))
+            self.dialogue.run(self.dialogue.parse(statement), stdout=sys.stdout, stderr=sys.stderr)
         except GradtraceError as error:
             return tidy(error.message)
+        finally:
+            self.names = vars(self.dialogue.module)
         return ""
 
 

@@ -2,8 +2,7 @@
 
 Executions run in chunks, each in a process of its own, so that one which dies is reported too. Beside each chunk lie
 canaries, a folder of files, an environment variable and a port: one that is touched or told counts as a crash. The exit
-code is 1 if something crashed; what did is kept in the folder. `--wall kernel` runs the programs without the language's
-wall, as plain Python in confined processes; there only the canaries count.
+code is 1 if something crashed; what did is kept in the folder.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 20_000
 
 
-def run_chunk(target: str, count: int, seed: int, wall: str) -> dict[str, Any]:
+def run_chunk(target: str, count: int, seed: int) -> dict[str, Any]:
     """One chunk in a process of its own, beside canaries."""
     with tempfile.TemporaryDirectory() as beside, tempfile.TemporaryDirectory() as folder:
         yard = Yard(Path(beside), Door(), None)
         before = yard.state()
-        found, said = run_beside(target, count, seed, wall, folder)
+        found, said = run_beside(target, count, seed, folder)
         touched = {
             "a canary was told": SECRET in said or ENVIRONMENT in said,
             "a file was touched": yard.state() != before,
@@ -41,7 +40,7 @@ def run_chunk(target: str, count: int, seed: int, wall: str) -> dict[str, Any]:
         return found
 
 
-def run_beside(target: str, count: int, seed: int, wall: str, folder: str) -> tuple[dict[str, Any], str]:
+def run_beside(target: str, count: int, seed: int, folder: str) -> tuple[dict[str, Any], str]:
     """What a chunk found, and what its process wrote."""
     command = [
         sys.executable,
@@ -53,7 +52,6 @@ def run_beside(target: str, count: int, seed: int, wall: str, folder: str) -> tu
         str(count),
         str(seed),
         folder,
-        wall,
     ]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": folder, "CANARY": ENVIRONMENT, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, errors="replace")
@@ -81,14 +79,13 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=2000, help="of each target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--crashes", type=Path, default=Path("crashes"))
-    parser.add_argument("--wall", choices=("language", "kernel"), default="language", help="the wall that stands")
     asked = parser.parse_args()
     bad = 0
     for target in asked.targets or TARGETS:
         start, done, crashes = time.perf_counter(), 0, 0
         while done < asked.executions:
             count = min(CHUNK, asked.executions - done)
-            found = run_chunk(target, count, asked.seed + done, asked.wall)
+            found = run_chunk(target, count, asked.seed + done)
             done += found["done"]
             crashes += len(found["crashes"])
             for crash in found["crashes"]:

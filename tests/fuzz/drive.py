@@ -1,19 +1,13 @@
-"""One chunk of executions: `python -m tests.fuzz.drive TARGET COUNT SEED FOLDER WALL`.
+"""One chunk of executions: `python -m tests.fuzz.drive TARGET COUNT SEED FOLDER`.
 
-WALL is the one that stands, "language" or "kernel". With the language's wall the executions run in this process, which
-the kernel does not confine. Before each one its input is written to FOLDER/last, so that the parent process can tell
-what ended it. With the kernel's wall a program is plain Python; confined children run a few executions each, and end
-as they like: what must hold is seen from outside.
-
-The last line of output is JSON: how many were run, and the crashes.
+Before each execution its input is written to FOLDER/last, so that the parent process can tell what ended it. The last
+line of output is JSON: how many were run, and the crashes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
-import mmap
 import os
 import resource
 import signal
@@ -24,16 +18,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.fuzz import doors, families
 from tests.fuzz.targets import TARGETS, Target
 
 SECONDS = 5.0  # more is a hang
 ADDRESSES = 4_000_000_000  # bytes of address space: what has no limit of its own fails by this one
 GROWTH = 1_000_000_000  # bytes of memory that a chunk may take over its start
-SHORT = 0.15  # seconds of an execution in a confined child, where none is a hang
-A_CHILD = 100  # executions of a confined child: what one program breaks is whole again for the next child
-PATIENCE = 60.0  # seconds of a confined child
-TESTS = Path(__file__).resolve().parents[1]
 
 
 class Hang(BaseException):
@@ -81,74 +70,18 @@ def once(target: Target, made: Any, seconds: float = SECONDS) -> dict[str, str] 
     return None
 
 
-# ---- the kernel's wall alone
-
-
-def confined_chunk(target: Target, count: int, seed: int, folder: Path) -> dict[str, Any]:
-    """Run `count` inputs of a target in confined children without the language's wall."""
-    sys.path.insert(0, str(TESTS / "attacks"))
-    import no_language  # noqa: F401
-
-    for text in (doors.START + doors.ARRAYS + doors.FIGURES, families.START, families.LOADED):
-        doors.run(text)  # loads what most programs need, once for all children
-    target.make(Random(seed))  # reads the corpus
-    gc.freeze()
-    started = mmap.mmap(-1, 8)  # shared: how many executions a child has begun
-    done = 0
-    for first in range(0, count, A_CHILD):
-        size = min(A_CHILD, count - first)
-        pid = os.fork()
-        if pid == 0:
-            run_confined(target, size, seed + first, folder, started)
-        wait_for(pid)
-        done += int.from_bytes(started[:8], "little")
-        started[:8] = bytes(8)
-    return {"done": done, "crashes": [], "grown": 0}
-
-
-def run_confined(target: Target, count: int, seed: int, folder: Path, started: mmap.mmap) -> None:
-    """Give up the rights, run the inputs, and end, whatever the programs do."""
-    from gradtrace.sandbox import confine, kernel
-
-    os.setpgid(0, 0)
-    rng = Random(seed)
-    walls = confine.confine(
-        kernel.Rights(read=(str(TESTS), str(TESTS.parent / "examples")), write=(str(folder),)), kept=()
-    )
-    assert walls.stands
-    signal.signal(signal.SIGALRM, alarmed)
-    for number in range(count):
-        started[:8] = (number + 1).to_bytes(8, "little")
-        with contextlib.suppress(BaseException):
-            once(target, target.make(rng), SHORT)
-    os._exit(0)
-
-
-def wait_for(pid: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while not os.waitpid(pid, os.WNOHANG)[0]:
-        if time.monotonic() > end:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return
-        time.sleep(0.002)
-
-
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
-    name, count, seed, folder, wall = sys.argv[1:]
+    name, count, seed, folder = sys.argv[1:]
     here = Path(folder) / "here"
     here.mkdir()
     os.chdir(here)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     with contextlib.redirect_stdout(sys.stderr):
-        if wall == "kernel":
-            found = confined_chunk(TARGETS[name], int(count), int(seed), here)
-        else:
-            found = chunk(TARGETS[name], int(count), int(seed), Path(folder) / "last")
+        found = chunk(TARGETS[name], int(count), int(seed), Path(folder) / "last")
     print(json.dumps(found))
 
 

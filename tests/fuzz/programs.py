@@ -75,7 +75,7 @@ def seeds() -> list[str]:
     """The texts of programs in the tests and examples."""
     found = [
         *(path for subject in SUBJECTS for path in TESTS.glob(f"recorded/{subject}/*.py")),
-        *TESTS.glob("lang/programs/*.py"),
+        *TESTS.glob("program/programs/*.py"),
         *TESTS.parent.glob("examples/*.py"),
         *TESTS.parent.glob("examples/*.txt"),
     ]
@@ -139,25 +139,4 @@ def program(rng: Random) -> str:
             lines.append(ast.unparse(ast.fix_missing_locations(node)))
         except (ValueError, RecursionError, AttributeError, TypeError, KeyError):
             continue
-    return "\n".join(lines)
-
-
-def call(rng: Random) -> str:
-    """Operators, called with whatever there is."""
-    from gradtrace import ops
-
-    lines = [START]
-    for _ in range(rng.randint(1, 4)):
-        owner, table = rng.choice(
-            (
-                ("torch", ops.api.functions),
-                ("F", ops.api.functional),
-                ("x", ops.api.methods),
-                ("w", ops.api.methods),
-                ("y", ops.api.methods),
-            )
-        )
-        arguments = ", ".join(rng.choice(ODD) for _ in range(rng.randint(0, 4)))
-        lines.append(f"try: r = {owner}.{rng.choice(sorted(table))}({arguments})\nexcept Exception as e: print(e)")
-    lines.append(rng.choice(("print(x, w, y)", "print(repr(r))", "y.backward()", "(w * x).sum().backward()", "y * 2")))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Random messages to a broker, as from a confined process whose program has got out of the language."""
+"""Random messages to a broker, as from a confined process with a hostile program."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import budgets, doors, families, formats, mutate, programs, protocol, reading
+from tests.fuzz import formats, mutate, programs, protocol
 
-TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
+TINY = Budget(memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
     "(x+w)*(w+1)",
     "1,2,3",
@@ -56,27 +56,11 @@ class Target(NamedTuple):
 # ---- text
 
 
-def parse(text: str) -> None:
-    from gradtrace import lang
+def parse_program(text: str) -> None:
+    from gradtrace.program.parse import parse
 
     with suppress(GradtraceError):
-        lang.parse(text)
-
-
-def evaluate(text: str) -> None:
-    """Parsed and run, with backward from a root that has a gradient to give."""
-    from gradtrace import lang
-    from gradtrace.engine import Tensor
-    from gradtrace.trace.keeper import Keeper
-
-    def then(done: Any) -> None:
-        if isinstance(done.root, Tensor) and done.root.requires_grad and done.root.numel() == 1:
-            done.root.backward()
-
-    with suppress(GradtraceError, SystemExit):
-        program = lang.parse(text)
-        inputs = {i.name: Tensor._wrap(1.5) for i in program.inputs}
-        lang.run(program, inputs, budget=TINY, stdout=io.StringIO(), stderr=io.StringIO(), record=Keeper, then=then)
+        parse(text)
 
 
 def value(text: str) -> None:
@@ -92,15 +76,18 @@ def value(text: str) -> None:
 
 
 def small_evaluator(text: str, option: str) -> Any:
-    from gradtrace import lang
+    """The evaluator of values; only expressions, since programs would run in this process."""
     from gradtrace.cli import values
     from gradtrace.errors import UsageError
+    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.parse import parse
+    from gradtrace.program.run import run
 
     try:
-        program = lang.parse(text, name=option)
-        if program.inputs:
+        program = parse(text, name=option)
+        if program.inputs or not is_expression(program.tree):
             raise UsageError("not defined")
-        return lang.run(program, budget=TINY, stdout=io.StringIO(), stderr=io.StringIO()).root
+        return run(program, budget=TINY, stdout=io.StringIO(), stderr=io.StringIO()).root
     except GradtraceError as error:
         raise values.wrong(option, text, error) from error
 
@@ -279,7 +266,7 @@ FLAGS = [
     "--color",
     "always",
     "never",
-    "--max-steps",
+    "--max-memory",
     "0",
     "-1",
     "1e3",
@@ -349,7 +336,7 @@ def command(args: list[str]) -> None:
     args = [a.encode("utf-8", "surrogateescape" if a.isascii() else "replace").decode("utf-8", "replace") for a in args]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(b"x*2\n"), "utf-8")
-    limits = ["--max-steps", "20000", "--max-seconds", "3"] if args[:1] != ["ops"] and "--" not in args else []
+    limits = ["--max-seconds", "3"] if args[:1] != ["ops"] and "--" not in args else []
     try:
         with redirect_stdout(out), redirect_stderr(err):
             source.forget()
@@ -366,16 +353,19 @@ def command(args: list[str]) -> None:
 
 
 def writers(text: str) -> None:
-    """A program's trace in every form that needs no drawing."""
+    """An expression's trace in every form that needs no drawing."""
     from xml.etree import ElementTree
 
     from gradtrace.cli import options, session
-    from gradtrace.lang import parse
+    from gradtrace.program.grammar import is_expression
+    from gradtrace.program.parse import parse
     from gradtrace.views import data, dot, exchange, model, tree
 
     try:
         with redirect_stderr(io.StringIO()):
             program = parse(text)
+            if not is_expression(program.tree):
+                return
             request = options.Request(program, options.Inputs(seed=1), budget=TINY)
             trace = session.record(request, session.Wanted(everything=True))
     except (GradtraceError, SystemExit):
@@ -473,8 +463,7 @@ def expression(rng: Random) -> str:
 
 
 TARGETS = {
-    "parse": Target(rarely(any_text, any_text, expression, programs.program), parse),
-    "evaluate": Target(rarely(any_text, expression, programs.program, programs.program, programs.call), evaluate),
+    "parse": Target(rarely(any_text, any_text, expression, programs.program), parse_program),
     "value": Target(expression, value),
     "npy": Target(rarely(file_of(arrays()[0], ".npy"), file_of(arrays()[1], ".npz"), oversized), read),
     "csv": Target(file_of(CSV, ".csv", ".tsv", ".txt"), read),
@@ -490,16 +479,8 @@ TARGETS = {
         stream,
     ),
     "options": Target(arguments, command),
-    "writers": Target(rarely(programs.program, programs.call, expression), writers),
+    "writers": Target(expression, writers),
     "numbers": Target(some_array, numbers),
-    "generators": Target(doors.mutated(doors.generator), doors.run),
-    "figures": Target(doors.mutated(doors.plot), doors.run),
-    "expressions": Target(doors.mutated(doors.expression), doors.run),
-    "arguments": Target(doors.mutated(doors.arguments), doors.run),
-    "families": Target(doors.mutated(families.make), doors.run),
-    "attacks": Target(families.attack, doors.run),
-    "reading": Target(reading.make, reading.run),
     "protocol": Target(protocol.make, protocol.run),
-    "budget": Target(budgets.make, budgets.run),
     **{name: Target(make, run) for name, (make, run) in formats.MAKERS.items()},
 }

@@ -12,18 +12,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from gradtrace.sandbox import kernel  # noqa: E402
 from tests.fuzz.targets import TARGETS  # noqa: E402
-
-RUNS = [*((target, "language") for target in TARGETS), ("families", "kernel"), ("attacks", "kernel")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "wall"), RUNS)
-def test_a_short_run(target, wall, tmp_path):
-    if wall == "kernel" and not kernel.offered().stands:
-        pytest.skip("this kernel has no Landlock or no seccomp")
-    options = ["--executions", "200", "--crashes", str(tmp_path), "--wall", wall]
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_short_run(target, tmp_path):
+    options = ["--executions", "200", "--crashes", str(tmp_path)]
     command = [sys.executable, "-m", "tests.fuzz", target, *options]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
@@ -47,17 +42,12 @@ FOUND = {
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
     "an archive with a member that is not an array": ("npy", ("f.npz", archive(x=b"text"), "x")),
     "a row shorter than the names": ("csv", ("f.txt", b'"x y","w"\n"12$"', "w")),
-    "an operator on None": ("writers", "import torch\nr = torch.nan_to_num(None)"),
-    "an operator on None and lists": ("writers", "import torch\nr = torch.fmod(None, [[]])\ns = r * 2"),
+    "an operator on None": ("writers", "nan_to_num(None)"),
+    "an operator on None and lists": ("writers", "fmod(None, [[]]) * 2"),
     "a column of records": ("tables", ("f.npz", archive(x=RECORDS), "")),
     "the smallest numbers": ("numbers", ("float64", [5e-324, 0.0])),
     "texts that are none": ("tables", ("f.npz", archive(x=TEXTS), "")),
     "rows of different lengths": ("value", "ones(2, 3) ; ones(3)"),
-    "a module without an __init__": (
-        "attacks",
-        "import torch\nclass M(torch.nn.Module):\n    def __init__(self): pass\nM().__get噬ttr__('_')",
-    ),
-    "more combinations than fit": ("evaluate", "import torch\ntorch.combinations(torch.arange(10 ** 5), 4)"),
 }
 
 

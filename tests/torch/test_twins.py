@@ -18,7 +18,7 @@ VERSION = "2.13."  # the PyTorch whose graphs gradtrace builds
 def loaded():
     """What every run imports is imported once, before the forks."""
     import gradtrace.cli.session
-    import gradtrace.lang
+    import gradtrace.program.run
     import gradtrace.trace.capture  # noqa: F401
 
     torch.set_num_threads(1)

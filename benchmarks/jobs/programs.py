@@ -1,9 +1,9 @@
-"""A program in the language of expression files beside the same text as Python; prints the seconds of a pass.
+"""A program run by gradtrace beside the same text run by Python alone; prints the seconds of a pass.
 
-python language.py PEER PROGRAM PASSES        PEER gradtrace (the language) or python
+python programs.py PEER PROGRAM PASSES        PEER gradtrace or python
 
 loop         n = n + i for a number n
-statement    operator calls on 10 elements, whose cost in Python is that of the engine alone
+statement    operator calls on 10 elements, whose cost is that of the engine
 scalar       y = y * w + b on float64 scalars, the graph of 100 passes being dropped at once
 """
 

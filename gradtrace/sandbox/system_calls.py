@@ -66,7 +66,8 @@ ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10
     getcpu:309:168 gettimeofday:96:169 time:201: clock_getres:229:114 clock_nanosleep:230:115 nanosleep:35:101
     setitimer:38:103 getitimer:36:102 alarm:37: getrlimit:97:163 setrlimit:160:164 sched_yield:24:124
     sched_getaffinity:204:123 sched_getparam:143:121 sched_getscheduler:145:120 sched_get_priority_max:146:125
-    sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:"""
+    sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:
+    chdir:80:49 fchdir:81:50"""
 CONDITIONAL = {
     # Shared memory without a file: what is unmapped of it stays in use, and no count of the process shows it.
     "mmap:9:222": (Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),),

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import budgets, doors, families, formats, mutate, programs, protocol, reading
+from tests.fuzz import budgets, doors, families, formats, markup, mutate, programs, protocol, reading
 
 TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
@@ -501,5 +501,6 @@ TARGETS = {
     "reading": Target(reading.make, reading.run),
     "protocol": Target(protocol.make, protocol.run),
     "budget": Target(budgets.make, budgets.run),
+    "markup": Target(markup.make, markup.run),
     **{name: Target(make, run) for name, (make, run) in formats.MAKERS.items()},
 }

@@ -141,6 +141,7 @@ ONE_BY_ONE = {
     "trace.array_summary -> trace.array_sketch": RARE,
     "trace.capture -> trace.watched": RARE,
     "trace.capture -> trace.training": RARE,
+    "sandbox.scratch -> fcntl": LIMITS,
     "views.cells -> re": RARE,
     "views.animation -> sandbox.confine": RARE,
     "views.fold -> views.batches": CYCLE,

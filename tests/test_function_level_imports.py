@@ -143,6 +143,8 @@ ONE_BY_ONE = {
     "trace.capture -> trace.training": RARE,
     "sandbox.scratch -> fcntl": LIMITS,
     "views.cells -> re": RARE,
+    "views.markup -> views.flight": RARE,
+    "views.markup -> views.page": RARE,
     "views.animation -> sandbox.confine": RARE,
     "views.fold -> views.batches": CYCLE,
     "views.fold -> views.chains": CYCLE,

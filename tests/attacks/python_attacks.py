@@ -301,7 +301,7 @@ OTHERS = {
 }
 ATTACKS = {**READING, **WRITING, **PROCESSES, **NETWORK, **OTHERS}
 REFUSED = ("EPERM", "EACCES", "ENOSYS")
-# What may end otherwise, by the end of its name, and why that is no success: the error of a library, a missing file.
+# What may end otherwise, by the end of its name, and why that is not a success: the error of a library, a missing file.
 HARMLESS = {
     "limit": "ValueError",
     "size": "ValueError",

@@ -76,6 +76,7 @@ def confine(grants: Grants, args: list[str]) -> None:
     pipes = streams.Pipes(grants.reads_stdin and sys.stdin is not None)
     scratch.prepare(grants.scratch)  # before the fork: this process sees how large it grows
     temporary = scratch.create_folder() if grants.temporary else ""
+    growths = growths_of(grants, temporary)  # measured before the child can write
     requests, answers = os.pipe(), os.pipe()
     parent = os.getpid()
     try:
@@ -89,7 +90,7 @@ def confine(grants: Grants, args: list[str]) -> None:
         os.close(requests[1])
         os.close(answers[0])
         copier = streams.Copier(pipes, grants.printed)
-        status = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args, temporary).serve()
+        status = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args, growths).serve()
     finally:
         if os.getpid() == parent:
             remove_folders(made)
@@ -141,10 +142,16 @@ class Broker:
     """The parent's side of a confined child."""
 
     def __init__(
-        self, pid: int, pipe: Channel, copier: streams.Copier, grants: Grants, args: list[str], temporary: str = ""
+        self,
+        pid: int,
+        pipe: Channel,
+        copier: streams.Copier,
+        grants: Grants,
+        args: list[str],
+        growths: list[tuple[Growth, GradtraceError]] | None = None,
     ) -> None:
         self.pid, self.pipe, self.copier, self.grants, self.args = pid, pipe, copier, grants, args
-        self.growths = growths_of(grants, temporary)
+        self.growths = growths or []
         self.tick = QUICK_TICK if self.growths else TICK
         self.next_look = 0.0
         os.set_blocking(pipe.outgoing, False)  # a child that reads no answers stops only itself

@@ -50,11 +50,11 @@ class explained:
 
     def described(self, error: BaseException, frames: Any) -> GradtraceError:
         """Return the GradtraceError for an uncaught exception of the program."""
-        from gradtrace.program.modules import missing_from_torch
-
         better = vars(error).get("__gradtrace__")
         if isinstance(better, LanguageError):
             return better
+        from gradtrace.program.modules import missing_from_torch
+
         name = type(error).__name__
         text = text_of(error)
         missing = missing_from_torch(error)
@@ -68,6 +68,8 @@ class explained:
 
     def hint(self, error: BaseException, frames: Any) -> str:
         """Return what to do about an exception; "" where nothing is known."""
+        from gradtrace.program.modules import missing_from_torch
+
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return REFUSED
         name = getattr(error, "name", None)
@@ -80,7 +82,7 @@ class explained:
         if close and close[0] != last:
             return f"did you mean '{package}{dot}{close[0]}'?"
         if isinstance(error, ModuleNotFoundError):
-            return FOLDER
+            return "" if missing_from_torch(error) else FOLDER
         if isinstance(error, NameError) and name in assigned_names(self.program.tree.body):
             return "it gets its value further down; assign it before it is used"
         if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):

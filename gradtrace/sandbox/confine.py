@@ -16,8 +16,8 @@ KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE F
 KEPT_PREFIXES = ("LC_", "PYTHON", "GRADTRACE_", "_GRADTRACE_")
 SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so.cache /etc/localtime /etc/fonts
     /usr/share/zoneinfo /usr/share/fonts /usr/local/share/fonts /usr/share/fontconfig /var/cache/fontconfig
-    /usr/share/graphviz /dev/urandom /sys/devices/system/cpu /proc/cpuinfo /proc/self/statm /sys/fs/cgroup/memory.max
-    /sys/fs/cgroup/memory/memory.limit_in_bytes"""
+    /usr/share/graphviz /dev/urandom /sys/devices/system/cpu /proc/cpuinfo /proc/meminfo /proc/self/statm
+    /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes"""
 USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
 # Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).

@@ -7,6 +7,7 @@ descriptors and mappings, so nothing that takes up space is missed.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 import os
 import time
 
@@ -38,13 +39,20 @@ class Growth:
         The folder is walked through only if its pause is over, or if the process has written enough to be over.
         """
         written = bytes_written(pid)
-        due = at_end or time.monotonic() >= self.next_walk or self.size + written - self.written > self.most
-        if due:
+        may_be_over = self.size + written - self.written > self.most and not at_end
+        if not (at_end or may_be_over or time.monotonic() >= self.next_walk):
+            return self.size > self.most
+        if may_be_over:  # it could write much more while the folder is walked through
+            os.kill(pid, _signal.SIGSTOP)
+        try:
             start = time.monotonic()
             self.written = written
             self.size = self.walked(self.initial + self.most) - self.initial + self.unnamed(pid)
             end = time.monotonic()
             self.next_walk = end + PAUSE * (end - start)
+        finally:
+            if may_be_over:
+                os.kill(pid, _signal.SIGCONT)
         return self.size > self.most
 
     def walked(self, most: int) -> int:

@@ -164,7 +164,7 @@ def restrict_calls(rights: Rights, version: int) -> bool:
         os.getpid(),
         writes=bool(rights.write or rights.temporary),
         starts=bool(rights.execute),
-        removes=bool(rights.temporary) and version > 0,
+        temporary=bool(rights.temporary) and version > 0,
         seen=version >= SEES_TRUNCATION,
     )
     code = filter_code(name, wanted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from gradtrace.annotations import Any
 
@@ -16,15 +17,17 @@ TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 CACHES = {"MPLCONFIGDIR": "matplotlib", "XDG_CACHE_HOME": "cache"}
 FONT_LISTS = "fontlist-"  # what matplotlib's lists of fonts are called: it takes a second to make one
 LARGEST_FONT_LIST = 4 << 20  # bytes
+PREFIX = "gradtrace-run-"  # of the folder's name
+YOUNG = 60.0  # seconds: a folder may not be locked yet
 
 
 class _State:
-    """The file of a confined process."""
+    """The file of a confined process, and the lock of the folder of its parent."""
 
-    __slots__ = ("descriptor",)
+    __slots__ = ("descriptor", "lock")
 
     def __init__(self) -> None:
-        self.descriptor = -1
+        self.descriptor = self.lock = -1
 
 
 _state = _State()
@@ -78,15 +81,53 @@ class empty_file:
 
 
 def create_folder(parent: str = "") -> str:
-    """Create a folder for temporary files that only this user may read, with matplotlib's list of fonts; return it."""
-    path = os.path.join(
-        os.path.realpath(parent or os.environ.get("TMPDIR") or "/tmp"), f"gradtrace-{os.urandom(8).hex()}"
-    )
+    """Create a folder for temporary files that only this user may read, with matplotlib's list of fonts; return it.
+
+    Folders of processes that were killed, and so could not remove theirs, are removed.
+    """
+    parent = os.path.realpath(parent or os.environ.get("TMPDIR") or "/tmp")
+    remove_abandoned(parent)
+    path = os.path.join(parent, PREFIX + os.urandom(8).hex())
     os.mkdir(path, 0o700)
+    _state.lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    is_lockable(_state.lock)
     for name in CACHES.values():
         os.mkdir(os.path.join(path, name), 0o700)
     copy_font_lists(os.path.join(path, CACHES["MPLCONFIGDIR"]))
     return path
+
+
+def remove_abandoned(parent: str) -> None:
+    """Remove this user's folders that no process has locked: the kernel releases the lock of one that has ended."""
+    for name in os.listdir(parent):
+        if name.startswith(PREFIX):
+            try:
+                remove_if_abandoned(os.path.join(parent, name))
+            except OSError:  # another process removes it, or it is not this user's
+                continue
+
+
+def remove_if_abandoned(path: str) -> None:
+    status = os.stat(path, follow_symlinks=False)
+    if status.st_uid != os.geteuid() or time.time() - status.st_mtime < YOUNG:
+        return
+    lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if is_lockable(lock):
+            remove_folder(path)
+    finally:
+        os.close(lock)
+
+
+def is_lockable(descriptor: int) -> bool:
+    """Lock an open folder until this process ends; return False if another process has locked it."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def copy_font_lists(folder: str) -> None:

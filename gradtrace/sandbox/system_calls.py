@@ -1,7 +1,7 @@
 """The system calls that a confined process may make, for x86-64 and aarch64.
 
 It is an allow-list: a call that is missing, or that a later kernel adds, is refused. Left out on purpose are all calls
-that start programs or processes, make sockets, signal, trace or tune other processes, change a file's mode, owner,
+that start programs or processes, connect sockets, signal, trace or tune other processes, change a file's mode, owner,
 times or attributes, link files, mount, load, or set up asynchronous I/O. Opening, truncating, removing and renaming
 files is allowed where Landlock decides about it. An open file is never one of the caller's: stdin, stdout and stderr
 are pipes.
@@ -23,10 +23,12 @@ SET_USER_OR_GROUP = 0o6000  # the bits of a file's mode that lend its owner's ri
 OPENED = (0, 1, 2, 3, O_TRUNC | O_WRONLY, O_TRUNC | O_RDWR)
 MAP_SHARED, MAP_ANONYMOUS = 1, 0x20
 RENAME_NOREPLACE = 1
-# TCGETS, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX; not TIOCSTI, which types into the terminal
-IOCTLS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; not TIOCSTI, which types into the terminal
+IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ; not F_SETOWN, which aims signals
 FCNTLS = (0, 1, 2, 3, 1030, 1031, 1032)
+LOCKS = (5, 6, 7)  # F_GETLK, F_SETLK, F_SETLKW
+AF_UNIX, SOCK_STREAM, SOCKET_TYPE = 1, 1, 0xF
 PRCTLS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 
 
@@ -66,7 +68,8 @@ ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10
     getcpu:309:168 gettimeofday:96:169 time:201: clock_getres:229:114 clock_nanosleep:230:115 nanosleep:35:101
     setitimer:38:103 getitimer:36:102 alarm:37: getrlimit:97:163 setrlimit:160:164 sched_yield:24:124
     sched_getaffinity:204:123 sched_getparam:143:121 sched_getscheduler:145:120 sched_get_priority_max:146:125
-    sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:"""
+    sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:
+    chdir:80:49 fchdir:81:50"""
 CONDITIONAL = {
     # Shared memory without a file: what is unmapped of it stays in use, and no count of the process shows it.
     "mmap:9:222": (Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),),
@@ -81,14 +84,23 @@ CONDITIONAL = {
 TO_ITSELF = ("kill:62:129", "tgkill:234:131")  # allowed where the first argument is the process itself
 TO_TRUNCATE = ("truncate:76:45",)
 TO_MAKE_FOLDERS = ("mkdir:83:", "mkdirat:258:34")
-# In the folder for temporary files, the only one where Landlock lets a process remove and rename files.
+# A process with a folder for temporary files may be any Python program. Landlock lets it remove and rename there alone.
+# Of sockets it gets connected pairs of its own (asyncio): with them the other calls reach nothing else.
 TO_REMOVE = ("unlink:87:", "unlinkat:263:35", "rmdir:84:", "rename:82:", "renameat:264:38")
-TO_RENAME = {"renameat2:316:276": (Condition(4, ONE_OF, (0, RENAME_NOREPLACE)),)}
+ON_PAIRS = ("sendto:44:206", "recvfrom:45:207", "getsockname:51:204", "getsockopt:55:209", "shutdown:48:210")
+OF_PROGRAMS = {
+    "renameat2:316:276": (Condition(4, ONE_OF, (0, RENAME_NOREPLACE)),),
+    "socketpair:53:199": (Condition(0, ONE_OF, (AF_UNIX,)), Condition(1, ONE_OF, (SOCK_STREAM,), SOCKET_TYPE)),
+    "fcntl:72:25": (Condition(1, ONE_OF, (*FCNTLS, *LOCKS)),),  # sqlite3 locks its files
+}
 TO_START = ("execve:59:221",)
 # Answered as by a kernel without them, so that libraries use the older call, whose arguments a filter can read.
 MISSING = ("clone3:435:435", "openat2:437:437")
 # Answered with 0 and not carried out: the parent's mask holds for new files.
 IGNORED = ("umask:95:166",)
+# The same for a Python program's changes of modes and times and for lists of attributes: shutil.copy goes on then.
+IGNORED_FOR_PROGRAMS = """chmod:90: fchmod:91:52 fchmodat:268:53 utime:132: utimes:235: futimesat:261: utimensat:280:88
+    listxattr:194:11 llistxattr:195:12 flistxattr:196:13"""
 LAST_KNOWN = 450  # a call with a higher number is answered as MISSING too
 CAPABILITIES = ("capget:125:90", "capset:126:91")  # of the process itself, before the filter stands
 
@@ -108,26 +120,27 @@ def table(
     *,
     writes: bool,
     starts: bool,
-    removes: bool = False,
+    temporary: bool = False,
     seen: bool = True,
 ) -> Table:
     """Return the numbers of one architecture (column 1: x86-64, 2: aarch64) for the process with the id `process`.
 
     `writes`: it may make folders where Landlock lets it; `starts`: it may start programs where Landlock lets it;
-    `removes`: it may remove and rename files where Landlock lets it; `seen`: Landlock sees truncation by name.
+    `temporary`: it has a folder for temporary files, where Landlock lets it remove and rename them; `seen`: Landlock
+    sees truncation by name.
     """
     allowed = [*ALLOWED.split(), *(TO_MAKE_FOLDERS if writes else ()), *(TO_START if starts else ())]
     conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, (Condition(0, ONE_OF, (process,)),))}
     if writes and seen:
         allowed += TO_TRUNCATE
-    if removes:
-        allowed += TO_REMOVE
-        conditional |= TO_RENAME
+    if temporary:
+        allowed += (*TO_REMOVE, *ON_PAIRS)
+        conditional |= OF_PROGRAMS
     return Table(
         tuple(numbers(allowed, column)),
         tuple((number, c) for key, c in conditional.items() for number in numbers([key], column)),
         tuple(numbers(MISSING, column)),
-        tuple(numbers(IGNORED, column)),
+        tuple(numbers([*IGNORED, *(IGNORED_FOR_PROGRAMS.split() if temporary else ())], column)),
     )
 
 

@@ -76,7 +76,7 @@ def in_locked_thread(job: Callable[[], Any]) -> Any:
     """
     outcome: list[Any] = []
 
-    def run() -> None:
+    def lock_and_work() -> None:
         try:
             folders = (*confine.python_folders(), *confine.SYSTEM.split(), *filter(None, sys.path))
             kernel.lock(kernel.Rights(folders))
@@ -84,7 +84,7 @@ def in_locked_thread(job: Callable[[], Any]) -> Any:
         except BaseException as error:
             outcome.extend((None, error))
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=lock_and_work)
     thread.start()
     thread.join()
     found, error = outcome

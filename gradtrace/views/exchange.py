@@ -42,7 +42,8 @@ def document(drawn: Model) -> dict[str, Any]:
 
 def node_link(drawn: Model) -> str:
     """Return the document as JSON, ended by a line break."""
-    return json.dumps(numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    text = json.dumps(numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False)
+    return cells.harmless(text) + "\n"
 
 
 # ---- GraphML

@@ -12,18 +12,21 @@ import re
 from gradtrace.annotations import Iterable
 
 LONGEST = 32  # characters of a label; the tooltip has all of it
+REORDERING = frozenset((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC)))
 
 
 def _visible(char: str) -> str:
-    """A character that XML can hold: control characters as their pictures (U+2400...), the rest as U+FFFD."""
+    """A character that XML can hold and that does not reorder text: control characters as their pictures
+    (U+2400...), the rest as U+FFFD.
+    """
     code = ord(char)
-    if code in (9, 10, 13):
+    if code in (9, 10, 13, 0x2028, 0x2029):
         return " "
     if code < 32:
         return chr(0x2400 + code)
     if code == 127:
         return "\u2421"
-    bad = 128 <= code < 160 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE
+    bad = code in REORDERING or 128 <= code < 160 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE
     return "\ufffd" if bad else char
 
 

@@ -15,6 +15,7 @@ from html import escape
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import FunctionEdge, Trace
 from gradtrace.views import flow, image, nodes, numbers, page_views
+from gradtrace.views.cells import harmless
 from gradtrace.views.dot import DotOptions, text_of
 from gradtrace.views.labels import visible
 from gradtrace.views.model import Model
@@ -105,7 +106,7 @@ def element(text: str) -> str:
 def embedded(data: Any) -> str:
     """Return data as JSON that is safe within a script element."""
     text = json.dumps(numbers.jsonable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return harmless(text).replace("<", "\\u003c")
 
 
 def dark_rules() -> str:

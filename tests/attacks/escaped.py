@@ -453,7 +453,7 @@ def show_page() -> None:
     from gradtrace.sandbox import channel
 
     channel.ask("write", output=0)
-    channel.send_data(b"<!doctype html>")
+    channel.send_data(b"<!DOCTYPE html>\n")
     channel.send_word(channel.END, {})
     channel.answer()
     channel.ask("open", output=0)

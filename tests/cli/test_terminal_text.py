@@ -135,6 +135,16 @@ def test_every_text_of_a_record(color, record, gt):
         check(gt(*command, "--color", color), styled=color == "always")
 
 
+SUFFIXES = ("txt", "dot", "mmd", "tex", "graphml", "json", "svg", "html")
+
+
+def test_every_text_of_a_record_in_a_file(record, gt, here):
+    for suffix in SUFFIXES:
+        check(gt("graph", "r.gt", "-o", f"g.{suffix}"))
+        written = here / f"g.{suffix}"
+        assert not written.exists() or controls(written.read_text("utf-8")) == [], suffix
+
+
 def test_names_and_messages(gt, here):
     (here / f"{HOSTILE}.py").write_text("import torch\ntorch.ones(1, requires_grad=True).sum()\n1/0\n")
     (here / f"{HOSTILE}.txt").write_text("x * (")

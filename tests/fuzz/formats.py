@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -409,5 +410,6 @@ MAKERS: dict[str, tuple[Callable[[Random], Any], Callable[[Any], None]]] = {
     "parts": (folder, run_folder),
     "boards": (information, run_information),
     "params": (params, run_params),
-    "capsule": (capsule, run_capsule),
 }
+if find_spec("torch") is not None:
+    MAKERS["capsule"] = (capsule, run_capsule)

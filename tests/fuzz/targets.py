@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError
 from gradtrace.limits import Budget
-from tests.fuzz import formats, mutate, programs, protocol
+from tests.fuzz import formats, markup, mutate, programs, protocol
 
 TINY = Budget(memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
 EXPRESSIONS = [
@@ -482,5 +482,6 @@ TARGETS = {
     "writers": Target(expression, writers),
     "numbers": Target(some_array, numbers),
     "protocol": Target(protocol.make, protocol.run),
+    "markup": Target(markup.make, markup.run),
     **{name: Target(make, run) for name, (make, run) in formats.MAKERS.items()},
 }

@@ -16,7 +16,7 @@ import viz  # the page's
 
 from gradtrace.cli.main import run
 from gradtrace.errors import GradtraceError
-from gradtrace.lang import parse
+from gradtrace.program.parse import parse
 from gradtrace.views import image
 from gradtrace.views.style import FONT
 

@@ -67,7 +67,11 @@ def test_a_line_with_options_is_taken_by_the_engine(last, process, here):
 
 
 def test_what_is_not_in_a_file_is_to_be_saved(process):
-    for args, text in ((("run", "-"), TIMM), (("eval", "-e", "torch.ops.aten.sin(x)", "--x", "1"), None), (("repl",), TIMM)):
+    for args, text in (
+        (("run", "-"), TIMM),
+        (("eval", "-e", "torch.ops.aten.sin(x)", "--x", "1"), None),
+        (("repl",), TIMM),
+    ):
         said = process(*args, input=text).stderr.rstrip("\n").split("\n")[-1]
         assert "save it to a file: gradtrace" in said and said.endswith("--engine torch FILE.py"), said
 

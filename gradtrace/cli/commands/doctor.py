@@ -23,7 +23,7 @@ Examples:
 
 EXTRAS = {
     "torch": "recorded runs of real PyTorch",
-    "matplotlib": "figures of scripts",
+    "matplotlib": "plots of programs",
     "tensorboardX": "event files",
     "pyarrow": "Parquet and Arrow",
     "distributed": "map on a cluster",
@@ -68,7 +68,10 @@ def text(found: dict[str, Any]) -> str:
         ("a process of its own", yes(found["broker"], "a clock and a memory limit outside the program's reach")),
         ("Landlock", f"{landlock} (which files may be opened)"),
         ("seccomp", yes(found["seccomp"], "which system calls may be made")),
-        ("the kernel's wall", held if found["confined"] else "none here; --require-wall refuses to run a program"),
+        (
+            "the kernel's wall",
+            held if found["confined"] else "none here: a program has your rights; --require-wall refuses it",
+        ),
         ("drawing", found["drawing"] or "no Graphviz: pip install pygraphviz"),
         *((name, yes(there, EXTRAS[name])) for name, there in found["extras"].items()),
     ]

@@ -1,4 +1,4 @@
-"""`gradtrace run FILE`: run a script; stdout gets only what the script prints."""
+"""`gradtrace run FILE`: run a program; stdout gets only what the program prints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, option, section
 from gradtrace.errors import ProgramError, UsageError
 
-HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
+HELP = """Run FILE (or - for stdin), a Python program that imports torch, or an expression file.
+
+Python runs it, with gradtrace's library under the name torch, in a process that the kernel confines (gradtrace doctor).
 
 stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is reported with its
 place and its source line, exit status 1; one of autograd's ends with the command that explains it. Arguments after --
-are the script's own (sys.argv, argparse).
+are the program's own (sys.argv, argparse).
 
 With -o the run is recorded too, as "gradtrace graph FILE -o run.gt" does; every command takes the record as its source.
 A program that fails has a record up to its failure. With --precision the record has the rounding errors of its results,

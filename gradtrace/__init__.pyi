@@ -39,11 +39,10 @@ from gradtrace.engine import set_default_dtype as set_default_dtype
 from gradtrace.engine import set_grad_enabled as set_grad_enabled
 from gradtrace.engine import set_warn_always as set_warn_always
 from gradtrace.engine.data.text import set_printoptions as set_printoptions
-from gradtrace.engine.data.describe import layout as _layout, memory_format as _memory_format
-from gradtrace.engine.data.describe import layout as layout, memory_format as memory_format
 from gradtrace.func import vmap as vmap
-from gradtrace.utils.serialization import load as load, save as save
 from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension
+from gradtrace.engine.data.describe import layout as layout, memory_format as memory_format
+from gradtrace.utils.serialization import load as load, save as save
 from gradtrace.notebook import draw as draw, page as page, stats as stats, steps as steps, why as why
 from gradtrace.engine.data.describe import device as _device
 from gradtrace.engine.data.dtypes import dtype as _dtype
@@ -75,11 +74,11 @@ e: _float
 inf: _float
 nan: _float
 newaxis: None
-contiguous_format: _memory_format
-preserve_format: _memory_format
-channels_last: _memory_format
-channels_last_3d: _memory_format
-strided: _layout
+strided: layout
+contiguous_format: memory_format
+preserve_format: memory_format
+channels_last: memory_format
+channels_last_3d: memory_format
 
 BoolTensor: Any
 ByteTensor: Any

@@ -9,6 +9,8 @@ BUILTINS = {"compile", "eval", "exec", "__import__"}
 MODULES = {"code", "codeop", "marshal", "pickle", "runpy"}
 PLACES = {
     "engine/reverse/compile.py": "compile_function: trees made of generated names, run without built-ins",
+    "program/run.py": "runs the user's program",
+    "utils/serialization.py": "torch.load: an unpickler with a list of the classes and functions that it finds",
     "program/syntax.py": "parses a program, and compiles it to find its errors and the scopes of its names",
     "cli/prompt.py": "codeop says whether a line of the prompt is complete; the code is not run",
     "torch/child.py": "the user's script under --engine torch, in a process of its own",

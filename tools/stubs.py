@@ -220,18 +220,18 @@ def module_stub() -> str:
     imports = [f"from gradtrace import {name} as {name}\n" for name in sorted(TABLES._MODULES)]
     imports += [f"from gradtrace.engine import {name} as {name}\n" for name in names]
     imports.append("from gradtrace.engine.data.text import set_printoptions as set_printoptions\n")
-    imports.append("from gradtrace.engine.data.describe import layout as _layout, memory_format as _memory_format\n")
-    imports.append("from gradtrace.engine.data.describe import layout as layout, memory_format as memory_format\n")
     imports.append("from gradtrace.func import vmap as vmap\n")
-    imports.append("from gradtrace.utils.serialization import load as load, save as save\n")
     imports.append("from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension\n")
+    imports.append("from gradtrace.engine.data.describe import layout as layout, memory_format as memory_format\n")
+    imports.append("from gradtrace.utils.serialization import load as load, save as save\n")
     shown = ", ".join(f"{name} as {name}" for name in TABLES._NOTEBOOK)
     imports.append(f"from gradtrace.notebook import {shown}\n")
     text = MODULE_HEAD.format(imports="".join(imports).rstrip("\n"))
     text += "".join(f"{name}: _dtype\n" for name in TABLES._DTYPES)
     for name, value in TABLES._CONSTANTS.items():
         text += f"{name}: {'None' if value is None else '_' + type(value).__name__}\n"
-    text += "".join(f"{name}: _memory_format\n" for name in TABLES._MEMORY_FORMATS) + "strided: _layout\n"
+    text += "strided: layout\n"
+    text += "".join(f"{name}: memory_format\n" for name in TABLES._MEMORY_FORMATS)
     text += "\n"
     taken = {*names, *TABLES._MODULES, *TABLES._DTYPES, *TABLES._CONSTANTS}
     for name, function in sorted(api.functions.items()):

@@ -19,8 +19,6 @@ def differentiate(
     `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
     Exceptions raised in code of the program are not converted.
     """
-    from gradtrace.engine.data.state import state
-
     asked = how.backward is not None
     if how.no_backward or not roots:
         return 0
@@ -43,10 +41,21 @@ def differentiate(
                 clear(made)
             call(roots, grads or None, targets or None, how)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        if state.origin:
-            raise  # it came up in code of the program, which is its place
+        if is_raised_by_program(error, run):
+            raise
         raise refused(run, error) from error
     return how.backward or 1
+
+
+def is_raised_by_program(error: Exception, run: Any) -> bool:
+    """Whether an error came up in code of the program, which is its place then."""
+    files = {source.name for source in run.sources}
+    frames = error.__traceback__
+    while frames is not None:
+        if frames.tb_frame.f_code.co_filename in files:
+            return True
+        frames = frames.tb_next
+    return False
 
 
 def left_out(how: Backward, why: str) -> int:

@@ -36,6 +36,7 @@ MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which thi
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
 PATIENCE = 3  # interrupts until a child that does not end is killed
+LAST_WORDS = 5.0  # seconds that it has after the first
 
 
 class _State:
@@ -153,6 +154,7 @@ class Broker:
         self.names: list[str] = []
         self.entries = None if grants.prompt is None else grants.prompt(lambda: self.names)
         self.interrupts = 0
+        self.interrupted_at = 0.0
         self.has_ended = False
         self.written: list[str] = []
 
@@ -171,6 +173,12 @@ class Broker:
             self.check_growth(at_end=True)
             self.copier.finish(-1 if code >= 0 and not self.interrupts else streams.PATIENCE)
             self.check_output()
+        except KeyboardInterrupt:  # the child goes on in spite of Ctrl-C
+            from gradtrace.cli import report
+
+            self.kill()
+            self.copier.finish(streams.PATIENCE)
+            return report.interrupted()
         except Ended as end:
             self.kill()
             self.copier.finish(streams.PATIENCE)
@@ -192,6 +200,7 @@ class Broker:
             if self.has_ended:  # and what it printed is still being copied
                 raise KeyboardInterrupt
             self.interrupts += 1
+            self.interrupted_at = time.monotonic()
             os.kill(self.pid, _signal.SIGINT if self.interrupts < PATIENCE else _signal.SIGKILL)
 
         if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
@@ -258,6 +267,8 @@ class Broker:
             self.check_limits()
 
     def check_time(self) -> None:
+        if self.interrupts and time.monotonic() > self.interrupted_at + LAST_WORDS:
+            raise KeyboardInterrupt
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise Ended(self.late())
 

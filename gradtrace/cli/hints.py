@@ -96,7 +96,7 @@ def of_option(name: str, options: Iterable[str], text: str) -> str:
             return "--to FORMAT says how rows are written: --to jsonl"
         return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
     if is_known(name[2:]):
-        return f"{name[2:]} is a function here; give the variable another one"
+        return f"{name[2:]} has a meaning of its own; give the variable another one"
     if "·" in text and len(text) < 200:
         return f"'·' is a letter of names; a product is {text.strip().replace('·', '*')}"
     if text[:1] == "π" and text.strip()[1:].isidentifier():

@@ -13,20 +13,11 @@ from importlib import import_module
 from gradtrace.annotations import TYPE_CHECKING, Iterator
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.errors import GradtraceError
+from gradtrace.program.modules import NEED_PYTORCH, ON_PYTORCH
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import ToolOption
 
-# Packages whose programs compute with PyTorch, also where they are not installed.
-PACKAGES = """accelerate apex bitsandbytes botorch captum catalyst compressai deepspeed detectron2 dgl diffusers
-    e3nn einops escnn fairseq fastai flair flash_attn geoopt gpytorch ignite kornia lightning
-    lightning_fabric lion_pytorch lpips mmcv monai open_clip opacus optimum peft pl_bolts pyro
-    pytorch3d pytorch_lightning pytorch_metric_learning pytorch_msssim pytorch_optimizer
-    pytorch_tabnet sentence_transformers segmentation_models_pytorch skorch speechbrain spikingjelly
-    tensordict timm torch_cluster torch_geometric torch_optimizer torch_scatter torch_sparse torchao
-    torchaudio torchdata torchdiffeq torchgeo torchinfo torchio torchmetrics torchrl torchsde
-    torchsummary torchtext torchtune torchtyping torchvision torchviz transformers triton trl
-    unsloth vit_pytorch xformers"""
 NEAREST = {"map": "eval", "hessian": "eval", "jacobian": "eval", "paths": "why", "check": "why", "plan": "graph"}
 INSTALLED = 'pip install "gradtrace[torch]"'
 
@@ -34,7 +25,7 @@ INSTALLED = 'pip install "gradtrace[torch]"'
 def needs_torch(error: GradtraceError) -> bool:
     """Whether the program failed for want of PyTorch: of a name of torch, or a package that depends on it."""
     package = error.missing.partition(".")[0]
-    return package == "torch" or package in PACKAGES.split() or (bool(package) and is_on_torch(package))
+    return package == "torch" or package in (*NEED_PYTORCH, *ON_PYTORCH) or (bool(package) and is_on_torch(package))
 
 
 def is_on_torch(package: str) -> bool:

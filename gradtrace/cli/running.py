@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
-    """Call program.run for a request; output goes to `stdout`, each warning as a line to stderr."""
+    """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
     import warnings
 
-    from gradtrace.program.run import run
+    from gradtrace.program.expression import run_expression
+    from gradtrace.program.grammar import is_expression
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
@@ -28,15 +29,12 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
-            return run(
-                request.program,
-                tensors,
-                dtype=request.dtype,
-                budget=request.budget,
-                stdout=stdout,
-                stderr=sys.stderr,
-                **options,
-            )
+            program, how = request.program, {"dtype": request.dtype, "budget": request.budget, **options}
+            if is_expression(program.tree):  # without what only programs need: modules, scopes, output
+                return run_expression(program, tensors, **how)
+            from gradtrace.program.run import run
+
+            return run(program, tensors, stdout=stdout, stderr=sys.stderr, **how)
     except ProgramError as error:
         if (missing := without_numpy(error.__cause__)) is not None:
             raise missing from None

@@ -11,6 +11,7 @@ that stdout is appended to, and no code in it can write more than the parent cop
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import select
 import sys
@@ -43,6 +44,8 @@ class Pipes:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if stream is not None:
                 vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # letters that the caller's encoding has not
         nothing = os.open(os.devnull, os.O_WRONLY if self.unreadable else os.O_RDONLY)
         os.dup2(nothing if self.input is None else self.input[0], STDIN)
         os.dup2(self.output[1], STDOUT)
@@ -86,6 +89,7 @@ class Copier:
         self.over = False
         self.failure: OSError | None = None
         self.targets = {pipes.errors[0]: STDERR, pipes.output[0]: STDOUT}
+        self.screens = {target: Screen() for target in (STDOUT, STDERR) if os.isatty(target)}
         for end in pipes.all_ends() - {*self.targets, *(pipes.input or ())[1:]}:
             os.close(end)
         self.waiting = select.poll()
@@ -115,8 +119,9 @@ class Copier:
         self.over = len(content) > self.left
         content = content[: self.left]
         self.left -= len(content)
+        screen = self.screens.get(self.targets[descriptor])
         try:
-            write_whole(self.targets[descriptor], content)
+            write_whole(self.targets[descriptor], content if screen is None else screen.shown(content))
         except OSError as error:
             if self.targets[descriptor] == STDOUT:
                 self.failure = error
@@ -150,6 +155,38 @@ class Copier:
     def finish(self, patience: float = -1) -> None:
         """Wait until the pipes of an ended child are empty, at most `patience` seconds unless that is negative."""
         self.running.acquire(timeout=patience)
+
+
+class Screen:
+    """What a terminal may get of a child's bytes: text, colours and the clearing of a line. Other codes, which could
+    move the cursor, change the title or hide text, are written out.
+    """
+
+    def __init__(self) -> None:
+        import codecs
+        import re
+
+        from gradtrace.views.cells import HARMFUL
+
+        self.encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        self.decoder = codecs.getincrementaldecoder(self.encoding)("backslashreplace")
+        self.codes = re.compile(rf"\x1b\[[0-9;]*m|\x1b\[K|[{HARMFUL}]")
+        self.cut = re.compile(r"\x1b(?:\[[0-9;]*)?\Z")
+        self.kept = ""  # a code that the bytes so far end with, which may go on
+
+    def shown(self, content: bytes) -> bytes:
+        """Return the bytes for the terminal; no bytes stand for the end."""
+        text = self.kept + self.decoder.decode(content, not content)
+        cut = self.cut.search(text) if content else None
+        self.kept = "" if cut is None else cut[0]
+        text = text[: len(text) - len(self.kept)]
+        return self.codes.sub(written_out, text).encode(self.encoding, "backslashreplace")
+
+
+def written_out(code: Any) -> str:
+    """Return a code that a terminal may get, or the escape of any other."""
+    text: str = code[0]
+    return text if len(text) > 1 or text == "\r" else text.encode("unicode_escape").decode("ascii")
 
 
 def write_whole(descriptor: int, content: bytes) -> None:

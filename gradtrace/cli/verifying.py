@@ -29,7 +29,9 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 class Checked(NamedTuple):
     """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (it
-    needs PyTorch, or reached a limit), or "run twice": the cell numbers show two runs, and the second one's output agrees."""
+    needs PyTorch, or reached a limit), or "run twice": the cell numbers show two runs, and the second one's output
+    agrees.
+    """
 
     cell: Cell
     verdict: str

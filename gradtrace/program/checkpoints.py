@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from contextlib import contextmanager
 
-from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.utils import serialization
+from gradtrace.annotations import Any, Callable
 
 KEPT = "torch.save keeps what it gets in memory, for torch.load in the same run: no file is written"
 
@@ -18,6 +16,7 @@ class Checkpoints:
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
         self.kept: dict[str, bytes] = {}  # the content of files that could not be written, by absolute path
+        self.os_functions: tuple[Any, ...] = ()  # those that are replaced while this run keeps files
 
     def names(self) -> dict[str, dict[str, Any]]:
         """Return the names of this run by module."""
@@ -26,6 +25,8 @@ class Checkpoints:
 
     def save(self, obj: Any, f: Any, *args: Any, **options: Any) -> None:
         """Write an object to a file (torch.save); keep it in memory if the file cannot be written."""
+        from gradtrace.utils import serialization
+
         try:
             serialization.save(obj, f, *args, **options)
         except OSError:
@@ -34,20 +35,24 @@ class Checkpoints:
             self.tell(KEPT)
             content = io.BytesIO()
             serialization.save(obj, content)
-            self.kept[os.path.abspath(f)] = content.getvalue()
+            self.kept[path_of(f)] = content.getvalue()
+            self.show_to_os()
 
     def load(self, f: Any, *args: Any, **options: Any) -> Any:
         """Return what a file holds (torch.load)."""
+        from gradtrace.utils import serialization
+
         return serialization.load(io.BytesIO(self.kept[path_of(f)]) if self.has(f) else f, *args, **options)
 
     def has(self, f: Any) -> bool:
         """Whether this run keeps the content of a file."""
         return path_of(f) in self.kept
 
-    @contextmanager
-    def seen_by_os(self) -> Iterator[None]:
-        """Within this context, functions of `os` that ask for a kept file or remove one find it."""
-        remove, unlink, exists, isfile = os.remove, os.unlink, os.path.exists, os.path.isfile
+    def show_to_os(self) -> None:
+        """Let the functions of `os` that ask for a file or remove one find those that are kept."""
+        if self.os_functions:
+            return
+        remove, _, exists, isfile = self.os_functions = os.remove, os.unlink, os.path.exists, os.path.isfile
 
         def forget(path: Any, *args: Any, **options: Any) -> None:
             if self.has(path):
@@ -58,10 +63,11 @@ class Checkpoints:
         os.remove = os.unlink = forget
         os.path.exists = lambda path: self.has(path) or exists(path)
         os.path.isfile = lambda path: self.has(path) or isfile(path)
-        try:
-            yield
-        finally:
-            os.remove, os.unlink, os.path.exists, os.path.isfile = remove, unlink, exists, isfile
+
+    def restore(self) -> None:
+        """Give `os` its own functions back."""
+        if self.os_functions:
+            os.remove, os.unlink, os.path.exists, os.path.isfile = self.os_functions
 
 
 def path_of(f: Any) -> str:

@@ -9,8 +9,12 @@ from gradtrace.errors import GradtraceError, LanguageError, ProgramError, Unknow
 from gradtrace.program.budget import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
 from gradtrace.program.places import Places
+from gradtrace.program.result import assigned_names
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
+
+
+NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
 
 
 class explained:
@@ -65,20 +69,29 @@ class explained:
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return REFUSED
         name = getattr(error, "name", None)
-        if not isinstance(error, (NameError, AttributeError)) or not name:
+        if not isinstance(error, (NameError, AttributeError, ModuleNotFoundError)) or not name:
             return ""
         import difflib
 
-        close = difflib.get_close_matches(name, known_names(error, frames), 1)
-        if close and close[0] != name:
-            return f"did you mean '{close[0]}'?"
+        package, dot, last = name.rpartition(".")
+        close = difflib.get_close_matches(last, known_names(error, frames, package), 1, NEAR)
+        if close and close[0] != last:
+            return f"did you mean '{package}{dot}{close[0]}'?"
+        if isinstance(error, NameError) and name in assigned_names(self.program.tree.body):
+            return "it gets its value further down; assign it before it is used"
         if isinstance(error, NameError) and any(i.name == name for i in self.program.inputs):
             return f"assign it before it is used, or give it a value: --{name} VALUE"
         return ""
 
 
-def known_names(error: NameError | AttributeError, frames: Any) -> list[str]:
-    """Return the names that could have been meant: variables where the error was raised, or an object's attributes."""
+def known_names(error: Exception, frames: Any, package: str) -> list[str]:
+    """Return the names that could have been meant: variables where the error was raised, an object's attributes, or the
+    modules in a package of torch.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        from gradtrace.program.modules import MODULES
+
+        return sorted(last for outer, _, last in (module.rpartition(".") for module in MODULES) if outer == package)
     if isinstance(error, AttributeError):
         return [name for name in dir(error.obj) if not name.startswith("_")]
     while frames.tb_next is not None:

@@ -5,13 +5,11 @@
 An expression is the user's own text, or it is evaluated in a process that has given up its rights. It contains only
 what `grammar` allows. So it calls the functions that `mathematics` returns and no others, and reads attributes without
 an underscore at the front, of tensors, numbers and what describes them (`OPEN`): none of these leads to a module, a
-file or code, so that nothing can be reached but numbers. There is no other gate. Time and memory are bounded by the
+file or code, so nothing but numbers can be reached. This is the whole gate. Time and memory are bounded by the
 watchdog, and where a few characters ask for a value that fills the memory at once, by the operators themselves.
 """
 
 from __future__ import annotations
-
-import _operator as operator  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
@@ -28,6 +26,7 @@ from gradtrace.program.depth import deep
 from gradtrace.program.grammar import dotted, is_expression
 from gradtrace.program.mathematics import value_in_module, value_of_name
 from gradtrace.program.names import BUILTINS, CONSTANTS, MATHEMATICS, MODULES, SYNONYMS
+from gradtrace.program.operators import COMPARISONS, OPERATORS, UNARY, check_bits
 from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
 from gradtrace.program.result import MakeKeeper, Run
@@ -40,7 +39,6 @@ __all__ = ["Evaluation", "is_expression", "run_expression"]
 OPEN = (Tensor, Node, bool, int, float, tuple, dtypes.dtype, device)
 OF_LISTS = ("count", "index")
 DEPTH = 1000  # of calls within each other
-MOST_BITS = 1_000_000  # of an integer: a float ends at 1,024
 AN_ITEM = 8  # bytes of a list's item
 
 
@@ -92,6 +90,7 @@ def run_expression(
             scope=None,
             origin=0,
         )
+        last: Any = None
         try:
             with explained(evaluation):
                 last = evaluation.execute(program.tree, show)
@@ -306,66 +305,14 @@ def is_text(node: ast.Expr) -> bool:
     return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-# ---- guarded operators
-
-
-def check_bits(bits: int) -> None:
-    """Raise OverflowError for an integer that would take long to compute."""
-    if bits > MOST_BITS:
-        raise OverflowError(f"the integer has more than {MOST_BITS:,} bits; compute with floats, such as 2.0")
-
-
-def power(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int and b > 0:
-        check_bits((abs(a) - 1).bit_length() * b)
-    return a**b
-
-
-def shift(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) is int:
-        check_bits(b)
-    return a << b
-
-
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: power,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: shift,
-    ast.RShift: operator.rshift,
-}
-UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
-
-
 # ---- errors
 
 
 class explained:
-    """Context manager that converts an expression's exceptions to GradtraceErrors with a place."""
+    """Context manager that converts an expression's exceptions to GradtraceErrors with a place.
+
+    It suppresses SystemExit, by which a watcher ends a run whose backward it has measured.
+    """
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
@@ -373,13 +320,13 @@ class explained:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> bool:
         if not isinstance(error, Exception):
-            return
+            return isinstance(error, SystemExit) and error.code in (None, 0)
         place = self.evaluation.place()
         if isinstance(error, GradtraceError):
             error.place = error.place or place
-            return
+            return False
         if is_out_of_memory(error):
             late = out_of_memory()
             late.place = place

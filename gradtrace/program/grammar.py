@@ -69,6 +69,8 @@ def is_allowed(node: Any, kind: type, paths: set[ast.AST]) -> bool:
         named = [keyword.arg for keyword in node.keywords]
         calls_python = isinstance(node.func, ast.Name) and node.func.id in UNUSUAL
         return None not in named and len({*named}) == len(named) and not calls_python
+    if kind is ast.BinOp:
+        return type(node.op) is not ast.Mod or not is_text(node.left)
     if kind is ast.keyword:
         return node.arg not in LEFT_TO_PROGRAMS
     if kind is not ast.Attribute:
@@ -83,7 +85,9 @@ def is_allowed(node: Any, kind: type, paths: set[ast.AST]) -> bool:
 
 
 def is_text(node: Any) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    """Whether a node is that of a text, or of one that is repeated or joined: an expression cannot use its methods."""
+    parts = (node.left, node.right) if type(node) is ast.BinOp else (node,)
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
 
 def is_name(name: str) -> bool:

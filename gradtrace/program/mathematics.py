@@ -11,6 +11,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.program import syntax as ast
 from gradtrace.program.names import CALCULATING, CONSTANTS, MATHEMATICS, MODULES
+from gradtrace.program.operators import power
 
 # Functions whose arguments stay numbers instead of being converted to tensors.
 MAKERS = frozenset(("arange", "eye", "full", "linspace", "ones", "ones_like", "pow", "rand", "randn", "tensor"))
@@ -55,7 +56,7 @@ def function_of_torch(name: str) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if builtin is not None and args and not any(isinstance(a, Tensor) for a in args):
-            return builtin(*args, **kwargs)
+            return power(*args) if name == "pow" and len(args) == 2 and not kwargs else builtin(*args, **kwargs)
         if args and type(args[0]) in NUMBERS and name not in MAKERS:
             return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
         return function(*args, **kwargs)

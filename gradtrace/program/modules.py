@@ -44,6 +44,14 @@ NEED_PYTORCH = words("""
     transformers triton trl unsloth xformers
 """)
 
+# Other packages whose programs compute with PyTorch: where they are not installed, PyTorch is probably wanted.
+ON_PYTORCH = words("""
+    botorch catalyst compressai e3nn einops escnn flair geoopt gpytorch ignite kornia lion_pytorch lpips
+    open_clip opacus pl_bolts pyro pytorch_metric_learning pytorch_msssim pytorch_optimizer pytorch_tabnet
+    segmentation_models_pytorch skorch speechbrain spikingjelly tensordict torch_optimizer torchdiffeq torchgeo
+    torchinfo torchio torchmetrics torchsde torchsummary torchtyping torchviz vit_pytorch
+""")
+
 Tell = Callable[[str], None]
 
 
@@ -189,14 +197,14 @@ def installed(tell: Tell) -> Iterator[None]:
     sys.meta_path[:0] = (first, figures)
     sys.meta_path.append(last)
     try:
-        with first.checkpoints.seen_by_os():
-            yield
+        yield
     finally:
         for finder in (first, figures, last):
             sys.meta_path.remove(finder)
         take_out()
         sys.modules.update(before)
         first.restore_names()
+        first.checkpoints.restore()
         figures.restore()
 
 
@@ -227,7 +235,7 @@ def missing_from_torch(error: BaseException) -> str:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
             return imported_name(error)
-        if package in NEED_PYTORCH:
+        if package in NEED_PYTORCH or (isinstance(error, ModuleNotFoundError) and package in ON_PYTORCH):
             return package
     return ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import io
 import sys
 import time
 from types import ModuleType
@@ -19,7 +18,6 @@ from gradtrace.limits import Budget
 from gradtrace.program import syntax as ast
 from gradtrace.program.budget import Clock
 from gradtrace.program.depth import deep
-from gradtrace.program.discarding import discarding
 from gradtrace.program.errors import explained
 from gradtrace.program.expression import run_expression
 from gradtrace.program.grammar import is_expression
@@ -37,7 +35,6 @@ from gradtrace.program.result import (
     make_recorder,
     note_place,
 )
-from gradtrace.program.surroundings import Surroundings
 from gradtrace.program.values import VALUE, with_values
 from gradtrace.program.watchdog import watched
 
@@ -133,6 +130,10 @@ def find_forward(program: Program, error: ProgramError, budget: Budget, passed: 
     """Return the place of the operation in whose backward a program failed: of a second run, with places; None if that
     ends in another way or would take too long.
     """
+    import io
+
+    from gradtrace.program.discarding import discarding
+
     if 2 * passed > budget.seconds:
         return None
     silent: Any = io.StringIO()
@@ -164,6 +165,8 @@ def run_once(
     has_places: bool = False,
 ) -> Run:
     """Run a program, see `run`. With `has_places` the backward graph's nodes have the places of their operations."""
+    from gradtrace.program.surroundings import Surroundings  # expressions, which start fast, have none
+
     execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
     execution.begin_record(record, watcher, planner)
     load_random_numbers(program)
@@ -292,7 +295,9 @@ class Execution:
         source = program.source
         file = self.places.add(source, program.tree, name)
         try:
-            tree = change(ast.parse(source.text, name))  # a copy, since the changes must not be seen elsewhere
+            tree = ast.parse(source.text, name)  # a copy, since the changes must not be seen elsewhere
+            tree.body = tree.body[len(tree.body) - len(program.tree.body) :]  # of a prompt's text, the last entry
+            tree = change(tree)
             if self.is_instrumented:
                 from gradtrace.program.instrument import instrumented
 

@@ -37,7 +37,6 @@ def commands(lines):
 def test_the_last_line_is_what_to_type(text, last):
     lines = last(text, "why", "vit.py")
     assert commands(lines) == "gradtrace why --engine torch vit.py"
-    assert "is not available in gradtrace scripts" in lines[0]
     assert "nearest" not in lines[0] and "did you mean" not in lines[0] and len(lines[0]) < 200
 
 
@@ -62,13 +61,17 @@ def test_it_is_the_users_own_command_line(args, line, last):
 def test_a_line_with_options_is_taken_by_the_engine(last, process, here):
     pytest.importorskip("torch")
     text = "import torch\nw = torch.ones(2, requires_grad=True)\ny = torch.fft.fft(w).abs().sum()\ny.backward()\n"
-    line = commands(last(text, "why", "vit.py", "w", "--max-steps", "100000", "--format", "json"))
+    line = commands(last(text, "why", "vit.py", "w", "--format", "json"))
     done = process(*shlex.split(line)[1:])
     assert done.returncode == 0 and json.loads(done.stdout)
 
 
 def test_what_is_not_in_a_file_is_to_be_saved(process):
-    for args, text in ((("run", "-"), TIMM), (("eval", "-e", "torch.ops(x)", "--x", "1"), None), (("repl",), TIMM)):
+    for args, text in (
+        (("run", "-"), TIMM),
+        (("eval", "-e", "torch.ops.aten.sin(x)", "--x", "1"), None),
+        (("repl",), TIMM),
+    ):
         said = process(*args, input=text).stderr.rstrip("\n").split("\n")[-1]
         assert "save it to a file: gradtrace" in said and said.endswith("--engine torch FILE.py"), said
 
@@ -79,9 +82,9 @@ def test_data_has_the_same_hint(last):
 
 
 def test_a_mistyped_name_gets_the_name_that_is_near(last):
-    assert last("import torch\ntorch.reluu(1)\n", "why", "vit.py")[0].endswith("nearest: relu, rrelu, relu_")
+    assert last("import torch\ntorch.reluu(1)\n", "why", "vit.py")[0].endswith("did you mean 'relu'?")
     assert "did you mean 'torch.optim'?" in last("import torch.optin\n", "why", "vit.py")[0]
 
 
 def test_another_package_is_not_said_to_need_pytorch(last):
-    assert not any("PyTorch" in line for line in last("import requests\n", "why", "vit.py"))
+    assert not any("PyTorch" in line for line in last("import nothing_there\n", "run", "vit.py", code=1))

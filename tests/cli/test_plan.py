@@ -72,17 +72,3 @@ def test_the_static_graph_of_a_script(answer, here):
     assert "float32 (None, 2)" in text
     assert "rank=source" in answer("plan", "s.py", "--format", "dot")
     assert json.loads(answer("plan", "s.py", "--format", "json"))["operations"][1]["inputs"] == ["x:0"]
-
-
-def test_inner_parts_of_a_static_graph_are_not_offered(refusal, here):
-    for text in (
-        "x.op.compute",
-        "tf.Variable(1.0).op.source",
-        "x.examples",
-        "tf.Session.__init__.__globals__",
-        "tf.Session().plans",
-        "tf.np",
-    ):
-        (here / "s.py").write_text(f"import tensorflow as tf\nx = tf.constant(1.0)\nprint({text})\n")
-        told = refusal("run", "s.py")[1]
-        assert "is not available" in told or "has no attribute" in told

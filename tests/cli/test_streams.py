@@ -58,7 +58,7 @@ def on_terminal(folder, *args, columns=80):
 def test_a_program_prints_as_it_likes_to_a_pipe_but_cannot_command_a_terminal(tmp_path):
     assert run(tmp_path, f"print({HOSTILE!r})").stdout.decode() == HOSTILE + "\n"
     shown = on_terminal(tmp_path, "run", "./p.py", "--color=never")
-    assert shown == "\\x1b[31mred\\x1b]0;title\\x07 \\u202e \\x9b31m\r\n"
+    assert shown == "\x1b[31mred\\x1b]0;title\\x07 \\u202e \\x9b31m\r\n"
 
 
 def test_nor_by_the_words_of_an_exception(tmp_path):

@@ -197,14 +197,14 @@ def installed(tell: Tell) -> Iterator[None]:
     sys.meta_path[:0] = (first, figures)
     sys.meta_path.append(last)
     try:
-        with first.checkpoints.seen_by_os():
-            yield
+        yield
     finally:
         for finder in (first, figures, last):
             sys.meta_path.remove(finder)
         take_out()
         sys.modules.update(before)
         first.restore_names()
+        first.checkpoints.restore()
         figures.restore()
 
 

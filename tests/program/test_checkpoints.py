@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import os
 import pickle
 
 import pytest
@@ -130,4 +131,7 @@ def test_a_program_that_may_not_write_keeps_checkpoints_in_memory(tmp_path, monk
         for _ in range(2):
             library.save({"a": library.ones(2)}, tmp_path / "file.pt")
         assert library.load(str(tmp_path / "file.pt"))["a"].tolist() == [1, 1]
+        assert os.path.exists(tmp_path / "file.pt")
+        os.remove(tmp_path / "file.pt")
+        assert not os.path.isfile(tmp_path / "file.pt")
     assert len(told) == 1 and "memory" in told[0]

@@ -172,7 +172,7 @@ def variables(frame: Any) -> dict[str, Any]:
 def is_torch(what: Any) -> bool:
     """Whether this is a tensor of real PyTorch, tested without importing PyTorch."""
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(what, getattr(torch, "Tensor", ()))
+    return torch is not None and isinstance(what, getattr(torch, "Tensor", ())) and not isinstance(what, Tensor)
 
 
 def not_of_torch(what: Any, caller: str) -> None:

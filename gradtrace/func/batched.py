@@ -88,7 +88,7 @@ class Batched(Tensor):
     def ndim(self) -> int:
         return self.value.ndim - 1
 
-    def numel(self) -> int:
+    def numel(self, *extra: object) -> int:
         return self.shape.numel()
 
     def __len__(self) -> int:
@@ -152,13 +152,13 @@ class Batched(Tensor):
 
     # ---- refused, because the result would depend on the sample
 
-    def item(self) -> NoReturn:
+    def item(self, *extra: object) -> NoReturn:
         raise RuntimeError(ITEM)
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(CONTROL_FLOW)
 
-    def tolist(self) -> NoReturn:
+    def tolist(self, *extra: object) -> NoReturn:
         self.shared()
 
     def numpy(self, *, force: bool = False) -> NoReturn:

@@ -69,7 +69,9 @@ def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | 
         return LEAF
     if kind in (dict, OrderedDict):
         return TreeSpec(kind, tuple(value), tuple(_take_apart(v, leaves, is_leaf) for v in value.values()))
-    if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+    if kind in (list, tuple) or (
+        isinstance(value, tuple) and (hasattr(value, "_fields") or hasattr(value, "_item_names"))
+    ):
         return TreeSpec(kind, (), tuple(_take_apart(v, leaves, is_leaf) for v in value))
     leaves.append(value)
     return LEAF

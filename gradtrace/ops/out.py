@@ -22,7 +22,7 @@ def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
     if isinstance(result, tuple):
         for one, value in zip(out, result, strict=True):
             write_result(one, value)
-        return type(result)(out) if hasattr(result, "_fields") else tuple(out)
+        return type(result)(out) if hasattr(result, "_item_names") else tuple(out)
     write_result(out, result)
     return out
 

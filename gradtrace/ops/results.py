@@ -11,10 +11,10 @@ class Result(tuple[Any, ...]):
     """A tuple with named items, printed as in PyTorch."""
 
     __slots__ = ()
-    _fields: tuple[str, ...] = ()
+    _item_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        items = ",\n".join(f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True))
+        items = ",\n".join(f"{name}={item!r}" for name, item in zip(self._item_names, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
@@ -24,7 +24,7 @@ _made: dict[str, type[Result]] = {}
 def result_type(name: str, *fields: str) -> type[Result]:
     """Return the result type of an operator; there is one type for each name."""
     if name not in _made:
-        members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
+        members: dict[str, Any] = {"__slots__": (), "_item_names": fields, "__module__": "torch.return_types"}
         for i, field in enumerate(fields):
             members[field] = property(itemgetter(i))
         _made[name] = type(name, (Result,), members)

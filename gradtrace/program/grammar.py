@@ -30,8 +30,8 @@ LEFT_TO_PROGRAMS = frozenset(words("apply_ map_ map2_ numpy register_hook regist
 # Names of torch that are not operators.
 OTHER_NAMES = frozenset(
     words("""
-    bool double e float float16 float32 float64 half inf int int16 int32 int64 int8 long manual_seed nan newaxis pi
-    short uint8
+    as_tensor bool double e empty eye float float16 float32 float64 full half inf int int16 int32 int64 int8 long
+    manual_seed nan newaxis ones ones_like pi scalar_tensor short tensor uint8 zeros zeros_like
     """)
 )
 LONGEST = 2  # names after the first in that of a module: torch.nn.functional

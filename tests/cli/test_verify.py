@@ -242,7 +242,7 @@ print(x.shape)
 torch.Size([3])
 """
     code, found = cells("n.txt", text)
-    assert [c["verdict"] for c in found] == ["no record", "same", "refused", "same"]
+    assert [c["verdict"] for c in found] == ["no record", "same", "failed", "same"]
     assert code == 1 and "undefined" in found[2]["detail"]
 
 

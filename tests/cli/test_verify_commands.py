@@ -157,7 +157,7 @@ def test_the_check_of_a_command_line_opens_no_file(here):
         assert console.hindrance(words)
 
 
-MOST = ("depth", "flops", "memory", "output", "process", "record", "seconds", "source", "steps")
+MOST = ("memory", "output", "process", "record", "seconds", "source")
 
 
 def test_every_option_of_a_document_s_command_is_judged():

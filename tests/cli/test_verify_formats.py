@@ -208,7 +208,7 @@ SAID = {
     "custom_function": "no-record no-record same same same",
     "jacobian": "no-record same same same",
     "random_outputs": "same random same same",
-    "data_and_plots": "refused same refused same",
+    "data_and_plots": "refused same failed same",
 }
 
 
@@ -278,7 +278,7 @@ def test_a_notebook_that_draws_is_compared_by_its_text(verify, wrong, verdict):
 
 def test_a_note_cannot_write_a_picture(verify, here):
     code, document = verify("n.md", f'```python\n{DRAWN}gradtrace.draw(y).save("g.svg")\n```\n')
-    assert code == 1 and document["cells"][0]["verdict"] == "refused" and not (here / "g.svg").exists()
+    assert code == 1 and document["cells"][0]["verdict"] == "failed" and not (here / "g.svg").exists()
 
 
 def test_the_library_may_have_another_name(verify):

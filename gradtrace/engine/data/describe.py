@@ -154,6 +154,11 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(steps))
 
 
+def no_arguments(name: str, extra: tuple[object, ...]) -> TypeError:
+    """Return PyTorch's error for arguments of a method that has none."""
+    return TypeError(f"TensorBase.{name}() takes no arguments ({len(extra)} given)")
+
+
 class Described:
     """The properties of Tensor that depend only on its raw data."""
 
@@ -205,12 +210,16 @@ class Described:
     def nbytes(self) -> int:
         return self.numel() * self.itemsize
 
-    def numel(self) -> int:
+    def numel(self, *extra: object) -> int:
+        if extra:
+            raise no_arguments("numel", extra)
         return getattr(self._data, "size", 1)
 
     nelement = numel
 
-    def dim(self) -> int:
+    def dim(self, *extra: object) -> int:
+        if extra:
+            raise no_arguments("dim", extra)
         return self.ndim
 
     ndimension = dim
@@ -229,6 +238,8 @@ class Described:
     def size(self, dim: int | None = None) -> Size | int:
         if dim is None:
             return self.shape
+        if not hasattr(dim, "__index__"):
+            raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
         n = self.ndim
         if not -n <= dim < n:
             raise IndexError(

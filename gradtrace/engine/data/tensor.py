@@ -13,7 +13,7 @@ import _weakref as weakref  # weakref takes a millisecond to import
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.attributes import Attributes, check_assigned_grad
-from gradtrace.engine.data.describe import Described
+from gradtrace.engine.data.describe import Described, no_arguments
 from gradtrace.engine.data.dtypes import TensorSpec
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_meta, np
@@ -292,8 +292,10 @@ class Tensor(Methods, metaclass=TensorType):
     def retains_grad(self) -> bool:
         return self._x is not None and self._x.retains
 
-    def retain_grad(self) -> None:
+    def retain_grad(self, *extra: object) -> None:
         """Make backward store the gradient of this computed tensor in `.grad`."""
+        if extra:
+            raise no_arguments("retain_grad", extra)
         if state.levels and self.requires_grad:
             raise RuntimeError(
                 INSIDE_TRANSFORM.replace("requires_grad_()", "retain_grad()").replace(
@@ -374,8 +376,10 @@ class Tensor(Methods, metaclass=TensorType):
 
     # ---- Python values
 
-    def item(self) -> Number:
+    def item(self, *extra: object) -> Number:
         """Return the only element as a Python number; RuntimeError unless there is exactly one."""
+        if extra:
+            raise no_arguments("item", extra)
         if state.planner is not None:
             state.planner.read(self)
         raw = self._data
@@ -392,7 +396,9 @@ class Tensor(Methods, metaclass=TensorType):
         number = raw.item()
         return number
 
-    def tolist(self) -> Any:
+    def tolist(self, *extra: object) -> Any:
+        if extra:
+            raise no_arguments("tolist", extra)
         if self.is_meta:
             raise NotImplementedError(NO_DATA)
         if state.planner is not None:

@@ -155,7 +155,7 @@ VALUES = {
     "bidi": ("\u202e1", 2, "--x"),
     "deep lists": ("[" * 3000 + "1" + "]" * 3000, 2, "--x"),
     "an error": ("1/0", 2, "--x"),
-    "a loop": ("[i for i in range(10**12)]", 1, LIMIT),
+    "a loop": ("[i for i in range(10**12)]", 2, "not a program"),
     "no file's name": ("@", 2, "--x"),
     "no such file": ("@absent.npy", 2, "absent.npy"),
     "a folder": ("@out", 2, "--x"),

@@ -64,11 +64,13 @@ class explained:
 
     def hint(self, error: BaseException, frames: Any) -> str:
         """Return what to do about an exception; "" where nothing is known."""
+        from gradtrace.program.modules import missing_from_torch
+
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return REFUSED
         name = getattr(error, "name", None)
         if isinstance(error, ModuleNotFoundError):
-            return FOLDER
+            return "" if missing_from_torch(error) else FOLDER
         if not isinstance(error, (NameError, AttributeError)) or not name:
             return ""
         import difflib

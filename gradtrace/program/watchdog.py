@@ -74,6 +74,7 @@ class watched:
         self.place = place
         self.lock: Any = None
         self.memory: Any = None
+        self.error: BudgetError | None = None  # that the alarm has raised
         self.limits: list[tuple[int, tuple[int, int]]] = []
         self.raised = 0.0
         self.on = self.over = self.starting = False
@@ -100,7 +101,7 @@ class watched:
             if "numpy" in sys.modules:  # the first call of the run may take long
                 self.start()
         except BaseException:  # an alarm has raised before the run has begun
-            self.__exit__()
+            self.__exit__(BudgetError)
             raise
 
     def watch_from_thread(self) -> None:
@@ -122,7 +123,7 @@ class watched:
         self.lock.acquire()
         _thread.start_new_thread(self.wait, (min(seconds + _state.grace, _thread.TIMEOUT_MAX),))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         if not self.on:
             return
         self.over = True
@@ -138,6 +139,8 @@ class watched:
             _restore(self.limits)
             self.memory.close()
         _state.on = False
+        if self.error is not None and kind is None:  # the program has caught it, and ended
+            raise self.error
 
     def alarm(self, signal: int, frame: Any) -> None:
         """Raise if the deadline or the memory limit is reached, repeatedly until the run ends."""
@@ -157,6 +160,7 @@ class watched:
             raise self.placed(out_of_memory())
 
     def placed(self, error: BudgetError) -> BudgetError:
+        self.error = error
         error.place = self.place()
         return error
 

@@ -31,6 +31,9 @@ def test_near_the_limits_of_the_parser(yard):
 
 
 def test_what_may_be_written_is(yard):
-    program = "import numpy as np\nnp.save('out/new/x', np.ones(2))\nnp.save('out/y.npy', np.zeros(1))"
+    program = (
+        "import os\nimport numpy as np\nos.mkdir('out/new')\n"
+        "np.save('out/new/x', np.ones(2))\nnp.save('out/y.npy', np.zeros(1))"
+    )
     done = yard.run("run", "-", "--allow-write", "out", text=program, makes=("out/new", "out/new/x.npy", "out/y.npy"))
     assert done.returncode == 0, done

@@ -123,7 +123,7 @@ def test_a_process_that_does_not_end_is_ended(how, escaped):
 
 def test_shared_memory_is_refused(escaped):
     done = escaped(("run", "p.py", "--max-memory", "100000000"), program="abs('memory')\n")
-    assert done.returncode == 1 and "operation not permitted" in done.stderr, done
+    assert done.returncode == 1 and "PermissionError: [Errno 1] Operation not permitted" in done.stderr, done
 
 
 @pytest.mark.parametrize(("what", "said"), [("threads", "more than 2,000 threads"), ("scratch", "more memory than")])

@@ -1,6 +1,6 @@
-"""A program in the language of expression files beside the same text as Python; prints the seconds of a pass.
+"""A program that gradtrace runs beside the same text in plain Python; prints the seconds of a pass.
 
-python language.py PEER PROGRAM PASSES        PEER gradtrace (the language) or python
+python program.py PEER PROGRAM PASSES        PEER gradtrace (as `gradtrace run`) or python
 
 loop         n = n + i for a number n
 statement    operator calls on 10 elements, whose cost in Python is that of the engine alone

@@ -55,7 +55,7 @@ IN_BOTH = {
 IN_PAGES = {
     "changed script": f"<script>\n{page.script()} </script>",
     "script with attributes": f'<script src="x">\n{page.script()}</script>',
-    "data that is no JSON": '<script type="application/json" id="data">alert(1)</script>',
+    "data that is not JSON": '<script type="application/json" id="data">alert(1)</script>',
     "data with a tag": '<script type="application/json" id="data">"<b>"</script>',
     "deep data": f'<script type="application/json" id="data">{"[" * 100_000}{"]" * 100_000}</script>',
     "module": '<script type="module">alert(1)</script>',

@@ -97,7 +97,7 @@ def _meant(name: str) -> str:
 
 cli = Tool(
     "gradtrace",
-    help="See and check gradients: values, gradients, leaf status and graphs of PyTorch-style expressions and scripts.",
+    help="See and check gradients: values, gradients, leaf status and graphs of expressions and of PyTorch programs.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

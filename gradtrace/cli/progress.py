@@ -4,7 +4,7 @@
         ...
 
 If stderr is not a terminal (a log), one line appears after ten seconds, and another one each minute. A thread writes
-these lines; it starts before the audit hook of a program's run is active, and ends with the step.
+these lines; it ends with the step.
 """
 
 from __future__ import annotations

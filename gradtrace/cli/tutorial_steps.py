@@ -167,6 +167,6 @@ END = """\
 This was the last step. What next:
   gradtrace --help             all commands
   gradtrace eval "x*w" --help  the options of one, with the inputs of x*w
-  gradtrace why FILE           what went wrong in a script of yours
+  gradtrace why FILE           what went wrong in a program of yours
   gradtrace repl               a prompt
 """

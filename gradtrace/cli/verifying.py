@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
-from gradtrace.errors import BudgetError, GradtraceError, LanguageError
+from gradtrace.errors import BudgetError, GradtraceError, LanguageError, ProgramError
 from gradtrace.limits import Budget
 from gradtrace.program.dialogue import Dialogue
 
@@ -29,8 +29,8 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 class Checked(NamedTuple):
     """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (it
-    needs PyTorch, or reached a limit), or "run twice": the cell numbers show two runs, and the second one's output
-    agrees.
+    needs PyTorch, reached a limit, or was not allowed a file), or "run twice": the cell numbers show two runs, and the
+    output of the second agrees.
     """
 
     cell: Cell
@@ -101,6 +101,8 @@ class Notebook:
         line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
         if isinstance(error, (LanguageError, BudgetError)):
             return Checked(cell, REFUSED, error.message, printed, line)
+        if isinstance(error, ProgramError) and isinstance(error.__cause__, PermissionError) and error.hint:
+            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
         if cell.record is None:
             return Checked(
                 cell, RAN if error is None else FAILED, "" if error is None else error.message, printed, line

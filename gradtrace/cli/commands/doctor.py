@@ -63,15 +63,13 @@ def facts() -> dict[str, Any]:
 def text(found: dict[str, Any]) -> str:
     landlock = f"version {found['landlock']}" if found["landlock"] else "none"
     held = "files, programs, sockets, signals: the kernel refuses them to a program"
+    bare = "none here: a program has your rights; --require-wall refuses it"
     rows = [
         ("gradtrace", f"{found['gradtrace']}, Python {found['python']}, {found['system']}"),
         ("a process of its own", yes(found["broker"], "a clock and a memory limit outside the program's reach")),
         ("Landlock", f"{landlock} (which files may be opened)"),
         ("seccomp", yes(found["seccomp"], "which system calls may be made")),
-        (
-            "the kernel's wall",
-            held if found["confined"] else "none here: a program has your rights; --require-wall refuses it",
-        ),
+        ("the kernel's wall", held if found["confined"] else bare),
         ("drawing", found["drawing"] or "no Graphviz: pip install pygraphviz"),
         *((name, yes(there, EXTRAS[name])) for name, there in found["extras"].items()),
     ]

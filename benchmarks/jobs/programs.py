@@ -1,12 +1,6 @@
-<<<<<<<< HEAD:benchmarks/jobs/programs.py
 """A program run by gradtrace beside the same text run by Python alone; prints the seconds of a pass.
 
 python programs.py PEER PROGRAM PASSES        PEER gradtrace or python
-========
-"""A program that gradtrace runs beside the same text in plain Python; prints the seconds of a pass.
-
-python program.py PEER PROGRAM PASSES        PEER gradtrace (as `gradtrace run`) or python
->>>>>>>> docs:benchmarks/jobs/program.py
 
 loop         n = n + i for a number n
 statement    operator calls on 10 elements, whose cost is that of the engine

@@ -92,9 +92,13 @@ def test_an_error_about_an_earlier_cell_has_no_place_of_this_one(cells):
     assert code == 1 and found[1]["verdict"] == "failed" and "a second time" in found[1]["detail"]
 
 
-def test_a_cell_that_writes_needs_the_permission(gt, here):
-    text = gt("verify", NOTES / "note_5_function_hooks_tensorboard.txt").stdout
-    assert "In [26]: refused" in text and "allow it with --allow-write DIR" in " ".join(text.split())
+def test_a_cell_that_writes_needs_the_permission(process, here):
+    document = json.loads(process("verify", NOTES / "note_5_function_hooks_tensorboard.txt", "--format=json").stdout)
+    (cell,) = [cell for cell in document["cells"] if cell["label"] == "In [26]"]
+    assert cell["verdict"] == "no record" and not (here / "data").exists()
+    (here / "n.md").write_text("```python\nopen('data', 'w')\n```\n")
+    done = process("verify", "n.md")
+    assert done.returncode == 1 and "refused" in done.stdout and "--allow-write DIR" in done.stdout
     assert not (here / "data").exists()
 
 

@@ -276,9 +276,11 @@ def test_a_notebook_that_draws_is_compared_by_its_text(verify, wrong, verdict):
     assert (checked["verdict"], code) == (verdict, int(verdict != "same")), checked
 
 
-def test_a_note_cannot_write_a_picture(verify, here):
-    code, document = verify("n.md", f'```python\n{DRAWN}gradtrace.draw(y).save("g.svg")\n```\n')
-    assert code == 1 and document["cells"][0]["verdict"] == "failed" and not (here / "g.svg").exists()
+def test_a_note_cannot_write_a_picture(process, here):
+    (here / "n.md").write_text(f'```python\n{DRAWN}gradtrace.draw(y).save("g.svg")\n```\n')
+    done = process("verify", "n.md", "--format", "json")
+    assert done.returncode == 1 and json.loads(done.stdout)["cells"][0]["verdict"] == "failed"
+    assert not (here / "g.svg").exists()
 
 
 def test_the_library_may_have_another_name(verify):

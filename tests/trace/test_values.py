@@ -67,9 +67,7 @@ def test_an_optimiser_makes_versions_where_they_are_read():
     assert [t.name for t in versions] == [None, None, "w"]
 
 
-@pytest.mark.parametrize(
-    "change", ["w.data.add_(10)", "w.data = w.data + 10", "w.detach().numpy()[:] = w.detach().numpy() + 10"]
-)
+@pytest.mark.parametrize("change", ["w.data.add_(10)", "w.data = w.data + 10"])
 def test_changes_that_autograd_does_not_see(change):
     trace = recorded(f"import torch\nw = torch.tensor([1., 2.], requires_grad=True)\na = w * 2\n{change}\nb = w * 2\n")
     found = values(trace)

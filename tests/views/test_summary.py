@@ -129,16 +129,15 @@ def test_it_writes_nowhere_without_the_permission(tmp_path):
         (SCRIPT, ("--allow-write", "other")),
         (outside, ("--allow-write", "runs")),
     ):
-        done = run(tmp_path, text, *options, code=1)
-        assert "script.py:17:6: PermissionError: [Errno 13] Permission denied: " in done.stderr
-        assert "--allow-write DIR" in done.stderr and "Traceback" not in done.stderr
+        done = run(tmp_path, text, *options)
+        assert "SummaryWriter writes no files here; --allow-write DIR names the folder" in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["script.py"] and not (tmp_path.parent / "exp").exists()
 
 
 def test_tags_lead_to_no_other_folder(tmp_path):
     text = SCRIPT.replace('"both", {"sin"', '"both", {"../../../../x"')
-    done = run(tmp_path, text, "--allow-write", "runs", code=1)
-    assert "PermissionError: [Errno 13] Permission denied: " in done.stderr and not (tmp_path.parent / "x").exists()
+    done = run(tmp_path, text, "--allow-write", "runs")
+    assert "SummaryWriter writes no files here" in done.stderr and not (tmp_path.parent / "x").exists()
 
 
 @pytest.mark.parametrize(

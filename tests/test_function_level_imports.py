@@ -103,7 +103,6 @@ ONE_BY_ONE = {
     "static -> static.arrays": RARE,
     "static -> static.scalars": RARE,
     "program.depth -> resource": LIMITS,
-    "program.expression -> program.refusals": RARE,
     "program.inputs -> opcode": RARE,
     "program.parse -> program.notation": RARE,
     "program.watchdog -> _signal": LIMITS,

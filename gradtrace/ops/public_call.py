@@ -11,6 +11,7 @@ from gradtrace.annotations import Any, Callable
 
 # The tables of `api` whose functions write into a tensor given as `out`: torch, torch.linalg and torch.special.
 WITH_OUT = "fls"
+USERS = "gradtrace.program.expression"  # the module whose calls are those of an expression that a user typed
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
 
 
@@ -31,7 +32,8 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
             if is_unexpected(error, options) and table != "n":
                 return call(*args, **{NUMPY_NAMES.get(key, key): value for key, value in options.items()})
             caller = sys._getframe(1).f_globals.get("__name__") or ""
-            message = "" if caller.startswith("gradtrace.") else mismatch(error, table, name, args, options)
+            is_library = caller.startswith("gradtrace.") and caller != USERS
+            message = "" if is_library else mismatch(error, table, name, args, options)
             if not message:
                 raise
             raise TypeError(message) from None

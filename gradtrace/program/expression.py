@@ -195,18 +195,7 @@ class Evaluation:
         args = [self.value(part) for part in node.args]
         named = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
         self.begin(node)
-        try:
-            return function(*args, **named)
-        except (GradtraceError, MemoryError):
-            raise
-        except Exception:
-            from gradtrace.program.refusals import signature_mismatch
-
-            label = dotted(node.func)[0] or getattr(node.func, "attr", "")
-            message = signature_mismatch(function, label, tuple(args), named)
-            if message:
-                raise TypeError(message) from None
-            raise
+        return function(*args, **named)
 
     # ---- operators
 

@@ -11,7 +11,7 @@ import pytest
 
 from gradtrace.errors import RenderError
 from gradtrace.sandbox import confine, kernel
-from gradtrace.views import animation, figure_process, image
+from gradtrace.views import animation, image
 
 pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,11 +66,6 @@ def test_a_picture_that_needs_more_time_is_an_error():
     with pytest.raises(RenderError):
         image.drawn_apart(MANY.encode(), "svg", 0, 60.0, confine.Limits(cpu_seconds=1))
     assert time.monotonic() - start < 20
-
-
-def test_figures_that_need_more_memory_are_not_drawn():
-    found = figure_process.draw_calls(b'{"calls": []}', 30.0, 10_000, confine.Limits(memory=5_000_000))
-    assert not found.finished
 
 
 @pytest.mark.skipif(animation.shutil.which("ffmpeg") is None, reason="no ffmpeg here")

@@ -60,10 +60,15 @@ def outcomes(done):
     return dict(line.split(": ", 1) for line in lines)
 
 
+# Calls that are answered and change nothing, and a pair of sockets that are connected with each other alone.
+WITHOUT_EFFECT = {"chmod", "fchmod", "utime", "socketpair"}
+
+
 def check(done, wanted=()):
     found = outcomes(done)
     assert len(found) >= 140, done
-    assert {name: how for name, how in found.items() if not how.startswith("refused")} == {}, done.stderr[-3000:]
+    not_refused = {name for name, how in found.items() if not how.startswith("refused")}
+    assert not_refused <= WITHOUT_EFFECT, done.stderr[-3000:]
 
 
 SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS]

@@ -98,6 +98,9 @@ CHANGES = {
 }
 
 
+WITHOUT_EFFECT = ("change the mode", "change the times")  # calls that are answered and change nothing
+
+
 def test_nothing_outside_is_changed(folder):
     before, state = files(folder), (folder / "old").stat()
     lines = "".join(f"attempt({name!r}, lambda: {code})\n" for name, code in CHANGES.items())
@@ -110,7 +113,7 @@ def attempt(name, change):
         print(name)
 {lines}"""
     done = run(text, folder, "--allow-write=runs")
-    assert done.stdout.splitlines() == list(CHANGES), done
+    assert done.stdout.splitlines() == [name for name in CHANGES if name not in WITHOUT_EFFECT], done
     assert files(folder) in (before, sorted([*before, "runs/new"]))
     now = (folder / "old").stat()
     assert (folder / "old").read_text() == "kept"

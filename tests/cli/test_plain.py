@@ -136,7 +136,7 @@ def test_words_for_click(words):
 def test_limits_of_the_environment_are_click_s_to_read(monkeypatch):
     words = ["eval", "x*x", "--x", "2"]
     assert both(words) is not None
-    monkeypatch.setenv("GRADTRACE_MAX_STEPS", "many")
+    monkeypatch.setenv("GRADTRACE_MAX_OUTPUT", "many")
     assert both(words) is None
 
 

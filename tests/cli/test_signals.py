@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-TABLE = ("map", "t.txt", "--grid", "x=0:1:20000000")
+TABLE = ("map", "t.txt", "--grid", "x=0:1:200000000")
 OUTPUTS = {
     "stdout": (*TABLE,),
     "csv": (*TABLE, "-o", "o.csv"),

@@ -13,7 +13,6 @@ from gradtrace.cli.options import Request, names
 from gradtrace.engine.data.state import using
 from gradtrace.errors import NotKeptError, ProgramError, UsageError
 from gradtrace.ops.random.repeated import RepeatedDraws
-from gradtrace.program.discarding import discarding
 from gradtrace.program.generators import repeatable_generators
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
@@ -86,7 +85,7 @@ class Runner:
             if probe.outcome is None:
                 probe.measure(*self.result(session.boxed(run), probe))
 
-        with warnings.catch_warnings(), using(draws=self.draws), repeatable_generators(), discarding():
+        with warnings.catch_warnings(), using(draws=self.draws), repeatable_generators():
             warnings.simplefilter("ignore")
             done = run(
                 self.request.program,

@@ -19,17 +19,22 @@ FOLDER = "--allow-import DIR names the folder of your own modules; other package
 NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
 
 
+RESERVE = 4_000_000  # bytes that are freed for the report of an error that came from a lack of memory
+
+
 class explained:
     """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
 
     def __init__(self, program: Program, places: Places) -> None:
         self.program = program
         self.places = places
+        self.reserve = bytearray(RESERVE)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, frames: Any) -> bool:
+        self.reserve = bytearray()
         if error is None or isinstance(error, KeyboardInterrupt):
             return False
         if isinstance(error, SystemExit):

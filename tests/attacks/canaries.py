@@ -76,6 +76,7 @@ class Yard:
         seconds: int = 120,
         environment: dict[str, str] | None = None,
         makes: tuple[str, ...] = (),
+        may_make: tuple[str, ...] = (),
         inner: tuple[str, ...] = INNER,
     ) -> subprocess.CompletedProcess[str]:
         """`python -m gradtrace ARGS`; what the canaries then say is asserted, and that it makes the files it should."""
@@ -106,6 +107,8 @@ class Yard:
         assert SECRET not in said and ENVIRONMENT not in said, "a canary was read"
         assert not [word for word in inner if word in said], said[-2000:]
         after = self.state()
+        for name in may_make:
+            after.pop(str(self.folder / name), None)
         assert {after.pop(str(self.folder / name), None) is not None for name in makes} <= {True}, "a file is missing"
         assert after == before, "a file was touched"
         assert not self.door.knocked(), "the port was reached"

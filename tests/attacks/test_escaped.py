@@ -46,10 +46,12 @@ def escaped(tmp_path, door):
     for name, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("n.md", NOTE), ("m.txt", EXPRESSION + "x*x\n")):
         (yard.folder / name).write_text(text)
 
-    def run(args, text="", makes=(), program=None):
+    def run(args, text="", makes=(), may_make=(), program=None):
         if program is not None:
             (yard.folder / "p.py").write_text(program)
-        return yard.run(*args, text=text, module="escaped", environment={"PYTHONPATH": str(HERE)}, makes=makes)
+        return yard.run(
+            *args, text=text, module="escaped", environment={"PYTHONPATH": str(HERE)}, makes=makes, may_make=may_make
+        )
 
     return run
 
@@ -82,9 +84,10 @@ def test_no_attempt_succeeds(name, escaped):
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", PICTURES)
 def test_no_attempt_succeeds_while_a_picture_is_made(suffix, escaped):
-    done = escaped(("graph", "e.txt", "-o", f"g.{suffix}"), makes=(f"g.{suffix}",))
+    done = escaped(("graph", "e.txt", "-o", f"g.{suffix}"), may_make=(f"g.{suffix}",))
     check(done)
-    assert done.returncode == 0, done
+    is_spoilt = "Graphviz could not draw the graph" in done.stderr  # attempts close the process's own descriptors
+    assert done.returncode == 0 or (done.returncode == 1 and is_spoilt), done
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def strings(node: ast.AST) -> list[str]:
 
 # Tables of other names: of public functions and methods, of modules' contents, of what a program may call.
 OTHER_NAMES = (
-    "lang",
+    "program",
     "cli",
     "analysis/examples.py",
     "ops/signatures.py",

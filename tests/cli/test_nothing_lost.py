@@ -138,7 +138,7 @@ def test_the_default_of_memory_follows_the_machine(process):
 
 @pytest.mark.slow
 def test_a_program_that_is_silent_says_on_a_terminal_that_it_runs(here, clean):
-    (here / "p.py").write_text("n = 0\nwhile n < 60_000_000:\n    n += 1\nprint('done', n)\n")
+    (here / "p.py").write_text("n = 0\nwhile n < 10**12:\n    n += 1\nprint('done', n)\n")
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "gradtrace", "run", "p.py", "--max-seconds", "14"]
     with subprocess.Popen(command, env=clean(), stdin=slave, stdout=slave, stderr=slave) as run:

@@ -340,7 +340,6 @@ def information(rng: Random) -> bytes:
 
 def run_information(content: bytes) -> None:
     import tempfile
-
     from contextlib import redirect_stdout
     from io import StringIO
 

@@ -70,6 +70,7 @@ ONE_BY_ONE = {
     "program.errors -> program.modules": RARE,
     "engine.data.tensor -> copy": RARE,
     "program.run -> program.discarding": RARE,
+    "program.run -> contextlib": "an expression needs nothing of it",
     "program.run -> program.surroundings": "an expression needs nothing of it",
     "program.run -> program.instrument": RARE,
     "views.summary_writer -> views.model_graph": RARE,

@@ -12,13 +12,8 @@ from gradtrace.program.places import Places
 from gradtrace.program.result import assigned_names
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
-
 FOLDER = "--allow-import DIR names the folder of your own modules; other packages must be installed"
-
-
 NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
-
-
 RESERVE = 4_000_000  # bytes that are freed for the report of an error that came from a lack of memory
 
 

@@ -31,6 +31,7 @@ from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
 from gradtrace.program.result import MakeKeeper, Run
 from gradtrace.program.source import Place, Span, span_of
+from gradtrace.program.values import is_text
 from gradtrace.program.watchdog import watched
 
 __all__ = ["Evaluation", "is_expression", "run_expression"]
@@ -287,11 +288,6 @@ RULES: dict[type, Callable[[Evaluation, Any], Any]] = {
     ast.Tuple: Evaluation.items,
 }
 SEQUENCES = (list, tuple, str)
-
-
-def is_text(node: ast.Expr) -> bool:
-    """Whether a statement is a text alone, such as the description at the top of a file."""
-    return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 # ---- errors

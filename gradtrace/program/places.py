@@ -22,7 +22,8 @@ class Places:
         self.spans = [Span(0, 0, 0, 0)] if spans is None else spans
         self.sources: list[Source] = []
         self._files: dict[str, int] = {}  # by the file name of code objects
-        self._exact: list[dict[Position, Span]] = []
+        self._trees: list[ast.Module] = []
+        self._exact: dict[int, dict[Position, Span]] = {}  # by `Span.file`, of those that were asked for
         self._numbers: dict[tuple[int, int], int] = {}
         self._codes: list[Any] = []  # kept, so that no other code object gets the id() of one of them
         self._positions: dict[int, list[Any]] = {}
@@ -32,7 +33,7 @@ class Places:
         file = len(self.sources)
         self.sources.append(source)
         self._files[name] = file
-        self._exact.append(exact_spans(tree, file))
+        self._trees.append(tree)
         return file
 
     def here(self, depth: int = 1) -> int:
@@ -86,8 +87,9 @@ class Places:
         line, end_line, column, end_column = position
         if line is None:
             return Span(code.co_firstlineno, 0, code.co_firstlineno, 0, file)
-        exact = self._exact[file].get(position)
-        return exact or Span(line, column or 0, end_line or line, end_column or 0, file)
+        if file not in self._exact:
+            self._exact[file] = exact_spans(self._trees[file], file)
+        return self._exact[file].get(position) or Span(line, column or 0, end_line or line, end_column or 0, file)
 
     def place(self, number: int) -> Place | None:
         """Return the place of a number for a message; None for 0."""

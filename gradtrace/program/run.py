@@ -166,15 +166,18 @@ def run_once(
     has_places: bool = False,
 ) -> Run:
     """Run a program, see `run`. With `has_places` the backward graph's nodes have the places of their operations."""
-    from gradtrace.program.surroundings import Surroundings  # expressions, which start fast, have none
+    from contextlib import redirect_stderr, redirect_stdout  # expressions, which start fast, need none of these
+
+    from gradtrace.program.surroundings import Surroundings
 
     execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
-    execution.begin_record(record, watcher, planner)
+    execution.begin_record(record, watcher)
     load_random_numbers(program)
     places = execution.places
     thread = _thread.get_ident()  # the watchdog asks for the place in another one
     watch = watched(execution.clock, lambda: places.place(places.of_thread(thread)))
-    with restored(), watch, redirected(stdout, stderr), Surroundings(execution):
+    streams = redirect_stdout(stdout or sys.stdout), redirect_stderr(stderr or sys.stderr)
+    with restored(), watch, streams[0], streams[1], Surroundings(execution):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.set(
             grad_enabled=True,
@@ -220,20 +223,6 @@ def load_random_numbers(program: Program) -> None:
         import numpy.random  # noqa: F401
 
 
-class redirected:
-    """Context manager that gives a program other streams for its output."""
-
-    def __init__(self, stdout: Any, stderr: Any) -> None:
-        self.streams = stdout or sys.stdout, stderr or sys.stderr
-
-    def __enter__(self) -> None:
-        self.before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = self.streams
-
-    def __exit__(self, *_: object) -> None:
-        sys.stdout, sys.stderr = self.before
-
-
 class Execution:
     """One run of a program: its namespace, its places, and what is recorded."""
 
@@ -256,7 +245,7 @@ class Execution:
         self.builtins: dict[str, Any] = dict(vars(builtins))
         self.last: Any = None
 
-    def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any, planner: Any) -> None:
+    def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any) -> None:
         if make_keeper is not None:
             if self.past is not None:
                 self.records, self.scopes, self.keeper = self.past.records, self.past.scopes, self.past.keeper

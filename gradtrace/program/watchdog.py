@@ -106,6 +106,8 @@ class watched:
 
     def watch_from_thread(self) -> None:
         """Watch the time alone, on a system without timer signals and limits of the process."""
+        if sys.platform == "emscripten":  # a browser: it has no threads either, and ends a page that takes too long
+            return
         _state.on = self.on = True
         self.start_thread(max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST)))
 

@@ -16,7 +16,6 @@ from gradtrace.torch.operands import call_operands
 from gradtrace.trace import builder, labels
 from gradtrace.trace.chronicle import Chronicle
 from gradtrace.trace.events import PassEvent
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     Change,
     Failure,
@@ -59,7 +58,7 @@ class Ending:
         self.grad_fns: dict[int, str] = {}
         self.last_of_all()
         self.gradients = self.gradient_names()
-        self.scope_paths = {ident(scope): self.path_of(scope.what()) for scope in rec.scopes}
+        self.scope_paths = {id(scope): self.path_of(scope.what()) for scope in rec.scopes}
         optimizers.end(rec)
         rec.known.clear()
         rec.storages.clear()
@@ -103,7 +102,7 @@ class ModuleScopes(Scopes):
             self.number(scope)
 
     def _named(self, scope: Any) -> tuple[str, str]:
-        return self.paths[ident(scope)] or scope.detail, scope.detail
+        return self.paths[id(scope)] or scope.detail, scope.detail
 
 
 class Builder(builder.Builder):
@@ -204,13 +203,13 @@ class Builder(builder.Builder):
         variables = names.assigned(spans)
         for call in rec.calls:
             code = rec.places.instruction(call.origin)[0]
-            if code is None or code.co_name == "<module>" or texts.get(ident(call)) != spans.excerpt(call.origin):
+            if code is None or code.co_name == "<module>" or texts.get(id(call)) != spans.excerpt(call.origin):
                 continue
             span = spans.span(call.origin)
             name = None if span is None else variables.get((span.file, *span[:4]))
             if name is not None:
-                texts[ident(call)] = name
-        gradients = {ident(known): name for known, name in self.ending.gradients.items()}
+                texts[id(call)] = name
+        gradients = {id(known): name for known, name in self.ending.gradients.items()}
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     # ---- what the events refer to
@@ -329,7 +328,7 @@ class Builder(builder.Builder):
         """Return the ids of all versions of these tensors: one tuple for all writes to them, as there may be thousands
         of both.
         """
-        key = ident(tensors if len(tensors) > 1 else tensors[0])
+        key = id(tensors if len(tensors) > 1 else tensors[0])
         if key not in self.groups:
             self.groups[key] = tuple(dict.fromkeys(i for known in tensors for i in self.versions.get(known, ())))
         return self.groups[key]

@@ -205,11 +205,6 @@ def is_initialized(module: Any) -> bool:
     return all(hasattr(module, table) for table in ("_modules", "_parameters", "_buffers"))
 
 
-def own_parameters(module: Any) -> Any:
-    """Return the parameters of a module without those of its parts: names with a Parameter or None."""
-    return module._parameters.items()
-
-
 def local_of(tensor: Any) -> Any:
     """Return the part of a DTensor that this process holds, without a graph."""
     return tensor._local_tensor

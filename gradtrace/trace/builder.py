@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.trace.events import PassEvent
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -121,7 +120,7 @@ class Builder:
             None if call is None else call.id,
             entry.version,
             entry.id in self.roots,
-            self.earliest.setdefault(ident(entry.tensor), entry.id),
+            self.earliest.setdefault(id(entry.tensor), entry.id),
             entry.last,
             entry.is_current,
             self.update(entry),

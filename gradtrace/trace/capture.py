@@ -13,7 +13,6 @@ from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.builder import Builder
 from gradtrace.trace.history import Call, Entry, History, bound_names, in_trace, relevant
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.record import Failure, FunctionRecord, Operand, Trace, Value
 from gradtrace.trace.scopes import Scopes
@@ -124,7 +123,7 @@ def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tenso
     for name, tensor in named:
         grad = grad_of(tensor) if isinstance(tensor, Tensor) else None
         if grad is not None and grad.grad_fn is not None:
-            found.setdefault(ident(grad), (f"{name}.grad", grad))
+            found.setdefault(id(grad), (f"{name}.grad", grad))
     return list(found.values())
 
 
@@ -180,14 +179,14 @@ def freeze(
 
 def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
     """Return the names ("w.grad") of the gradients of named tensors, present ones and those used by updates, by
-    ident(tensor).
+    id(tensor).
     """
-    named = {ident(entry.tensor): entry.names[0] for entry in kept if entry.names}
+    named = {id(entry.tensor): entry.names[0] for entry in kept if entry.names}
     of_now = [(grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
-    found = {ident(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
+    found = {id(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
     for grad, tensor in keeper.gradients.items() if keeper is not None else ():
-        if ident(tensor) in named:
-            found[grad] = f"{named[ident(tensor)]}.grad"
+        if id(tensor) in named:
+            found[grad] = f"{named[id(tensor)]}.grad"
     return found
 
 
@@ -210,10 +209,10 @@ class RecordBuilder(Builder):
         self.kept_contents = contents
         self.watch = watch
         self.values: dict[int, Value | None] = {}
-        self.tensors: dict[int, int] = {}  # by ident(tensor): its last version
-        self.results: dict[int, list[Entry]] = {}  # by ident(node)
+        self.tensors: dict[int, int] = {}  # by id(tensor): its last version
+        self.results: dict[int, list[Entry]] = {}  # by id(node)
         self.accumulators = {
-            ident(node.variable): i for i, node in enumerate(graph.nodes) if isinstance(node, AccumulateGrad)
+            id(node.variable): i for i, node in enumerate(graph.nodes) if isinstance(node, AccumulateGrad)
         }
 
     def read_values(self, kept: list[Entry]) -> None:
@@ -226,9 +225,9 @@ class RecordBuilder(Builder):
             elif entry.held is not None:
                 self.values[entry.id] = self.kept_contents.of_version(entry.held)
         for entry in kept:
-            self.tensors[ident(entry.tensor)] = entry.id
+            self.tensors[id(entry.tensor)] = entry.id
             if entry.fn is not None:
-                self.results.setdefault(ident(entry.fn), []).append(entry)
+                self.results.setdefault(id(entry.fn), []).append(entry)
         for outputs in self.results.values():
             outputs.sort(key=lambda entry: entry.tensor._nr)
 
@@ -255,7 +254,7 @@ class RecordBuilder(Builder):
         return None if entry.held is None else entry.held.update
 
     def tensor_id(self, tensor: Tensor) -> int | None:
-        return self.tensors.get(ident(in_trace(tensor)))
+        return self.tensors.get(id(in_trace(tensor)))
 
     def ends(self, roots: Sequence[tuple[Node, int]]) -> tuple[int, ...]:
         found = [self.output_of(node, number) for node, number in roots]
@@ -265,7 +264,7 @@ class RecordBuilder(Builder):
         """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of its leaf."""
         if isinstance(node, AccumulateGrad):
             return self.tensor_id(node.variable)
-        outputs = self.results.get(ident(node))
+        outputs = self.results.get(id(node))
         return outputs[min(number, len(outputs) - 1)].id if outputs else None
 
     def vectors(self, event: PassEvent) -> tuple[Value, ...]:
@@ -275,10 +274,10 @@ class RecordBuilder(Builder):
         if entry.fn is not None:
             return self.function_id(entry.fn)
         leaf = entry.last or (entry.held is not None and entry.held.requires_grad)
-        return self.accumulators.get(ident(entry.tensor)) if leaf else None
+        return self.accumulators.get(id(entry.tensor)) if leaf else None
 
     def function_id(self, node: Node) -> int:
-        return self.graph.ids[ident(node)]
+        return self.graph.ids[id(node)]
 
     def function_name(self, node: Node) -> str:
         return functions.display_name(node)
@@ -306,11 +305,11 @@ class RecordBuilder(Builder):
     def functions(self) -> tuple[FunctionRecord, ...]:
         records = []
         for i, node in enumerate(self.graph.nodes):
-            outputs = self.results.get(ident(node), [])
+            outputs = self.results.get(id(node), [])
             args, known = _call_of(node, outputs, self.tensors)
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, AccumulateGrad) else self.source.span(node.origin)
-            custom = None if self.watch is None else self.watch.saved.get(ident(node))
+            custom = None if self.watch is None else self.watch.saved.get(id(node))
             record = functions.function_record(i, node, numbers, args, known, span, custom)
             records.append(record._replace(saved=record.saved + functions.watched(node, self.tensors)))
         return tuple(records)
@@ -358,13 +357,13 @@ def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterato
     for position in operands.reading_order(call.name, call.args):
         value, name = call.args[position], names[position]
         if type(value) is Tensor:  # by far the most of them
-            yield Operand(call.inputs[ident(value)].id, "", place, name, None if edges is None else edges.get(position))
+            yield Operand(call.inputs[id(value)].id, "", place, name, None if edges is None else edges.get(position))
             place += 1
             continue
         tensors = operands.tensors_in(value)
         first = None if edges is None else edges.get(position)
         for i, tensor in enumerate(tensors):
-            yield Operand(call.inputs[ident(tensor)].id, "", place, name, None if first is None else first + i)
+            yield Operand(call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i)
             place += 1
         if tensors and operands.all_tensors(value):
             continue

@@ -40,7 +40,6 @@ from gradtrace.trace.fields import (
     number,
     real,
 )
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Span
 from gradtrace.trace.values import Value
 
@@ -72,21 +71,21 @@ class TableWriter:
         self.texts, self.groups, self.spans = Numbered(), Numbered(), Numbered()
         self.reals: list[Any] = []
         self.add_value = add_value
-        self._values: dict[int, tuple[Value | None, int]] = {ident(None): (None, -1)}
+        self._values: dict[int, tuple[Value | None, int]] = {id(None): (None, -1)}
         self._groups: dict[int, tuple[Any, int]] = {}
 
     def value(self, value: Value | None) -> int:
-        known = self._values.get(ident(value))
+        known = self._values.get(id(value))
         if known is None:
             assert value is not None
-            known = self._values[ident(value)] = (value, self.add_value(value))
+            known = self._values[id(value)] = (value, self.add_value(value))
         return known[1]
 
     def group(self, ids: tuple[int, ...]) -> int:
         """Return the number of a tuple, which may be long and occur in thousands of records."""
-        known = self._groups.get(ident(ids))
+        known = self._groups.get(id(ids))
         if known is None:
-            known = self._groups[ident(ids)] = (ids, self.groups[ids])
+            known = self._groups[id(ids)] = (ids, self.groups[ids])
         return known[1]
 
     def real(self, x: float) -> int:

@@ -21,7 +21,7 @@ class Call:
         self.scope = scope
         self.args = args
         self.id = -1  # of its Operation
-        self.inputs: dict[int, Any] = {}  # by ident() of the tensor: the version that the call read
+        self.inputs: dict[int, Any] = {}  # by id() of the tensor: the version that the call read
         self.outputs: list[Any] = []
 
 

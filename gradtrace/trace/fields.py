@@ -10,7 +10,6 @@ from math import isfinite
 
 from gradtrace.annotations import Any, Iterable
 from gradtrace.trace import precision, record
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Trace
 
 INT, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "str", "bool", "float", "Value", "Group"
@@ -147,7 +146,7 @@ def check(trace: Trace) -> None:
         if any(one.id != i for i, one in enumerate(part)):
             raise Damaged("its ids are not in order")
     within(tensors, trace.roots, trace.outputs, (i for _, i in trace.names))
-    written = {ident(c.tensors): c.tensors for c in trace.changes}  # thousands of changes share a tuple of thousands
+    written = {id(c.tensors): c.tensors for c in trace.changes}  # thousands of changes share a tuple of thousands
     within(tensors, (b.tensor for b in trace.begun), *written.values())
     within(tensors, (i for e in trace.escapes for i in (e.tensor, e.out)))
     within(tensors, (i for p in trace.passes for i in (*p.roots, *(p.inputs or ()))))

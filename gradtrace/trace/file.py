@@ -31,7 +31,6 @@ from gradtrace.errors import UsageError
 from gradtrace.trace import fields
 from gradtrace.trace.columns import ColumnReader, ColumnWriter, TableReader, TableWriter
 from gradtrace.trace.fields import Damaged
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import Trace
 from gradtrace.trace.stored_values import DTYPES, ValueReader, ValueWriter
 from gradtrace.trace.values import Value
@@ -105,9 +104,9 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
         )
         numbers: dict[int, int] = {}
         for trace in traces.values():
-            if ident(trace) in numbers:
+            if id(trace) in numbers:
                 continue
-            name = f"traces/{numbers.setdefault(ident(trace), len(numbers))}.npy"
+            name = f"traces/{numbers.setdefault(id(trace), len(numbers))}.npy"
             columns = ColumnWriter(tables)
             columns.record(trace)
             put_table(file, name, columns.numbers())
@@ -125,7 +124,7 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
             "detailed": about.detailed,
             "options": dict(about.options),
             "engine": about.engine,
-            "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
+            "variants": {name: numbers[id(trace)] for name, trace in traces.items()},
             "fields": fields.counts(),
         }
         put_table(file, VALUES, values.end())

@@ -9,13 +9,12 @@ from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.node import SAVE, AccumulateGrad, Node
 from gradtrace.engine.reverse.saved import arguments as saved_arguments
-from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span
 
 
 class FunctionGraph(NamedTuple):
-    """The nodes of a graph in the order of their ids, and each node's id by `ident(node)`."""
+    """The nodes of a graph in the order of their ids, and each node's id by `id(node)`."""
 
     nodes: list[Node]
     ids: dict[int, int]
@@ -43,21 +42,21 @@ def walk(starts: Iterable[Node | None]) -> FunctionGraph:
     waiting = [node for node in starts if node is not None]
     while waiting:
         node = waiting.pop()
-        if ident(node) in seen:
+        if id(node) in seen:
             continue
-        seen[ident(node)] = node
-        waiting.extend(after for after in node.next if after is not None and ident(after) not in seen)
+        seen[id(node)] = node
+        waiting.extend(after for after in node.next if after is not None and id(after) not in seen)
     functions = sorted((n for n in seen.values() if not isinstance(n, AccumulateGrad)), key=lambda n: n.seq)
     ends: dict[int, Node] = {}
     for node in functions:
         for after in node.next:
             if isinstance(after, AccumulateGrad):
-                ends.setdefault(ident(after), after)
+                ends.setdefault(id(after), after)
     for node in seen.values():  # a leaf that is itself a root
         if isinstance(node, AccumulateGrad):
-            ends.setdefault(ident(node), node)
+            ends.setdefault(id(node), node)
     nodes = functions + list(ends.values())
-    return FunctionGraph(nodes, {ident(node): i for i, node in enumerate(nodes)})
+    return FunctionGraph(nodes, {id(node): i for i, node in enumerate(nodes)})
 
 
 def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
@@ -69,7 +68,7 @@ def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
         numbers = node.output_nrs or (0,) * len(node.next)
         for position, (after, number) in enumerate(zip(node.next, numbers, strict=False)):
             if after is not None:
-                result.append(FunctionEdge(source, found.ids[ident(after)], position, number))
+                result.append(FunctionEdge(source, found.ids[id(after)], position, number))
     return tuple(result)
 
 
@@ -83,9 +82,9 @@ def function_record(
     custom: Any = None,
 ) -> FunctionRecord:
     """Return the record of one node. `arguments` are those of the recorded call that made it, if there is one; `ids`
-    maps a tensor's ident() to its id; `custom` has what a Function of the program saved, if that was noted.
+    maps a tensor's id() to its id; `custom` has what a Function of the program saved, if that was noted.
     """
-    variable = ids.get(ident(node.variable)) if isinstance(node, AccumulateGrad) else None
+    variable = ids.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
     saved = saved_values(node, outputs, arguments, ids, custom)
     freed = node.freed and node.plan.saves
     return FunctionRecord(index, display_name(node), index, outputs, variable, saved, freed, span)
@@ -117,7 +116,7 @@ def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
     if node.op is None or node.extras is None:
         return ()
     names = [node.op.plain_names[i - node.op.arity] for i in node.plan.reads] or ["indices"]
-    known = [ids.get(ident(tensor)) for tensor, *_ in node.extras.watched]
+    known = [ids.get(id(tensor)) for tensor, *_ in node.extras.watched]
     return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(known) if t is not None)
 
 
@@ -125,7 +124,7 @@ def _argument(name: str, value: Any, ids: dict[int, int]) -> list[SavedRecord]:
     if isinstance(value, tuple):
         return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
     if isinstance(value, Tensor):
-        known = ids.get(ident(value))
+        known = ids.get(id(value))
         return [SavedRecord(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
     return [] if value is None else [SavedRecord(name, None, constant_text(value))]
 
@@ -135,6 +134,6 @@ def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) ->
     name = f"saved_tensors[{i}]"
     if item.number is not None and 0 <= item.number < len(outputs):
         return SavedRecord(name, outputs[item.number], "")
-    known = ids.get(ident(item.tensor)) if item.tensor is not None else None
+    known = ids.get(id(item.tensor)) if item.tensor is not None else None
     shape = () if item.raw is None else tuple(item.raw.shape)
     return SavedRecord(name, known, "" if known is not None else f"tensor {shape}")

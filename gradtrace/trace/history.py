@@ -12,18 +12,16 @@ array) gets a new version at the next operation that reads it, or at the end of 
 from __future__ import annotations
 
 import sys
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import events, functions, operands
-from gradtrace.trace.events import is_tied
-from gradtrace.trace.holders import held_by, registered
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import Keeper, Version, storage_of
-from gradtrace.trace.scopes import is_module, modules_below
+from gradtrace.trace.names import Names
+from gradtrace.trace.scopes import LIBRARY
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 
@@ -99,26 +97,26 @@ class History:
         self.scopes = scopes  # for each record: where it was called, as far as that is known
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
-        self.current: dict[int, Entry] = {}  # by ident() of the tensor: its latest version
-        self.made: dict[int, list[Entry]] = {}  # by ident() of the node: the results of recorded calls
-        self.arrays: dict[int, Tensor] = {}  # by ident() of its ndarray: the tensor
+        self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
+        self.made: dict[int, list[Entry]] = {}  # by id() of the node: the results of recorded calls
+        self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
     def entry(self, tensor: Tensor) -> Entry:
         """Return the entry of the tensor's latest version; make it if the tensor is new."""
         tensor = in_trace(tensor)
-        known = self.current.get(ident(tensor))
+        known = self.current.get(id(tensor))
         return known if known is not None else self._enter(tensor, None, 0)
 
     def _enter(self, tensor: Tensor, call: Call | None, version: int) -> Entry:
         entry = Entry(tensor, call, version)
         self.entries.append(entry)
-        self.current[ident(tensor)] = entry
+        self.current[id(tensor)] = entry
         if call is not None:
             call.outputs.append(entry)
             node = node_of(tensor)
             if node is not None:
-                self.made.setdefault(ident(node), []).append(entry)
+                self.made.setdefault(id(node), []).append(entry)
             if self.keeper is not None:
                 entry.held = self.keeper.version_made(tensor, call.index)
         return entry
@@ -158,16 +156,16 @@ class History:
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
             call = Call(name, args, origin, scope, index)
-            call.inputs = {ident(tensor): self._read(tensor, index) for tensor in used}
+            call.inputs = {id(tensor): self._read(tensor, index) for tensor in used}
             for tensor in used:
                 if name[-1:] != "_" or tensor is not out:
-                    self.current[ident(tensor)].read = True
+                    self.current[id(tensor)].read = True
             for tensor in made:
                 self._result(call, tensor)
             if call.outputs:
                 self.calls.append(call)
         for tensor in named:
-            known = self.current.get(ident(tensor))
+            known = self.current.get(id(tensor))
             changed = known is not None and known.held is not None and not known.held.is_current
             if known is not None and changed and not is_view(known):  # a view has the value that it was made with
                 self._next_version(None, known)
@@ -175,7 +173,7 @@ class History:
     def _note_array(self, tensor: Tensor) -> None:
         raw = tensor._data
         if type(raw) is not float and type(raw) is not bool:
-            self.arrays.setdefault(ident(raw), tensor)
+            self.arrays.setdefault(id(raw), tensor)
 
     def _with_tensors(self, args: Any) -> Any:
         """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's own data."""
@@ -183,7 +181,7 @@ class History:
             if PLAIN.issuperset(map(type, args)):
                 return args
             return tuple(self._with_tensors(arg) for arg in args)
-        return self.arrays.get(ident(args), args) if type(args).__name__ == "ndarray" else args
+        return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
 
     def _apart(self, name: str, args: Any, raw: Any) -> tuple[Any, tuple[Tensor, ...]]:
         """Return a call's arguments without what its function computed (the order of a sort), and the tensors of it."""
@@ -195,7 +193,7 @@ class History:
         return (*args[:place], raw[place], *args[place + 1 :]), (args[place],)
 
     def _result(self, call: Call, tensor: Tensor) -> None:
-        before = self.current.get(ident(tensor))
+        before = self.current.get(id(tensor))
         if before is None:
             self._enter(tensor, call, 0)
             return
@@ -206,7 +204,7 @@ class History:
         base = tensor._base
         if base is not None and base is not tensor:
             under = self.entry(base)
-            call.inputs.setdefault(ident(base), under)
+            call.inputs.setdefault(id(base), under)
             self._next_version(call, under)
 
     def _next_version(self, call: Call | None, before: Entry) -> Entry:
@@ -215,10 +213,10 @@ class History:
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
         """Return the version of a tensor that a call reads. A saved result that backward unpacked is the result."""
-        if ident(tensor) not in self.current and (made := self.made.get(ident(node_of(tensor)))) is not None:
+        if id(tensor) not in self.current and (made := self.made.get(id(node_of(tensor)))) is not None:
             same = next((one for one in made if one.tensor._nr == tensor._nr and one.tensor is not tensor), None)
             if same is not None and holds_the_same(same.tensor, tensor):
-                self.current[ident(tensor)] = same
+                self.current[id(tensor)] = same
         entry = self.entry(tensor)
         held = None if self.keeper is None else self.keeper.version_read(tensor, index)
         if held is None or entry.held is held:
@@ -236,7 +234,7 @@ class History:
         again = Call(made.name, made.args, made.origin, made.scope, index)
         # an in-place operation has its own result among its arguments
         others = (tensor for tensor in operands.tensors_in(made.args) if tensor is not before.tensor)
-        again.inputs = {ident(before.tensor): before, **{ident(other): self._read(other, index) for other in others}}
+        again.inputs = {id(before.tensor): before, **{id(other): self._read(other, index) for other in others}}
         self.calls.append(again)
         return self._next_version(again, before)
 
@@ -256,10 +254,10 @@ class History:
         """An overwritten version's node is the first input of the node that replaced it."""
         after: dict[int, Entry] = {}
         for entry in reversed(self.entries):
-            later = after.get(ident(entry.tensor))
+            later = after.get(id(entry.tensor))
             if later is not None and entry.held is None:
                 entry.fn = _function_before(later)
-            after[ident(entry.tensor)] = entry
+            after[id(entry.tensor)] = entry
 
 
 def holds_the_same(a: Tensor, b: Tensor) -> bool:
@@ -306,77 +304,8 @@ def _function_before(later: Entry) -> Node | None:
 
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Return the tensors that variables hold, in order of binding, then those in the lists, dicts and modules they
-    hold, then the modules and leaves in plain objects and in modules' own lists and dicts. A parameter that a variable
-    holds has the name that its model gives it before the variable's, which is often the one of a loop over parameters;
-    one that is tied, all names that its model gives it.
-
-    Tensors that escaped from a vmap are left out, since they can be kept but no longer read.
-    """
-    return ((name, in_trace(tensor)) for name, tensor in _bound(env))
-
-
-def _bound(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    later: list[tuple[str, Tensor]] = []
-    seen: set[int] = set()
-    known: set[int] = set()
-    found = held_by(env.items(), lambda value: issubclass(type(value), Tensor) or is_module(value))
-    held = [(path, value) for path, value, _ in found]
-    in_objects = [pair for path, value in held for pair in _parameters(path, value, known)]
-    in_model: dict[int, str] = {}
-    for name, tensor in (*(pair for key, value in env.items() for pair in _parameters(key, value)), *in_objects):
-        in_model.setdefault(ident(tensor), name)
-    for name, value in env.items():
-        if isinstance(value, Tensor):
-            seen.add(ident(value))
-            if (model_name := in_model.get(ident(value))) is not None:
-                yield model_name, value
-            if not value.escaped:
-                yield name, value
-        elif isinstance(value, (list, tuple, dict)):
-            later += [(f"{name}[{key!r}]", item) for key, item in _items(value) if isinstance(item, Tensor)]
-        else:
-            later += _parameters(name, value)
-    leaves = [(path, value) for path, value in held if isinstance(value, Tensor) and value.requires_grad]
-    later += [*in_objects, *(pair for pair in leaves if pair[1].is_leaf)]
-    for name, value in env.items():
-        later += _unregistered(name, value)
-    first: dict[int, str] = {}
-    for name, tensor in later:
-        if tensor.escaped or (ident(tensor) in seen and not is_tied(name, first.get(ident(tensor), ""))):
-            continue
-        seen.add(ident(tensor))
-        first.setdefault(ident(tensor), name)
-        yield name, tensor
-
-
-def _parameters(name: str, value: Any, seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
-    """Return the parameters of each module once, a tied one as often as modules have it."""
-    return [
-        (f"{path}.{key}", tensor)
-        for path, module in modules_below(name, value, seen)
-        for key, tensor in registered(module, "_parameters").items()
-        if tensor is not None
-    ]
-
-
-def _unregistered(name: str, value: Any) -> list[tuple[str, Tensor]]:
-    """Return what a module and its parts hold in plain lists and dicts, where parameters() does not find it."""
-    found: list[tuple[str, Tensor]] = []
-    for below, module in modules_below(name, value):
-        for attribute, held in vars(module).items():
-            if attribute.startswith("_") or not isinstance(held, (list, tuple, dict)):
-                continue
-            for key, item in islice(_items(held), 1000):
-                if isinstance(item, Tensor):
-                    found.append((f"{below}.{attribute}[{key!r}]", item))
-                else:
-                    found += _parameters(f"{below}.{attribute}[{key!r}]", item)
-    return found
-
-
-def _items(value: Any) -> Iterable[tuple[Any, Any]]:
-    return value.items() if isinstance(value, dict) else enumerate(value)
+    """Return the tensors that variables hold, by name, see `names.Names.tensors`."""
+    return ((name, in_trace(tensor)) for name, tensor in Names(env, LIBRARY).tensors())
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
@@ -385,20 +314,20 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
     seen: set[int] = set()
     while waiting:
         entry = waiting.pop()
-        if ident(entry) in seen:
+        if id(entry) in seen:
             continue
-        seen.add(ident(entry))
+        seen.add(id(entry))
         if entry.call is not None and not is_update(entry):
             waiting.extend(entry.call.inputs.values())
     if len(seen) == len(history.entries):
         return history.entries
-    found = functions.walk(e.fn for e in history.entries if ident(e) in seen)
-    ends_of_graph = {ident(leaf) for leaf in found.variables}
-    kept = [e for e in history.entries if ident(e) in seen or (e.last and ident(e.tensor) in ends_of_graph)]
-    known = {ident(entry) for entry in kept}
+    found = functions.walk(e.fn for e in history.entries if id(e) in seen)
+    ends_of_graph = {id(leaf) for leaf in found.variables}
+    kept = [e for e in history.entries if id(e) in seen or (e.last and id(e.tensor) in ends_of_graph)]
+    known = {id(entry) for entry in kept}
     for entry in kept:
         call = entry.call if is_update(entry) else None
-        if call is not None and any(ident(used) not in known for used in call.inputs.values()):
+        if call is not None and any(id(used) not in known for used in call.inputs.values()):
             call.outputs.remove(entry)
             entry.call = None
     return kept

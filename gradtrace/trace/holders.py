@@ -9,14 +9,13 @@ from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType, NoneType
 
 from gradtrace.annotations import Any, Callable, Iterable, Iterator, deque
-from gradtrace.trace.ident import ident
 
 DEPTH = 4  # t.parts["a"].heads[0] is four steps from t
-MOST_ITEMS = 1_000  # of one container
-MOST = 2_000  # things that are neither numbers nor texts, at each depth
+MOST_ITEMS = 10_000  # of one container
+MOST = 20_000  # things that are neither numbers nor texts, at each depth
 SAMPLE = 100  # items at a container's start; if all are numbers and texts, the rest is not looked at
 PLAIN_KEYS = (str, int, bool, float, NoneType)
-PLAIN = frozenset(map(ident, (int, float, complex, str, bytes, bool, NoneType)))
+PLAIN = frozenset(map(id, (int, float, complex, str, bytes, bool, NoneType)))
 CONTAINERS = (list, tuple, dict, deque, set, frozenset)
 LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__future__")
 # what a class says of itself, without a call of a method of its metaclass
@@ -39,11 +38,11 @@ def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], boo
         below, left = [], MOST
         level.sort(key=lambda one: is_long(one[1]))  # rows of data come last, for they may use up what is left
         for path, holder in level:
-            if ident(holder) in opened:
+            if id(holder) in opened:
                 continue
             if left <= 0:
                 break
-            opened.add(ident(holder))
+            opened.add(id(holder))
             left -= 1
             for name, value in items_of(path, holder):
                 left -= 1
@@ -163,9 +162,9 @@ def first_of(pairs: Iterable[tuple[Any, Any]], sample: int = SAMPLE) -> list[tup
     """Return the pairs whose second is not a number or a text; [] for a container that begins with so many of them."""
     rest = iter(pairs)
     first = list(islice(rest, sample))
-    found = [pair for pair in first if ident(type(pair[1])) not in PLAIN]
+    found = [pair for pair in first if id(type(pair[1])) not in PLAIN]
     if found or len(first) < sample:
-        found += [pair for pair in islice(rest, MOST_ITEMS - sample) if ident(type(pair[1])) not in PLAIN]
+        found += [pair for pair in islice(rest, MOST_ITEMS - sample) if id(type(pair[1])) not in PLAIN]
     return found
 
 
@@ -175,8 +174,3 @@ def fields_of(kind: type) -> tuple[str, ...]:
     if type(fields) is not tuple or not all(type(one) is str for one in fields):
         return ()
     return () if any(type(defined(kind, one)) in (property, NoneType) for one in fields) else fields
-
-
-def registered(module: Any, table: str) -> Any:
-    """Return a table of a module, `_modules` or `_parameters`; {} if the module was not initialised."""
-    return getattr(module, table, {})

@@ -19,7 +19,6 @@ from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.array_summary import Summary, norm_of, sketched, summarize
-from gradtrace.trace.ident import ident
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
@@ -90,7 +89,7 @@ class Keeper:
         self.hidden_room = budget // 4  # for what only backward passes hold
         self.passes: list[Mark] = []
         self.updates: list[Mark] = []
-        self.updating: set[int] = set()  # the optimisers of the last update, by ident()
+        self.updating: set[int] = set()  # the optimisers of the last update, by id()
         self.gradients: dict[int, Tensor] = {}  # by gradient: the tensor that it was the gradient of
         self._read: dict[tuple[int, int], Version] = {}  # by tensor and call: a version that this call read first
         self._made: dict[tuple[int, int], Version] = {}
@@ -112,14 +111,14 @@ class Keeper:
     def before_write(self, tensor: Tensor) -> None:
         """Copy the kept arrays that share a tensor's storage, because the tensor is about to be changed."""
         self.scan()
-        now = self._current.get(ident(tensor))
+        now = self._current.get(id(tensor))
         if now is None or not now.is_current:
             now = self._add(tensor, self._read, len(self.records))
         self._end(now)
         now.update = self.update_of(tensor)
-        self._replaced.pop(ident(tensor), None)
+        self._replaced.pop(id(tensor), None)
         self._release(tensor._data)
-        self._current.pop(ident(tensor), None)
+        self._current.pop(id(tensor), None)
 
     def _end(self, now: Version) -> None:
         """Note whether a tensor requires grad, and its gradient, because this version of it is about to end."""
@@ -128,8 +127,8 @@ class Keeper:
         grad = None if tensor._x is None else tensor._x.grad
         if grad is not None:
             now.grad = self.noted(grad._data)
-            if ident(grad) in self._current:  # a recorded call has used it, so it stays alive
-                self.gradients[ident(grad)] = tensor
+            if id(grad) in self._current:  # a recorded call has used it, so it stays alive
+                self.gradients[id(grad)] = tensor
 
     def before_array_write(self, array: Any) -> None:
         """Copy the kept arrays that share an array's storage, because the array is about to be changed."""
@@ -137,7 +136,7 @@ class Keeper:
         self._release(array)
 
     def _release(self, array: Any) -> None:
-        key = ident(storage_of(array))
+        key = id(storage_of(array))
         for kept in list(self._storages.get(key, ())):
             if type(kept) is Version and kept.requires_grad is None and kept.is_current:
                 self._end(kept)  # written to through another tensor: w.data
@@ -151,7 +150,7 @@ class Keeper:
 
     def stepped(self, optimiser: Any) -> None:
         """Note that an optimiser has updated its parameters; of several that do so in a row at one place, the first."""
-        mark, key = Mark(len(self.records), len(self.passes)), ident(optimiser)
+        mark, key = Mark(len(self.records), len(self.passes)), id(optimiser)
         before = [(one.calls, one.passes, one.origin) for one in self.updates[-1:]]
         if before == [(mark.calls, mark.passes, mark.origin)] and key not in self.updating:
             self.updating.add(key)
@@ -163,7 +162,7 @@ class Keeper:
 
     def note(self, raw: Array, always: bool = False) -> Kept:
         """Return a Kept for a large array's present contents; `always` keeps it whole even beyond the budget."""
-        known = self._noted.get(ident(raw))
+        known = self._noted.get(id(raw))
         if known is not None and known.array is raw:
             return known
         kept = Kept(raw)
@@ -184,12 +183,12 @@ class Keeper:
         if is_meta(raw):  # there is nothing to keep
             self._summarize(kept, raw, root)
             return
-        if ident(root) in self._paid:
+        if id(root) in self._paid:
             return
         if not self.reserve(root.nbytes, hidden) and not always:
             self._summarize(kept, raw, root)
             return
-        self._paid.add(ident(root))
+        self._paid.add(id(root))
 
     def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
         """Register the `hidden` arrays on the storage of `raw`: the program can now reach and overwrite it."""
@@ -201,7 +200,7 @@ class Keeper:
 
     def _register(self, kept: Kept) -> None:
         if kept.shared:
-            self._noted[ident(kept.array)] = kept
+            self._noted[id(kept.array)] = kept
             self._share(kept)
 
     def noted(self, raw: Any) -> Any:
@@ -230,7 +229,7 @@ class Keeper:
             self._summaries = [*self._summaries[-7:], (root, order, kept.summary)]
 
     def _share(self, kept: Kept) -> None:
-        self._storages.setdefault(ident(storage_of(kept.array)), []).append(kept)
+        self._storages.setdefault(id(storage_of(kept.array)), []).append(kept)
 
     def _detach(self, found: list[Kept]) -> None:
         """Give everything on one storage its own contents. A storage of which most is needed is copied once."""
@@ -238,8 +237,8 @@ class Keeper:
             return
         root: Any = storage_of(found[0].array)
         size = sum(kept.array.nbytes for kept in found if kept.array is not None)
-        paid = ident(root) in self._paid
-        self._paid.discard(ident(root))
+        paid = id(root) in self._paid
+        self._paid.discard(id(root))
         once = None
         valueless = is_meta(found[0].array)
         several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous and not valueless
@@ -247,7 +246,7 @@ class Keeper:
             once = (root, root.copy())
         for kept in found:
             array: Any = kept.array
-            self._noted.pop(ident(array), None)
+            self._noted.pop(id(array), None)
             if once is not None:
                 kept.array = moved(array, *once)
             elif valueless:
@@ -257,7 +256,7 @@ class Keeper:
             else:
                 kept.summary, kept.array = summarize(array), None
                 if isinstance(kept, Version) and kept.tensor._req and kept.fn is None:
-                    self._replaced[ident(kept.tensor)] = array.copy()
+                    self._replaced[id(kept.tensor)] = array.copy()
             kept.shared = False
 
     def reserve(self, size: int, hidden: bool = False) -> bool:
@@ -293,7 +292,7 @@ class Keeper:
         self._scanned = len(records)
 
     def _reads(self, tensor: Tensor, index: int) -> None:
-        known = self._current.get(ident(tensor))
+        known = self._current.get(id(tensor))
         if known is not None and known.is_current:
             return
         base = tensor._base
@@ -302,14 +301,14 @@ class Keeper:
         self._add(tensor, self._read, index)
 
     def _add(self, tensor: Tensor, where: dict[tuple[int, int], Version], index: int) -> Version:
-        version = where[ident(tensor), index] = self._current[ident(tensor)] = Version(tensor)
+        version = where[id(tensor), index] = self._current[id(tensor)] = Version(tensor)
         if version.array is not None:
             self._share(version)
         return version
 
     def update_of(self, tensor: Tensor) -> float | None:
         """Return norm(last change) / norm(previous value) of a leaf whose previous value was too large to keep."""
-        before = self._replaced.get(ident(tensor))
+        before = self._replaced.get(id(tensor))
         if before is None or before.shape != getattr(tensor._data, "shape", None):
             return None
         size = norm_of(before)
@@ -318,11 +317,11 @@ class Keeper:
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:
         """Return the version of a tensor that a call was the first to read; None if an earlier call read it."""
-        return self._read.get((ident(tensor), call))
+        return self._read.get((id(tensor), call))
 
     def version_made(self, tensor: Tensor, call: int) -> Version | None:
         """Return the version of a tensor that a call made, or None."""
-        return self._made.get((ident(tensor), call))
+        return self._made.get((id(tensor), call))
 
 
 def same(raw: Any, number: float | bool) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
@@ -125,7 +124,7 @@ def label_all(
     gradients: Mapping[int, str],
     scopes: CalledModules,
 ) -> list[str]:
-    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
+    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by id(tensor)."""
     texts = expression_texts(calls, source, scopes)
     return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env, scopes), gradients)
 
@@ -142,7 +141,7 @@ def numbered_labels(
     numbers: dict[str, int] = {}
     labels = []
     for entry, text in zip(kept, plain, strict=True):
-        if entry.names or entry.call is None or counts[text] == 1 or ident(entry.tensor) in gradients:
+        if entry.names or entry.call is None or counts[text] == 1 or id(entry.tensor) in gradients:
             labels.append(text)
             continue
         numbers[text] = numbers.get(text, 0) + 1
@@ -153,19 +152,19 @@ def numbered_labels(
 def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]) -> str:
     if entry.names:
         return entry.names[0]
-    if ident(entry.tensor) in gradients:
-        return gradients[ident(entry.tensor)]
+    if id(entry.tensor) in gradients:
+        return gradients[id(entry.tensor)]
     if entry.call is None:
-        return constants.get(ident(entry), "constant")
+        return constants.get(id(entry), "constant")
     # what no expression made is the derivative's own operation, under create_graph
-    return texts.get(ident(entry.call), "") or public_name(entry.call.name)
+    return texts.get(id(entry.call), "") or public_name(entry.call.name)
 
 
 def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
     """An overwritten version is called after the tensor's last one."""
-    final = {ident(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last}
+    final = {id(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last}
     return [
-        label if entry.last else f"{final.get(ident(entry.tensor), label)} (version {entry.version})"
+        label if entry.last else f"{final.get(id(entry.tensor), label)} (version {entry.version})"
         for entry, label in zip(kept, labels, strict=True)
     ]
 
@@ -174,7 +173,7 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 
 
 def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules) -> dict[int, str]:
-    """Return the label of each call's result, by ident(call).
+    """Return the label of each call's result, by id(call).
 
     Consecutive calls with one origin belong to one expression: the text labels the last call, and the others are inner
     steps. If the operators' names repeat as a pattern, the expression ran in a loop, and each repetition is treated in
@@ -192,10 +191,10 @@ def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules
             every = period([call.name for call in calls[start:end]])
             for i in range(start, end):
                 if (i - start + 1) % every == 0:
-                    texts[ident(calls[i])] = text
+                    texts[id(calls[i])] = text
                 else:
                     within = module_text(calls[i], calls[i + 1], scopes)
-                    texts[ident(calls[i])] = within or f"{public_name(calls[i].name)} in {text}"
+                    texts[id(calls[i])] = within or f"{public_name(calls[i].name)} in {text}"
         start = end
     return texts
 
@@ -232,17 +231,17 @@ def constant_texts(
     env: Mapping[str, Any],
     scopes: CalledModules,
 ) -> dict[int, str]:
-    """Return the label of each unnamed tensor that no call made, by ident(entry): the text of the first operand that it
+    """Return the label of each unnamed tensor that no call made, by id(entry): the text of the first operand that it
     is. A leaf that requires grad and is not an operand of an expression is a parameter of the module that reads it.
     """
-    wanted = {ident(entry) for entry in kept if entry.call is None and not entry.names}
+    wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
     found: dict[int, str] = {}
     for call in calls if wanted else ():
         text = source.excerpt(call.origin)
-        if texts.get(ident(call)) != text:
+        if texts.get(id(call)) != text:
             continue
-        used = [(i, call.inputs[ident(value)]) for i, value in enumerate(call.args) if ident(value) in call.inputs]
-        unknown = [(i, entry) for i, entry in used if ident(entry) in wanted and ident(entry) not in found]
+        used = [(i, call.inputs[id(value)]) for i, value in enumerate(call.args) if id(value) in call.inputs]
+        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in found]
         if not unknown or differentiates(text):
             continue
         written = operand_texts(text, env)
@@ -254,22 +253,20 @@ def constant_texts(
         for i, entry in unknown:
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
             if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
-                found[ident(entry)] = written[i]
+                found[id(entry)] = written[i]
     for entry in kept:
-        if ident(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
-            found.setdefault(ident(entry), source.last)
+        if id(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
+            found.setdefault(id(entry), source.last)
     unnamed = {
-        ident(entry)
-        for entry in kept
-        if ident(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
+        id(entry) for entry in kept if id(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
     }
     unnamed -= {entry for entry, text in found.items() if text}
     for call in calls if unnamed else ():
         for entry in call.inputs.values():
-            if ident(entry) in unnamed:
-                unnamed.remove(ident(entry))
+            if id(entry) in unnamed:
+                unnamed.remove(id(entry))
                 owner = scopes.module_of(call)
-                found[ident(entry)] = f"a parameter of {owner}" if owner else UNNAMED
+                found[id(entry)] = f"a parameter of {owner}" if owner else UNNAMED
     found.update(dict.fromkeys(unnamed, UNNAMED))
     return {entry: text for entry, text in found.items() if text}
 

@@ -25,13 +25,12 @@ from gradtrace.trace.array_summary import name_of, unmeasured
 from gradtrace.trace.capture import Captured
 from gradtrace.trace.cell_values import noted
 from gradtrace.trace.history import bound_names, node_of
-from gradtrace.trace.ident import ident
 from gradtrace.trace.live_modules import scopes_of
 from gradtrace.trace.record import Trace
 from gradtrace.trace.steps import Watch
 from gradtrace.trace.values import Contents, Value, summarized
 
-Slot = tuple[int, int]  # ident(node) and the number of its output
+Slot = tuple[int, int]  # id(node) and the number of its output
 
 
 class Missing:
@@ -110,12 +109,12 @@ class LiveGraph:
     def __init__(self, roots: Sequence[Tensor], variables: Mapping[str, Any]) -> None:
         self.roots = roots
         self.nodes = functions.walk(map(node_of, roots)).nodes
-        self.unknown: set[int] = set()  # by ident(tensor): of whose elements nothing is known
+        self.unknown: set[int] = set()  # by id(tensor): of whose elements nothing is known
         self._variables = variables
         self._named = dict(bound_names(variables))
         self._raws: dict[Slot, Any] = {}
         self._tensors: dict[Slot, Tensor] = {}
-        self._arguments = {ident(node): self._kept(node) for node in self.nodes}
+        self._arguments = {id(node): self._kept(node) for node in self.nodes}
         self._find_tensors()
         self.records = [self._record(node) for node in self.nodes if not isinstance(node, AccumulateGrad)]
 
@@ -125,7 +124,7 @@ class LiveGraph:
         leaves = [node.variable for node in self.nodes if isinstance(node, AccumulateGrad)]
         retained = [tensor for node in self.nodes for tensor in retained_by(node)]
         found = (*leaves, *self._tensors.values(), *self.roots, *retained)
-        return list({ident(tensor): tensor for tensor in found}.values())
+        return list({id(tensor): tensor for tensor in found}.values())
 
     @property
     def ran_backward(self) -> bool:
@@ -141,10 +140,10 @@ class LiveGraph:
         return node_of(self.roots[0]) is not None and not any(map(is_held_back, self.nodes))
 
     def trace(self, watch: Watch | None, backward_runs: int) -> Trace:
-        present = {ident(tensor) for tensor in self.tensors}
+        present = {id(tensor) for tensor in self.tensors}
         for _, args, _, _ in self.records:
-            present.update(ident(arg) for arg in args if isinstance(arg, Tensor))
-        env: dict[str, Any] = {name: tensor for name, tensor in self._named.items() if ident(tensor) in present}
+            present.update(id(arg) for arg in args if isinstance(arg, Tensor))
+        env: dict[str, Any] = {name: tensor for name, tensor in self._named.items() if id(tensor) in present}
         title = next((name for name, tensor in self._named.items() if tensor is self.roots[0]), "tensor")
         scopes = scopes_of(self.nodes, self._variables)
         run = LiveRun(Source(title), env, self.roots[0], {}, (), tuple(self.records), scopes, modules=self._variables)
@@ -160,27 +159,27 @@ class LiveGraph:
         if kept is not None:
             for number, raw in enumerate(kept[1]):
                 if raw is not None:
-                    self._raws[ident(node), number] = raw
+                    self._raws[id(node), number] = raw
             return kept[0] if node.op is not None else ()
         if node.op is None or node.saved_a is FREED:
             return ()
         args = saved_arguments(node)
         for (target, number), value in zip(edges_of(node), args_of_edges(node, args), strict=False):
             if target is not None and isinstance(value, Tensor):
-                self._raws.setdefault((ident(target), number), value._data)
+                self._raws.setdefault((id(target), number), value._data)
         results = saved_result(node)
         for number, raw in enumerate(results):
             if raw is not None:
-                self._raws[ident(node), number] = raw
+                self._raws[id(node), number] = raw
         return args
 
     def _find_tensors(self) -> None:
         """The tensors of all outputs: those that variables hold, and one made for each of the others."""
-        behind = set(map(ident, self.nodes))
+        behind = set(map(id, self.nodes))
         for tensor in (*self._named.values(), *self.roots):
             node = node_of(tensor)
-            if node is not None and ident(node) in behind:
-                self._tensors.setdefault((ident(node), tensor._nr), tensor)
+            if node is not None and id(node) in behind:
+                self._tensors.setdefault((id(node), tensor._nr), tensor)
         for node in self.nodes:
             if not isinstance(node, AccumulateGrad):
                 self._output(node, 0)
@@ -189,13 +188,13 @@ class LiveGraph:
                     self._output(target, number)
 
     def _output(self, node: Node, number: int) -> Tensor:
-        slot = (ident(node), number)
+        slot = (id(node), number)
         if slot not in self._tensors:
             raw = self._raws.get(slot)
             made = Tensor._wrap(raw if raw is not None else blank(node, number))
             made._fn, made._nr, made._req = node, number, True
             if raw is None:
-                self.unknown.add(ident(made))
+                self.unknown.add(id(made))
             self._tensors[slot] = made
         return self._tensors[slot]
 
@@ -203,13 +202,13 @@ class LiveGraph:
 
     def _record(self, node: Node) -> tuple[str, tuple[Any, ...], Any, int]:
         """The call that made a node, as a recorder would have noted it."""
-        outputs = sorted(number for key, number in self._tensors if key == ident(node))
-        made = tuple(self._tensors[ident(node), number] for number in outputs)
+        outputs = sorted(number for key, number in self._tensors if key == id(node))
+        made = tuple(self._tensors[id(node), number] for number in outputs)
         name = node.op.name if node.op is not None else functions.display_name(node).removesuffix("Backward")
         return name, self._operands(node), made[0] if len(made) == 1 else made, 0
 
     def _operands(self, node: Node) -> tuple[Any, ...]:
-        args = self._arguments[ident(node)]
+        args = self._arguments[id(node)]
         tensors = tuple(
             self._operand(node, target, number, value)
             for (target, number), value in zip(edges_of(node), padded(node, args), strict=False)
@@ -224,7 +223,7 @@ class LiveGraph:
         if isinstance(target, AccumulateGrad):
             return target.variable
         if target is not None:
-            return self._tensors[ident(target), number]
+            return self._tensors[id(target), number]
         if isinstance(value, Meta):
             return Missing(f"tensor of shape {value.shape}")
         return value if value is not None or node.op is None else Missing("not kept")
@@ -249,7 +248,7 @@ class Known(Contents):
         self.unknown = unknown
 
     def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
-        if raw is not None or ident(tensor) not in self.unknown:
+        if raw is not None or id(tensor) not in self.unknown:
             return super().of_tensor(tensor, raw, whole)
         shape, dtype = tuple(tensor.shape), name_of(tensor._data.dtype)
         if not shape:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Mapping, Sequence
 from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.engine.data.observers import Scope
-from gradtrace.trace.ident import ident
-from gradtrace.trace.scopes import modules_in
+from gradtrace.trace.names import Names
+from gradtrace.trace.scopes import LIBRARY
 
 MOST = 2_000_000  # modules times operations: beyond, only operations with parameters are looked for
 
@@ -24,8 +24,8 @@ def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scop
     """Return the scope of each function of `nodes`, which are in order of creation; None for leaves."""
     functions = [node for node in nodes if not isinstance(node, AccumulateGrad)]
     modules = known_modules(variables)
-    numbers = {ident(node): i for i, node in enumerate(functions)}
-    inputs = [[numbers[ident(n)] for n in node.next if ident(n) in numbers] for node in functions]
+    numbers = {id(node): i for i, node in enumerate(functions)}
+    inputs = [[numbers[id(n)] for n in node.next if id(n) in numbers] for node in functions]
     own = own_operations(functions, inputs, modules)
     members = {path: set(found) for path, found in own.items()}
     for path in own:
@@ -44,10 +44,9 @@ def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scop
 
 def known_modules(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the modules that variables hold, by the first path to each."""
-    found: dict[int, tuple[str, Any]] = {}
-    for path, module in modules_in(variables):
-        found.setdefault(ident(module), (path, module))
-    return dict(found.values())
+    names = Names(variables, LIBRARY)
+    paths = names.paths()
+    return {path: module for path, module in names.modules if paths[id(module)] == path}
 
 
 def enclosing(path: str, modules: Mapping[str, Any]) -> list[str]:
@@ -64,11 +63,11 @@ def own_operations(
     for path, module in modules.items():
         for parameter in module._parameters.values():
             if parameter is not None:
-                owners.setdefault(ident(parameter), path)
+                owners.setdefault(id(parameter), path)
     of_parameters: list[str] = []  # by function: the module whose parameters are all that it is computed from
     found: dict[str, list[int]] = {}
     for i, node in enumerate(functions):
-        ends = [owners.get(ident(n.variable), "") for n in node.next if isinstance(n, AccumulateGrad)]
+        ends = [owners.get(id(n.variable), "") for n in node.next if isinstance(n, AccumulateGrad)]
         ends += [of_parameters[n] for n in inputs[i]]
         named = {path for path in ends if path}
         of_parameters.append(min(named) if len(named) == 1 and all(ends) and keeps_to_itself(node) else "")

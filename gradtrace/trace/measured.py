@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Sequence
-from gradtrace.trace.ident import ident
 from gradtrace.trace.precision import ErrorSource, LossScale, Measured, Precision, Unmeasured, UpdateLoss, fitting_scale
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def made_by(call: Call, tensor: Any) -> int | None:
 
 
 def read_by(call: Call, tensor: Any) -> int | None:
-    entry = call.inputs.get(ident(tensor))
+    entry = call.inputs.get(id(tensor))
     return None if entry is None or entry.id < 0 else entry.id
 
 
@@ -68,9 +67,9 @@ def updates(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entry]
 
 
 def read_versions(kept: Sequence[Entry]) -> dict[int, list[tuple[int, int]]]:
-    """Return by ident(tensor) the calls that read it, each with the version that it read, in their order."""
+    """Return by id(tensor) the calls that read it, each with the version that it read, in their order."""
     read: dict[int, list[tuple[int, int]]] = {}
-    for call in {ident(entry.call): entry.call for entry in kept if entry.call is not None}.values():
+    for call in {id(entry.call): entry.call for entry in kept if entry.call is not None}.values():
         for key, entry in call.inputs.items():
             if entry.id >= 0:
                 read.setdefault(key, []).append((call.index, entry.id))
@@ -79,7 +78,7 @@ def read_versions(kept: Sequence[Entry]) -> dict[int, list[tuple[int, int]]]:
 
 def version_at(read: dict[int, list[tuple[int, int]]], tensor: Any, at: int) -> int | None:
     """Return the version of a tensor that a call read last before `at` calls had run."""
-    versions = read.get(ident(tensor), [])
+    versions = read.get(id(tensor), [])
     place = bisect_left(versions, (at, -1))
     return versions[place - 1][1] if place else None
 

@@ -25,7 +25,6 @@ from gradtrace.engine.data.state import using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import Op, records
 from gradtrace.trace import wide
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import KEPT, Keeper, storage_of
 from gradtrace.trace.measured import precision
 from gradtrace.trace.operands import tensors_in
@@ -115,10 +114,10 @@ class MeasuringWatch(Watch):
         self.refused: dict[int, str] = {}  # by call: why it was not measured
         self.updates = Updates(undisturbed)
         self.scales: list[ScaledStep] = []
-        self._shadows: dict[int, tuple[Tensor, Array]] = {}  # by ident(tensor)
-        self._checks: dict[int, Any] = {}  # by ident(tensor): the sum of the elements that a shadow stands for
-        self._sharing: dict[int, set[int]] = {}  # by ident() of a storage: the tensors on it that have a shadow
-        self._nodes: dict[int, tuple[Node, RecordedCall]] = {}  # by ident(node)
+        self._shadows: dict[int, tuple[Tensor, Array]] = {}  # by id(tensor)
+        self._checks: dict[int, Any] = {}  # by id(tensor): the sum of the elements that a shadow stands for
+        self._sharing: dict[int, set[int]] = {}  # by id() of a storage: the tensors on it that have a shadow
+        self._nodes: dict[int, tuple[Node, RecordedCall]] = {}  # by id(node)
         self._written: tuple[Tensor, Any, Array] | None = None
         self._arrived: list[dict[tuple[int, int], Arrived]] = []  # of each running pass, by node and output
         self._called: RecordedCall | None = None  # what made the node that ran last
@@ -136,16 +135,16 @@ class MeasuringWatch(Watch):
 
     def shadow(self, tensor: Tensor) -> Array:
         """Return a tensor's shadow: its present value in the wider type if it has no other."""
-        known = self._shadows.get(ident(tensor))
-        check = self._checks.get(ident(tensor))
+        known = self._shadows.get(id(tensor))
+        check = self._checks.get(id(tensor))
         if known is not None and check is not None and not np.array_equal(check, self._sum_of(tensor), equal_nan=True):
             known = None  # something else than a call has written to it (numpy)
         return self._set(tensor, np.asarray(wide.widened(tensor._data))) if known is None else known[1]
 
     def _set(self, tensor: Tensor, shadow: Array) -> Array:
-        self._shadows[ident(tensor)] = (tensor, shadow)
-        self._checks[ident(tensor)] = self._sum_of(tensor)
-        self._sharing.setdefault(ident(storage_of(tensor._data)), set()).add(ident(tensor))
+        self._shadows[id(tensor)] = (tensor, shadow)
+        self._checks[id(tensor)] = self._sum_of(tensor)
+        self._sharing.setdefault(id(storage_of(tensor._data)), set()).add(id(tensor))
         return shadow
 
     def _sum_of(self, tensor: Tensor) -> Any:
@@ -160,7 +159,7 @@ class MeasuringWatch(Watch):
         """
         raw, shadow = tensor._data, self.shadow(tensor)
         self._written = (tensor, raw if type(raw) in (float, bool) else np.array(raw), shadow)
-        for key in self._sharing.get(ident(storage_of(raw)), {ident(tensor)}):
+        for key in self._sharing.get(id(storage_of(raw)), {id(tensor)}):
             self._checks.pop(key, None)
             other = self._shadows.get(key)
             if other is not None and (other[0] is tensor or not np.may_share_memory(other[1], shadow)):
@@ -168,7 +167,7 @@ class MeasuringWatch(Watch):
 
     def changes(self, how: str, tensor: Tensor) -> None:
         super().changes(how, tensor)
-        self._shadows.pop(ident(tensor), None)
+        self._shadows.pop(id(tensor), None)
 
     # ---- forward
 
@@ -222,12 +221,12 @@ class MeasuringWatch(Watch):
             shadows.append(shadow)
             self._set(out, shadow)
         if written is not None and outs[0].requires_grad and outs[0]._fn is None:  # an update of a leaf
-            self._shadows.pop(ident(outs[0]), None)
+            self._shadows.pop(id(outs[0]), None)
             if stages:
                 self.updates.add(index + 1, outs[0], np.asarray(written[1]), np.asarray(stages[-1][0]))
         node = outs[0]._fn
         if node is not None and named(node).op is record:
-            self._nodes[ident(node)] = (node, RecordedCall(index, template, outs, tuple(shadows)))
+            self._nodes[id(node)] = (node, RecordedCall(index, template, outs, tuple(shadows)))
 
     def _result(self, index: int, out: Tensor, stages: list[Array], slots: list[Slot], terms: int) -> Array:
         """Add the row of one result of a call, and return its shadow."""
@@ -269,7 +268,7 @@ class MeasuringWatch(Watch):
         wanted = self._open[-1].wanted or ()
         super().ended(error)
         arrived = self._arrived.pop()
-        found = [arrived.get((ident(node), number)) for node, number in wanted]
+        found = [arrived.get((id(node), number)) for node, number in wanted]
         self._captured = [np.asarray(one.shadow) for one in found if one is not None]
 
     @property
@@ -279,7 +278,7 @@ class MeasuringWatch(Watch):
     def enters(self, node: Node, gradient: Any) -> None:
         super().enters(node, gradient)
         for number, raw in by_number(gradient).items():
-            arrived = self._arrived[-1].get((ident(node), number))
+            arrived = self._arrived[-1].get((id(node), number))
             if arrived is not None and arrived.count > 1 and arrived.tensor is not None:
                 with undisturbed():
                     fields = wide.errors(np.asarray(raw), [arrived.shadow, arrived.actual])
@@ -295,7 +294,7 @@ class MeasuringWatch(Watch):
                 grad = None if node.variable._x is None else node.variable._x.grad
                 self._grad_before = None if grad is None else self.shadow(grad).copy()
                 return
-            _, called = self._nodes.get(ident(node), (None, None))
+            _, called = self._nodes.get(id(node), (None, None))
             self._called = called
             outs = called.outs if called is not None else (None,) * len(by_number(gradient))
             slots = {
@@ -317,7 +316,7 @@ class MeasuringWatch(Watch):
 
     def _gradient(self, node: Node, number: int, raw: Any, tensor: Any) -> Slot:
         """Return the slot of a gradient that a node received. What a hook replaced has no other shadow."""
-        arrived = self._arrived[-1].get((ident(node), number))
+        arrived = self._arrived[-1].get((id(node), number))
         replaced = any(changed for *_, changed in self.turn.hooks)
         return Slot(raw, None if arrived is None or replaced else np.asarray(arrived.shadow), tensor, True)
 
@@ -329,7 +328,7 @@ class MeasuringWatch(Watch):
         operand = None if called is None else operand_of(called.args, node, index)
         with undisturbed():
             shadow = self._sent(called, operand, index, raw)
-            key = (ident(node.next[index]), 0 if node.output_nrs is None else node.output_nrs[index])
+            key = (id(node.next[index]), 0 if node.output_nrs is None else node.output_nrs[index])
             arrived = self._arrived[-1].get(key)
             if arrived is None:
                 call = -1 if called is None else called.number
@@ -338,7 +337,7 @@ class MeasuringWatch(Watch):
             arrived.shadow = arrived.shadow + shadow
             arrived.largest = max(arrived.largest, wide.magnitude(raw))
             arrived.count += 1
-        if isinstance(value, Tensor) and ident(value) not in self._shadows:
+        if isinstance(value, Tensor) and id(value) not in self._shadows:
             self._set(value, shadow)
 
     def _sent(self, called: RecordedCall | None, operand: Slot | None, index: int, raw: Array) -> Array:
@@ -362,12 +361,12 @@ class MeasuringWatch(Watch):
         super().leaves(node, released)
         if isinstance(node, AccumulateGrad):
             grad = None if node.variable._x is None else node.variable._x.grad
-            arrived = self._arrived[-1].get((ident(node), 0))
+            arrived = self._arrived[-1].get((id(node), 0))
             if grad is not None and arrived is not None:
                 before = 0 if self._grad_before is None else self._grad_before
                 self._set(grad, np.asarray(before + arrived.shadow))
         elif released:
-            self._nodes.pop(ident(node), None)
+            self._nodes.pop(id(node), None)
 
     # ---- updates
 

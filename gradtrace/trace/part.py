@@ -14,7 +14,6 @@ from bisect import bisect_left
 
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     Failure,
     FunctionRecord,
@@ -119,7 +118,7 @@ class Renumbered:
         self.operations = {o.id: new for new, o in enumerate(part.operations)}
         self.order = list(self.operations)  # ascending
         self.steps_before = sum(step.number < part.passes.start for step in whole.steps)
-        self.groups: dict[int, Group] = {}  # by ident() of those of the whole trace
+        self.groups: dict[int, Group] = {}  # by id() of those of the whole trace
         own = {f for i in part.tensors if (f := whole.tensors[i].function) is not None}
         self.functions = {old: new for new, old in enumerate(sorted(own | {s.function for s in self.steps}))}
         self.outer = common_scopes(whole.scopes, part.operations)
@@ -332,7 +331,7 @@ class Renumbered:
 
     def written(self, tensors: Group) -> Group:
         """Return the new ids of the tensors that a change wrote to: one tuple for all changes that share theirs."""
-        shared = ident(tensors)
+        shared = id(tensors)
         if shared not in self.groups:
             self.groups[shared] = self.known(tensors)
         return self.groups[shared]

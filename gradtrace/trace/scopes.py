@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any, Iterable, Iterator, Mapping
+from gradtrace.annotations import Any, Mapping
+from gradtrace.engine import Tensor
 from gradtrace.engine.data.observers import Scope
-from gradtrace.trace.holders import held_by, registered
-from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import Texts
+from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import ScopeRecord
 
 
@@ -28,16 +28,16 @@ class Scopes:
         """Return the id of a scope's record; None outside of every scope."""
         if scope is None:
             return None
-        if ident(scope) in self._ids:
-            return self._ids[ident(scope)]
+        if id(scope) in self._ids:
+            return self._ids[id(scope)]
         chain = []
         at: Scope | None = scope
-        while at is not None and ident(at) not in self._ids:
+        while at is not None and id(at) not in self._ids:
             chain.append(at)
             at = at.parent
-        outer = None if at is None else self._ids[ident(at)]
+        outer = None if at is None else self._ids[id(at)]
         for one in reversed(chain):
-            outer = self._ids[ident(one)] = outer if self._is_idle(one) else self._add(one, outer)
+            outer = self._ids[id(one)] = outer if self._is_idle(one) else self._add(one, outer)
         return outer
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
@@ -48,7 +48,7 @@ class Scopes:
         at = call.scope
         while at is not None and at.origin == call.origin:
             if at.kind == "module":
-                found.append((ident(at), self._named(at)[0]))
+                found.append((id(at), self._named(at)[0]))
             at = at.parent
         return found
 
@@ -84,42 +84,23 @@ class Scopes:
     def _path(self, module: Any) -> str:
         """Where a variable holds a module: "net.layers.0"; "" if none does."""
         if self._paths is None:
-            self._paths = {}
-            for path, found in modules_in(self.env):
-                self._paths.setdefault(ident(found), path)
-        return self._paths.get(ident(module), "")
-
-
-def modules_in(env: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Return the modules that variables hold, and the modules inside them, by their paths; then those in lists, dicts
-    and plain objects.
-    """
-    for name, value in env.items():
-        yield from modules_below(name, value)
-    seen: set[int] = set()
-    for path, module, _ in held_by(env.items(), is_module):
-        yield from modules_below(path, module, seen)
-
-
-def modules_below(path: str, value: Any, seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield a module and the modules inside it, each once, with their paths, except for those `seen` before; nothing
-    for any other value.
-
-    Methods of the program are not called, as `named_modules` would be if a class of the program has one.
-    """
-    waiting = [(path, value)] if is_module(value) else []
-    seen = set() if seen is None else seen
-    while waiting:
-        path, module = waiting.pop()
-        if ident(module) not in seen:
-            seen.add(ident(module))
-            yield path, module
-            parts = registered(module, "_modules").items()
-            inner = [(f"{path}.{key}", part) for key, part in parts if part is not None]
-            waiting += reversed(inner)
+            self._paths = Names(self.env, LIBRARY).paths()
+        return self._paths.get(id(module), "")
 
 
 def is_module(value: Any) -> bool:
     """Whether a value is an nn.Module. Without one, nn need not have been imported."""
     loaded = sys.modules.get("gradtrace.nn.modules.module")
     return loaded is not None and issubclass(type(value), loaded.Module)
+
+
+def is_tensor(value: Any) -> bool:
+    return issubclass(type(value), Tensor)
+
+
+def is_readable(tensor: Any) -> bool:
+    """Whether a tensor did not escape from a vmap: such a one can be kept but no longer read."""
+    return not tensor.escaped
+
+
+LIBRARY = Library(is_tensor, is_module, is_readable)

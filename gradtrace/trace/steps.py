@@ -20,7 +20,6 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
 from gradtrace.trace.events import BeginEvent, EscapeEvent, Held, PassEvent, Turn
 from gradtrace.trace.history import in_trace
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import SMALL, Kept, storage_of
 from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
@@ -47,11 +46,11 @@ class Watch:
         self.escaped: list[EscapeEvent] = []
         self.leaves_begun: list[BeginEvent] = []
         self.turns = 0  # of all passes
-        self._leaves: dict[int, Tensor] = {}  # by ident() of the storage of the gradient that a pass left in it
+        self._leaves: dict[int, Tensor] = {}  # by id() of the storage of the gradient that a pass left in it
         self.changed: list[tuple[str, Tensor, Any, Tensor | None, int, int, bool, int]] = []
-        self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
-        self.optimisers: dict[int, Held] = {}  # by ident(optimiser)
-        self.custom: dict[int, Any] = {}  # by ident(node): the first call of each of the program's own Functions
+        self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
+        self.optimisers: dict[int, Held] = {}  # by id(optimiser)
+        self.custom: dict[int, Any] = {}  # by id(node): the first call of each of the program's own Functions
         self.checks: dict[str, tuple[Any, Any]] = {}  # by such a Function's name: what `opcheck` found, and the node
         self.checking: Any = None  # a context within which a Function's forward may run again; None: it must not
         self._kept_alive: list[Any] = []
@@ -97,7 +96,7 @@ class Watch:
 
     def _leaf_of(self, storage: Any) -> Tensor | None:
         """Return the leaf whose present gradient has this storage, if a pass stored it."""
-        leaf = self._leaves.get(ident(storage))
+        leaf = self._leaves.get(id(storage))
         grad = None if leaf is None or leaf._x is None else leaf._x.grad
         return leaf if grad is not None and storage_of(grad._data) is storage else None
 
@@ -105,12 +104,12 @@ class Watch:
         node = getattr(out[0] if type(out) is tuple and out else out, "_fn", None)
         if node is not None and node.op is None:
             self.checks[name] = (origin, "backward did not reach it")
-            self.custom[ident(node)] = (node, (name, args, out, origin))
+            self.custom[id(node)] = (node, (name, args, out, origin))
 
     def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
-        held = self.optimisers.get(ident(optimiser))
+        held = self.optimisers.get(id(optimiser))
         if held is None:
-            held = self.optimisers[ident(optimiser)] = Held(optimiser, state.place())
+            held = self.optimisers[id(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
             held.read_options(optimiser.defaults)
@@ -119,7 +118,7 @@ class Watch:
         held.count = len(held.tensors)
 
     def stepped(self, optimiser: Any) -> None:
-        held = self.optimisers.get(ident(optimiser))
+        held = self.optimisers.get(id(optimiser))
         if held is None:
             return
         if not held.steps:
@@ -193,7 +192,7 @@ class Watch:
     def runs(self, node: Node, gradient: Any) -> None:
         turn = self.turn
         turn.ran = True
-        if node.op is None and ident(node) in self.custom:
+        if node.op is None and id(node) in self.custom:
             self._check(node)
         if turn.hooks:
             turn.upstream = self.by_output(node, gradient)
@@ -205,13 +204,13 @@ class Watch:
             if self.jacobians:
                 turn.matrices = self._matrices(node, turn.locals)
             if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved"):
-                self.saved[ident(node)] = node.__dict__["_saved"]
+                self.saved[id(node)] = node.__dict__["_saved"]
 
     def _check(self, node: Node) -> None:
         """Compare a Function of the program with finite differences, once."""
         from gradtrace.trace.opcheck import try_function
 
-        _, call = self.custom.pop(ident(node))
+        _, call = self.custom.pop(id(node))
         with self.checking, using(watcher=None, recorder=None, keeper=None, scope=None):
             self.checks[call[0]] = (call[3], try_function(node, call))
 
@@ -235,7 +234,7 @@ class Watch:
         if isinstance(node, AccumulateGrad):
             turn.after = self.grad_of(node.variable)
             if turn.after is not None:
-                self._leaves[ident(storage_of(node.variable._x.grad._data))] = node.variable
+                self._leaves[id(storage_of(node.variable._x.grad._data))] = node.variable
 
     def precision(self, builder: Any, kept: Any) -> Any:
         """Return the rounding errors of the run as records; None, because this watcher does not measure them."""
@@ -249,9 +248,9 @@ class Watch:
             return gradient
         if self._seen is None:
             return noted(gradient)
-        known = self._seen.get(ident(gradient))
+        known = self._seen.get(id(gradient))
         if known is None:  # the array stands here too, so that no other one takes its place in memory
-            known = self._seen[ident(gradient)] = (gradient, Kept(gradient))
+            known = self._seen[id(gradient)] = (gradient, Kept(gradient))
         return known[1]
 
     def by_output(self, node: Node, gradient: Any) -> Values:
@@ -266,9 +265,9 @@ class Watch:
         grad = None if leaf._x is None else leaf._x.grad
         if grad is None:
             return None
-        if self._seen is not None and ident(grad._data) in self._seen:
+        if self._seen is not None and id(grad._data) in self._seen:
             running_keeper().expose(grad._data, [kept for _, kept in self._seen.values()])
-            return self._seen[ident(grad._data)][1]
+            return self._seen[id(grad._data)][1]
         return noted(grad)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
 from gradtrace.engine.data.observers import Scope
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import Keeper, Mark
 from gradtrace.trace.record import TrainingStep
 
@@ -32,7 +31,7 @@ def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: Reco
     """Return the steps of a training loop, with ids of the trace."""
     steps = []
     for number, one in enumerate(steps_of(keeper, scopes), 1):
-        nodes = [ident(node) for mark in keeper.passes[slice(*one.passes)] for node, _ in mark.roots or ()]
+        nodes = [id(node) for mark in keeper.passes[slice(*one.passes)] for node, _ in mark.roots or ()]
         roots = tuple(builder.results[node][0].id for node in nodes if node in builder.results)
         first, last = map(builder.before, one.calls)
         steps.append(TrainingStep(number, (first, last), one.passes, roots, builder.source.span(one.origin)))
@@ -100,7 +99,7 @@ def separate(passes: list[Mark]) -> list[Mark]:
     """Return the passes; [] if two of them began at one node, since passes over one graph are not steps of a training
     loop.
     """
-    roots = [ident(node) for one in passes for node, _ in one.roots or ()]
+    roots = [id(node) for one in passes for node, _ in one.roots or ()]
     return passes if len(set(roots)) == len(roots) else []
 
 
@@ -109,8 +108,8 @@ def iteration(scope: Any, passes: Sequence[Mark] = ()) -> Scope | None:
     pass, the innermost one. A loop that only calls the optimisers' steps is not the training loop.
     """
     around = [one for one in chain_of(scope) if one.kind == "pass"]
-    ran = {ident(one) for one in chain_of(passes[-1].scope)} if passes else set()
-    return next((one for one in around if ident(one) in ran), around[0] if around else None)
+    ran = {id(one) for one in chain_of(passes[-1].scope)} if passes else set()
+    return next((one for one in around if id(one) in ran), around[0] if around else None)
 
 
 def chain_of(scope: Any) -> list[Scope]:
@@ -129,9 +128,9 @@ def between(ends: list[Mark]) -> list[tuple[int, int]]:
 
 def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None]) -> list[tuple[int, int]]:
     """Return the range of calls in each iteration; [] if the iterations are not one for each step."""
-    if None in iterations or len({ident(one) for one in iterations}) < len(iterations):
+    if None in iterations or len({id(one) for one in iterations}) < len(iterations):
         return []
-    number = {ident(one): i for i, one in enumerate(iterations)}
+    number = {id(one): i for i, one in enumerate(iterations)}
     known: dict[int, int | None] = {}  # by scope: which step it is part of
     found: list[list[int]] = [[] for _ in iterations]
     for call, scope in enumerate(scopes):
@@ -148,13 +147,13 @@ def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None])
 def step_of(scope: Any, number: dict[int, int], known: dict[int, int | None]) -> int | None:
     """Return the step that a call in this scope is part of."""
     chain = []
-    while scope is not None and ident(scope) not in known:
-        if ident(scope) in number:
-            known[ident(scope)] = number[ident(scope)]
+    while scope is not None and id(scope) not in known:
+        if id(scope) in number:
+            known[id(scope)] = number[id(scope)]
             break
         chain.append(scope)
         scope = scope.parent
-    found = None if scope is None else known[ident(scope)]
+    found = None if scope is None else known[id(scope)]
     for one in chain:
-        known[ident(one)] = found
+        known[id(one)] = found
     return found

@@ -9,7 +9,6 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer
 from gradtrace.trace import wide
-from gradtrace.trace.ident import ident
 
 
 class Updates:
@@ -23,11 +22,11 @@ class Updates:
         self.found: list[tuple[int, Tensor, dict[str, Any]]] = []
         self._undisturbed = undisturbed
         self._watched: set[int] = set()
-        self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}  # by ident(optimiser): tensor, before, wanted
+        self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}  # by id(optimiser): tensor, before, wanted
 
     def watch(self, optimiser: Any) -> None:
-        if ident(optimiser) not in self._watched and isinstance(optimiser, ElementwiseOptimizer):
-            self._watched.add(ident(optimiser))
+        if id(optimiser) not in self._watched and isinstance(optimiser, ElementwiseOptimizer):
+            self._watched.add(id(optimiser))
             optimiser.register_step_pre_hook(self._before_step)
 
     def _before_step(self, optimiser: Any, args: Any, kwargs: Any) -> None:
@@ -36,11 +35,11 @@ class Updates:
         with self._undisturbed():
             twin, pairs = wide_twin(optimiser)
             type(optimiser).step.__wrapped__(twin)
-        self._waiting[ident(optimiser)] = [(param, np.array(param._data), wide_one) for param, wide_one in pairs]
+        self._waiting[id(optimiser)] = [(param, np.array(param._data), wide_one) for param, wide_one in pairs]
 
     def compare(self, optimiser: Any, at: int) -> None:
         """Add the updates of a step that has just been made."""
-        for tensor, before, twin in self._waiting.pop(ident(optimiser), ()):
+        for tensor, before, twin in self._waiting.pop(id(optimiser), ()):
             self.add(at, tensor, before, np.asarray(twin._data))
 
     def add(self, at: int, tensor: Tensor, before: Any, exact: Any) -> None:

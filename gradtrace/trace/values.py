@@ -10,7 +10,6 @@ from gradtrace.engine.data.lazy import is_meta, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError
 from gradtrace.trace.array_summary import Summary, name_of, norm_of, summarize, unmeasured
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
 INFINITY = float("inf")
@@ -183,9 +182,9 @@ class Contents:
             return noted
         if not isinstance(noted, Kept):
             return frozen(noted) if type(noted) in (float, bool) else taken(noted)
-        known = self._known.get(ident(noted))
+        known = self._known.get(id(noted))
         if known is None:
-            known = self._known[ident(noted)] = (noted, self._read(noted))
+            known = self._known[id(noted)] = (noted, self._read(noted))
         return known[1]
 
     def _read(self, kept: Kept) -> Value:

@@ -10,7 +10,6 @@ from gradtrace.trace.chronicle import Chronicle
 from gradtrace.trace.events import Turn
 from gradtrace.trace.finite import check_record
 from gradtrace.trace.history import Entry
-from gradtrace.trace.ident import ident
 from gradtrace.trace.keeper import storage_of
 from gradtrace.trace.record import Change, FunctionCheck, Value
 from gradtrace.trace.steps import Watch
@@ -51,7 +50,7 @@ class WatchChronicle(Chronicle):
         return [
             (number, turn)
             for number, turn in super().turns()
-            if ident(turn.node) in known and (turn.ran or self.is_wanted(number, turn))
+            if id(turn.node) in known and (turn.ran or self.is_wanted(number, turn))
         ]
 
     def is_wanted(self, number: int, turn: Turn) -> bool:
@@ -68,28 +67,28 @@ class WatchChronicle(Chronicle):
         storages: dict[int, list[int]] = {}
         grads: dict[int, list[int]] = {}
         for entry in self.kept:
-            own.setdefault(ident(entry.tensor), []).append(entry.id)
-            storages.setdefault(ident(storage_of(entry.tensor._data)), []).append(entry.id)
+            own.setdefault(id(entry.tensor), []).append(entry.id)
+            storages.setdefault(id(storage_of(entry.tensor._data)), []).append(entry.id)
             grad = None if entry.tensor._x is None else entry.tensor._x.grad
             if grad is not None:
-                grads.setdefault(ident(storage_of(grad._data)), []).append(entry.id)
-                grads.setdefault(ident(grad), []).append(entry.id)
+                grads.setdefault(id(storage_of(grad._data)), []).append(entry.id)
+                grads.setdefault(id(grad), []).append(entry.id)
         by_call = {index: i for i, index in enumerate(self.builder.indices)}
         shown = sorted(turn.number for _, turn in self.turns())
         tuples: dict[int, tuple[int, ...]] = {}  # one for each list: a long loop makes thousands of versions
 
         def together(held: list[int]) -> tuple[int, ...]:
-            if ident(held) not in tuples:
-                tuples[ident(held)] = tuple(held)
-            return tuples[ident(held)]
+            if id(held) not in tuples:
+                tuples[id(held)] = tuple(held)
+            return tuples[id(held)]
 
         found = []
         at_call, before = -1, 0
         for how, tensor, storage, leaf, at, turns, grad_enabled, origin in self.watch.changed:
-            known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
-            known = known or (None if leaf is None else own.get(ident(leaf)))
+            known = grads.get(id(tensor)) or (None if storage is None else grads.get(id(storage)))
+            known = known or (None if leaf is None else own.get(id(leaf)))
             of_grad = known is not None or how in ("cleared", "assigned")
-            held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
+            held = known or (None if storage is None else storages.get(id(storage))) or own.get(id(tensor), [])
             if at != at_call:  # an optimiser's step changes many at once
                 at_call, before = at, self.builder.before(at)
             if held:

@@ -28,7 +28,6 @@ from __future__ import annotations
 from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.lazy_names import words
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import bytes_text, visible, wrap
@@ -215,14 +214,14 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
 
 
 def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
-    """Return a row for each edge. `known` has the cells of values by `ident`, for what one function sends the next
+    """Return a row for each edge. `known` has the cells of values by `id()`, for what one function sends the next
     receives.
     """
 
     def cell(value: Value | None) -> Cell:
-        found = known.get(ident(value))
+        found = known.get(id(value))
         if found is None:
-            found = known[ident(value)] = amount(value)
+            found = known[id(value)] = amount(value)
         return found
 
     left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), cell(step.upstream))

@@ -8,7 +8,7 @@ from gradtrace.annotations import Any
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.program.budget import is_out_of_memory, out_of_memory
 from gradtrace.program.parse import Program
-from gradtrace.program.places import Places
+from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.result import assigned_names
 
 REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
@@ -20,7 +20,7 @@ RESERVE = 4_000_000  # bytes that are freed for the report of an error that came
 class explained:
     """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
 
-    def __init__(self, program: Program, places: Places) -> None:
+    def __init__(self, program: Program, places: ProgramPlaces) -> None:
         self.program = program
         self.places = places
         self.reserve = bytearray(RESERVE)

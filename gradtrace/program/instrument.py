@@ -10,7 +10,7 @@ import ast
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.data.observers import Scope
 from gradtrace.engine.data.state import state
-from gradtrace.program.places import Places
+from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.source import Span
 from gradtrace.program.values import call, is_text
 
@@ -23,7 +23,7 @@ LEAVE = "<leave>"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def instrumented(tree: ast.Module, places: Places, file: int) -> ast.Module:
+def instrumented(tree: ast.Module, places: ProgramPlaces, file: int) -> ast.Module:
     """Return a tree with calls that note functions, loops and their passes."""
     return ast.fix_missing_locations(Instrument(places, file).visit(tree))
 
@@ -31,7 +31,7 @@ def instrumented(tree: ast.Module, places: Places, file: int) -> ast.Module:
 class Instrument(ast.NodeTransformer):
     """Adds calls that set `state.scope` around functions, lambdas, loops and passes, except in generators."""
 
-    def __init__(self, places: Places, file: int) -> None:
+    def __init__(self, places: ProgramPlaces, file: int) -> None:
         self.places = places
         self.file = file
         self.names: list[str] = []  # the qualified name of the function or class around
@@ -123,7 +123,7 @@ def yields(node: Any) -> bool:
 class Scopes:
     """What an instrumented tree calls."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ProgramPlaces) -> None:
         self.places = places
         self.functions: dict[str, Callable[..., Any]] = {
             FUNCTION: self.enter_function,

@@ -1,34 +1,80 @@
-"""The places of a program in execution: the innermost frame of its code, as the number of a span.
+"""The places of a program in execution: the innermost frame of its code, as the number of an instruction.
 
-A frame's instruction is converted to a span by the positions that the compiler stores (PEP 657), once for each
-instruction. Number 0 means no place.
+Instructions are converted to spans by the positions that the compiler stores (PEP 657), once for each. Both front ends
+note and convert places in this way.
 """
 
 from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.program import syntax as ast
-from gradtrace.program.source import Place, Source, Span, span_of
+from gradtrace.program.source import Place, Source, Span
 
 Position = tuple[int, int, int, int]  # line, end line, column, end column
 
 
 class Places:
-    """The spans of a run, by number, and the sources that they are in, by `Span.file`."""
+    """Places as numbers of (code object, instruction); 0 stands for no place.
+
+    Code objects are found by their id(), since hashing one takes longer than all the rest.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._instructions: list[tuple[Any, int]] = [(None, 0)]
+
+    def number(self, code: Any, instruction: int) -> int:
+        key = (id(code), instruction)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self.add(code, instruction)
+        return number
+
+    def add(self, code: Any, instruction: int) -> int:
+        self._instructions.append((code, instruction))
+        return len(self._instructions) - 1
+
+    def instruction(self, number: int) -> tuple[Any, int]:
+        """Return the code object that a place is in, or None, and the offset of its instruction there."""
+        return self._instructions[number]
+
+
+class Positions:
+    """The lines and columns of instructions, from what the compiler stores and from the syntax tree of a file."""
+
+    def __init__(self, find_tree: Callable[[str], ast.Module | None]) -> None:
+        self._find_tree = find_tree  # by the file name of a code object
+        self._stored: dict[int, tuple[Any, list[Any]]] = {}  # by id() of the code object, which is kept
+        self._exact: dict[str, dict[Position, Position]] = {}
+
+    def find(self, code: Any, instruction: int) -> Position | None:
+        """Return the position of an instruction's expression; None if the compiler has stored none."""
+        if id(code) not in self._stored:
+            self._stored[id(code)] = code, list(code.co_positions())
+        line, end_line, column, end_column = self._stored[id(code)][1][instruction // 2]
+        if line is None:
+            return None
+        if code.co_filename not in self._exact:
+            tree = self._find_tree(code.co_filename)
+            self._exact[code.co_filename] = {} if tree is None else exact_positions(tree)
+        position = line, end_line or line, column or 0, end_column or 0
+        return self._exact[code.co_filename].get(position, position)
+
+
+class ProgramPlaces(Places):
+    """The places of a program that gradtrace runs: their spans, and the sources that they are in, by `Span.file`."""
 
     def __init__(self, spans: list[Span] | None = None) -> None:
+        super().__init__()
         self.spans = [Span(0, 0, 0, 0)] if spans is None else spans
         self.sources: list[Source] = []
         self._files: dict[str, int] = {}  # by the file name of code objects
         self._trees: list[ast.Module] = []
-        self._exact: dict[int, dict[Position, Span]] = {}  # by `Span.file`, of those that were asked for
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._codes: list[Any] = []  # kept, so that no other code object gets the id() of one of them
-        self._positions: dict[int, list[Any]] = {}
+        self._positions = Positions(lambda name: self._trees[self._files[name]])
 
-    def add(self, source: Source, tree: ast.Module, name: str) -> int:
+    def add_source(self, source: Source, tree: ast.Module, name: str) -> int:
         """Add a source whose code objects have this file name; return its number."""
         file = len(self.sources)
         self.sources.append(source)
@@ -67,29 +113,21 @@ class Places:
             traceback = traceback.tb_next
         return number
 
-    def number(self, code: Any, instruction: int) -> int:
-        key = (id(code), instruction)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = self.add_span(self.find_span(code, instruction))
-        return number
+    def add(self, code: Any, instruction: int) -> int:
+        super().add(code, instruction)  # keeps the code object, so that no other one gets its id()
+        return self.add_span(self.find_span(code, instruction))
 
     def add_span(self, span: Span) -> int:
         self.spans.append(span)
         return len(self.spans) - 1
 
     def find_span(self, code: Any, instruction: int) -> Span:
-        if id(code) not in self._positions:
-            self._codes.append(code)
-            self._positions[id(code)] = list(code.co_positions())
         file = self._files[code.co_filename]
-        position = self._positions[id(code)][instruction // 2]
-        line, end_line, column, end_column = position
-        if line is None:
+        position = self._positions.find(code, instruction)
+        if position is None:
             return Span(code.co_firstlineno, 0, code.co_firstlineno, 0, file)
-        if file not in self._exact:
-            self._exact[file] = exact_spans(self._trees[file], file)
-        return self._exact[file].get(position) or Span(line, column or 0, end_line or line, end_column or 0, file)
+        line, end_line, column, end_column = position
+        return Span(line, column, end_line, end_column, file)
 
     def place(self, number: int) -> Place | None:
         """Return the place of a number for a message; None for 0."""
@@ -99,24 +137,24 @@ class Places:
         return self.sources[span.file].place(span)
 
 
-def exact_spans(tree: ast.Module, file: int) -> dict[Position, Span]:
-    """Return the spans of expressions for which the compiler stores other positions.
+def exact_positions(tree: ast.Module) -> dict[Position, Position]:
+    """Return the positions of expressions for which the compiler stores other ones.
 
     What a `for` takes its items from is called with the position of the whole loop, and a method that follows its
     object on another line with the position of its name.
     """
-    spans: dict[Position, Span] = {}
+    positions: dict[Position, Position] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.For, ast.AsyncFor)):
-            spans[position_of(node)] = span_of(node.iter, file)
+            positions[position_of(node)] = position_of(node.iter)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name = node.func
             if name.end_lineno != node.lineno:
                 line, column = name.end_lineno or 0, (name.end_col_offset or 0) - len(name.attr.encode())
-                spans[line, node.end_lineno or 0, column, node.end_col_offset or 0] = span_of(node, file)
+                positions[line, node.end_lineno or 0, column, node.end_col_offset or 0] = position_of(node)
         elif isinstance(node, ast.Assert):
-            spans[position_of(node)] = span_of(node.test, file)
-    return spans
+            positions[position_of(node)] = position_of(node.test)
+    return positions
 
 
 def position_of(node: Any) -> Position:

@@ -35,7 +35,7 @@ class Run(NamedTuple):
 def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
     """Note the place of an operator's call in its node."""
     for result in out if type(out) is tuple else (out,):
-        node = result._fn
+        node = result._fn if isinstance(result, Tensor) else None  # a Function of the program returns anything
         if node is not None and not node.origin:
             node.origin = origin
 

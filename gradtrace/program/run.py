@@ -24,7 +24,7 @@ from gradtrace.program.expression import run_expression
 from gradtrace.program.grammar import is_expression
 from gradtrace.program.mathematics import find_mathematics
 from gradtrace.program.parse import Program, imported_modules, too_deep
-from gradtrace.program.places import Places
+from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.restore import restored
 from gradtrace.program.result import (
     MakeKeeper,
@@ -237,7 +237,7 @@ class Execution:
         self.module = ModuleType(MAIN) if within is None else within.module
         self.names = vars(self.module)
         self.names.update(inputs)
-        self.places = Places(None if self.past is None else self.past.spans)
+        self.places = ProgramPlaces(None if self.past is None else self.past.spans)
         self.records: list[Any] = []
         self.scopes: list[Any] = []
         self.keeper: Any = None
@@ -284,7 +284,7 @@ class Execution:
     def compiled(self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree) -> Any:
         """Return the code of the program or of one of its modules, changed; `name` is the file of its code objects."""
         source = program.source
-        file = self.places.add(source, program.tree, name)
+        file = self.places.add_source(source, program.tree, name)
         try:
             tree = ast.parse(source.text, name)  # a copy, since the changes must not be seen elsewhere
             tree.body = tree.body[len(tree.body) - len(program.tree.body) :]  # of a prompt's text, the last entry

@@ -51,7 +51,7 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
     for name, value, position in given:
         tensors = knowns_in(value)
         for tensor in tensors:
-            entry = call.inputs[object.__hash__(tensor)]
+            entry = call.inputs[id(tensor)]
             found.append(Operand(entry.id, "", len(found), name, edge_of(call, entry, taken)))
         if tensors or (call.name.endswith(LOSSES) and name.startswith("arg")):
             continue
@@ -85,11 +85,11 @@ def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[
 def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, ...]:
     """Return the operands of x[...]: for a single number dim and index, as for select; else the index unchanged."""
     tensor, index = args
-    entry = call.inputs[object.__hash__(tensor)]
+    entry = call.inputs[id(tensor)]
     first = Operand(entry.id, "", 0, "self", edge_of(call, entry, set()))
     if type(index) is int:
         return first, Operand(None, "dim=0", 1, "dim"), Operand(None, f"index={index}", 2, "index")
-    rest = [call.inputs[object.__hash__(one)] for one in knowns_in(index)]
+    rest = [call.inputs[id(one)] for one in knowns_in(index)]
     if rest:
         return first, *(Operand(one.id, "", place, "index") for place, one in enumerate(rest, 1))
     return first, Operand(None, common.constant_text(index), 1, "index")

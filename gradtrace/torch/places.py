@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from gradtrace.program import syntax as ast
+from gradtrace.program.places import Places, Positions
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.record import Span
 
@@ -50,15 +51,11 @@ def is_installed(name: str) -> bool:
     return not {*name.split(os.sep)}.isdisjoint(PACKAGES)
 
 
-class Places:
-    """The places in the program, numbered from 1; 0 stands for no place.
-
-    Code objects are found by their id(), since hashing one takes longer than all the rest.
-    """
+class RecordedPlaces(Places):
+    """The places of a recorded program and of the libraries that it calls."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._kept: list[tuple[Any, int]] = [(None, 0)]
+        super().__init__()
         self._hidden: dict[int, bool | None] = {}
         self._codes: list[Any] = []  # those that were seen, so that no other one gets their id()
         self._calls: list[int] = []  # the places of the calls of modules that are under way
@@ -112,32 +109,19 @@ class Places:
     def leave(self) -> None:
         self._calls.pop()
 
-    def number(self, code: Any, instruction: int) -> int:
-        key = (id(code), instruction)
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self._kept)
-            self._kept.append((code, instruction))
-        return found
-
-    def instruction(self, number: int) -> tuple[Any, int]:
-        """Return the code object that a place is in, or None, and the offset of its instruction there."""
-        return self._kept[number]
-
     def spans(self, main: str) -> SpanTable:
-        return SpanTable(self._kept, main)
+        return SpanTable(self, main)
 
 
 class SpanTable(Texts):
     """The program's text by the numbers of places."""
 
-    def __init__(self, kept: list[tuple[Any, int]], main: str) -> None:
+    def __init__(self, places: Places, main: str) -> None:
         super().__init__(short_name(main), text_of(main))
-        self._kept = kept
+        self._places = places
         self._names: dict[str, str] = {main: ""}
         self._texts: dict[str, str] = {"": self.text}
-        self._positions: dict[Any, list[Any]] = {}
-        self._headers: dict[str, dict[Any, Any]] = {}  # by file
+        self._positions = Positions(lambda path: tree_of(text_of(path)))
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -157,32 +141,12 @@ class SpanTable(Texts):
         return found
 
     def find_span(self, number: int) -> Span | None:
-        code, instruction = self._kept[number]
-        if code is None:
+        code, instruction = self._places.instruction(number)
+        position = None if code is None else self._positions.find(code, instruction)
+        if position is None:
             return None
-        if code not in self._positions:
-            self._positions[code] = list(code.co_positions())
-        line, end_line, column, end_column = self._positions[code][instruction // 2]
-        if line is None:
-            return None
-        if end_line != line:  # what a loop takes its items from is called with the place of the whole loop
-            whole = (line, column, end_line, end_column)
-            end_line, end_column = self.headers(code.co_filename).get(whole, whole[2:])
-        return Span(line, column or 0, end_line or line, end_column or 0, self.file(code.co_filename))
-
-    def headers(self, path: str) -> dict[Any, Any]:
-        """Return the ends of the headers of a file's loops, by their places: "for x in loader", without the body."""
-        if path not in self._headers:
-            tree = tree_of(text_of(path))
-            loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.AsyncFor))] if tree else ()
-            self._headers[path] = {
-                (one.lineno, one.col_offset, one.end_lineno, one.end_col_offset): (
-                    one.iter.end_lineno,
-                    one.iter.end_col_offset,
-                )
-                for one in loops
-            }
-        return self._headers[path]
+        line, end_line, column, end_column = position
+        return Span(line, column, end_line, end_column, self.file(code.co_filename))
 
 
 def text_of(path: str) -> str:

@@ -21,7 +21,7 @@ from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
 from gradtrace.torch.memory import array_of, is_readable, octets_of
 from gradtrace.torch.optimizers import Held
-from gradtrace.torch.places import Places
+from gradtrace.torch.places import RecordedPlaces
 from gradtrace.torch.precision import PrecisionMode
 from gradtrace.torch.saved import saved_of
 from gradtrace.trace.events import BeginEvent, EscapeEvent, PassEvent
@@ -83,7 +83,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.contents = Contents(level)
         self.level = level
-        self.places = Places()
+        self.places = RecordedPlaces()
         self.token = Token()
         self.lock = threading.RLock()
         self.entries: list[Entry] = []
@@ -349,7 +349,7 @@ class Recorder(TorchFunctionMode):
         """Return an argument with a Known in place of each tensor."""
         if isinstance(value, Tensor):
             entry = self.entry(value)
-            inputs[object.__hash__(entry.tensor)] = entry
+            inputs[id(entry.tensor)] = entry
             return entry.tensor
         kind = type(value)
         if kind is tuple or kind is list:

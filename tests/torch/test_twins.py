@@ -29,6 +29,8 @@ def loaded():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("script", scripts(), ids=str)
 def test_both_engines_make_the_same_trace(script):
+    if "tensorboard" in script.name:
+        pytest.importorskip("tensorboard")
     found = compare(script)
     others = found.keys() ^ DIFFERS.get(str(script), {}).keys()
     if others and "program" not in found and not torch.__version__.startswith(VERSION):

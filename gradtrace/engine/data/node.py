@@ -263,7 +263,7 @@ class Node:
         self.spec = spec
         self.out = out
         self.seq = state.seq = state.seq + 1
-        self.origin = state.origin
+        self.origin = state.place()
         self.extras = None
         if state.anomaly:
             higher["remember"](self)
@@ -448,7 +448,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Any) -> None:
         self.extras = None
         self.seq = next(leaf_numbers)
-        self.origin = state.origin
+        self.origin = state.place()
         self.variable = variable  # a Tensor
         self.expect(variable)
 

@@ -31,6 +31,7 @@ REASONS = {
     "names": "Named tuples, and modules that hold other modules, give variables other names.",
     "asides": "What a sentence adds (another path that is cut, a hook on the way, a tensor that does not require grad)"
     " is known of one record alone.",
+    "add_graph": "SummaryWriter.add_graph runs the model once more in PyTorch, by torch.jit.trace.",
     "numpy": "A write through a numpy array of a tensor is seen at the end of a PyTorch recording, not in"
     " gradtrace's own.",
 }
@@ -111,7 +112,6 @@ DIFFERS = {
         "kinds": "composed",
         "labels": "composed",
         "edges": "composed",
-        "values": "names",
         "steps": "composed",
         "why": "composed",
         "parts": "composed",
@@ -151,7 +151,7 @@ DIFFERS = {
     "seeds/note_3_create_vs_retain.py": {"why": "several causes"},
     "seeds/note_4_static_while_loop_tf1.py": {"program": "no tensor"},
     "seeds/note_5_cell_14_zeroing.py": {"why": "several causes"},
-    "seeds/note_5_cells_20_26_24_tensorboard.py": {"program": "no tensor"},
+    "seeds/note_5_cells_20_26_24_tensorboard.py": {"why": "add_graph"},
     "behaviour/gradmode_03_decorators.py": {"why": "asides"},
     "behaviour/hooks_07_hook_on_intermediate_grad.py": {"why": "asides"},
     "behaviour/module_03_parameter.py": {"why": "asides"},

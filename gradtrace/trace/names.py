@@ -86,20 +86,17 @@ class Names:
                 yield name, tensor
 
     def held_tensors(self) -> Iterator[tuple[str, Any]]:
-        """Yield what variables hold in lists, tuples and dicts, the leaves elsewhere, and what modules hold in lists
-        and dicts.
+        """Yield what variables hold in lists, tuples and dicts, and the leaves that require grad elsewhere: in objects,
+        and in the lists and dicts of modules.
         """
-        is_tensor, _, is_readable = self.library
         direct = {id(value) for _, value in self.variables if issubclass(type(value), (list, tuple, dict))}
-        for path, value, holder in self.held:
-            if not is_tensor(value) or not is_readable(value):
+        held = [(path, value, id(holder) in direct) for path, value, holder in self.held]
+        held += [(key, value, False) for path, module in self.modules for key, value in unregistered(path, module)]
+        for path, value, is_direct in held:
+            if not self.library.is_tensor(value) or not self.library.is_readable(value):
                 continue
-            if id(holder) in direct or (value.requires_grad and value.is_leaf):
+            if is_direct or (value.requires_grad and value.is_leaf):
                 yield path, value
-        for path, module in self.modules:
-            for key, value in unregistered(path, module):
-                if is_tensor(value) and is_readable(value):
-                    yield key, value
 
 
 def is_of_python(name: str) -> bool:

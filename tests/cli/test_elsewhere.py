@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +129,29 @@ def test_a_flight_log(command, tmp_path):
     (tmp_path / "log.py").write_text(code)
     subprocess.run([sys.executable, "log.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
     assert command("stats", "run.gtlog").stdout.splitlines()[-1].startswith("6 steps")
+
+
+COMMAND = re.compile(r"^(?:\$ |\.venv/bin/)?gradtrace (.*?)(?: +#.*)?$", re.MULTILINE)
+PROGRAMS = {"model.py": "examples/mlp.py", "train.py": "docs/programs/trains.py"}  # README's names of files
+COMMANDS = [line for line in COMMAND.findall((ROOT / "README.md").read_text("utf-8")) if "--engine torch" not in line]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_readmes_commands(command, tmp_path, line):
+    words = shlex.split(line)
+    for word in words:
+        if word in PROGRAMS:
+            (tmp_path / word).write_text((ROOT / PROGRAMS[word]).read_text("utf-8"), encoding="utf-8")
+    command(*words)
+    if "-o" in words:
+        assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 100
+
+
+# A training, a network, a custom Function, accumulated gradients and derivatives by rows.
+SCRIPTS = ["seeded_training", "char_mlp_embedding", "legendre_function", "gradient_accumulation", "jacobian_by_rows"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_print_what_pytorch_printed(command, name):
+    script = ROOT / "tests" / "recorded" / "tutorials" / f"{name}.py"
+    assert command("run", str(script)).stdout == script.with_suffix(".out").read_text("utf-8")

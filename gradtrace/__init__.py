@@ -47,7 +47,7 @@ _MEMORY_FORMATS = words("contiguous_format preserve_format channels_last channel
 _MODULES = {
     name: f"gradtrace.{name}"
     for name in words("""
-        _C nn optim func amp cuda distributions autograd linalg utils special signal random testing trace
+        nn optim func amp cuda distributions autograd linalg utils special signal random testing trace
     """)
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")

@@ -5,7 +5,6 @@
 from collections.abc import Sequence
 from typing import Any, overload
 
-from gradtrace import _C as _C
 from gradtrace import amp as amp
 from gradtrace import autograd as autograd
 from gradtrace import cuda as cuda

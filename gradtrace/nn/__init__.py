@@ -8,15 +8,12 @@ from __future__ import annotations
 from gradtrace.lazy_names import attach, homes
 
 FAMILIES = {
-    "parameter": "Buffer Parameter UninitializedBuffer UninitializedParameter",
+    "parameter": "Buffer Parameter UninitializedParameter",
     "modules.module": "Module",
     "modules.container": "DataParallel ModuleDict ModuleList Sequential",
     "modules.parameters": "ParameterDict ParameterList",
     "modules.linear": "Bilinear Identity Linear",
-    "modules.lazy": """
-        LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d
-        LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear
-    """,
+    "modules.lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyLinear",
     "modules.activation": """
         CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU
         ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink

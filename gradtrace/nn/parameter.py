@@ -83,12 +83,10 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
-class UninitializedTensorMixin:
-    """Base of parameters and buffers of lazy layers, which have a dtype but no shape until `materialize` is called."""
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy layer, which has a dtype but no shape until `materialize` is called."""
 
-    cls_to_become: Any
     is_meta = False
-    _req: bool
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         describe.check_device(device)
@@ -100,16 +98,12 @@ class UninitializedTensorMixin:
         self._dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become an ordinary parameter or buffer of this shape, whose values are not set."""
-        become = self.cls_to_become
-        bases = [base for base in type(self).__mro__ if issubclass(base, Tensor) and not is_lazy_class(base)]
-        if not any(become is base for base in bases):
-            raise TypeError(f"cls_to_become of {type(self).__name__} must be a base class of it that is not lazy")
+        """Become an ordinary parameter of this shape, whose values are not set."""
         data = ops.find(ops.api.functions, "empty")(shape, device=device, dtype=dtype or self._dtype)
-        for name in ("_dtype", "_stand_in"):
-            self.__dict__.pop(name, None)
-        self.__class__ = become
-        self.__init__(data, **({"requires_grad": self._req} if isinstance(self, Parameter) else {}))  # type: ignore[misc]
+        requires_grad = self._req
+        self.__dict__.clear()
+        self.__class__ = Parameter  # type: ignore[assignment]
+        Parameter.__init__(self, data, requires_grad)
 
     @property
     def shape(self) -> Any:
@@ -122,12 +116,10 @@ class UninitializedTensorMixin:
     @property
     def stand_in(self) -> Any:
         """The empty tensor that traces have in place of this one, always the same."""
-        known = self.__dict__.get("_stand_in")
-        if known is None:
-            kind = Parameter if isinstance(self, Parameter) else Buffer
-            known = self._stand_in = kind._wrap(np.empty(0, self._dtype.np))
-        known._req = self._req
-        return known
+        if "_stand_in" not in self.__dict__:
+            self._stand_in = Parameter._wrap(np.empty(0, self._dtype.np))
+        self._stand_in._req = self._req
+        return self._stand_in
 
     @property
     def dtype(self) -> Any:
@@ -156,12 +148,6 @@ class UninitializedTensorMixin:
     double = partialmethod(to, dtypes.float64)
     half = partialmethod(to, dtypes.float16)
 
-    def requires_grad_(self, *args: Any) -> Any:
-        """Raise ValueError; the attribute `requires_grad` may be set."""
-        return self._data
-
-    register_hook = register_post_accumulate_grad_hook = retain_grad = requires_grad_
-
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Return self: the state of a lazy layer may be loaded into another lazy layer."""
         return self if is_lazy(src) else self._data
@@ -174,18 +160,8 @@ class UninitializedTensorMixin:
 
 
 def is_lazy(param: object) -> bool:
-    """Return whether a parameter or buffer is not initialized yet."""
-    return is_lazy_class(type(param))
-
-
-def is_lazy_class(kind: type) -> bool:
-    return issubclass(kind, UninitializedTensorMixin)
-
-
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter of a lazy layer before its first call."""
-
-    cls_to_become = Parameter
+    """Return whether a parameter is not initialized yet."""
+    return isinstance(param, UninitializedParameter)
 
 
 class Buffer(Tensor):
@@ -199,16 +175,6 @@ class Buffer(Tensor):
         _share(self, source)
         self._req = source.requires_grad
         self.persistent = persistent
-
-
-class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer of a lazy layer before its first call."""
-
-    cls_to_become = Buffer
-    persistent = True
-
-    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
-        super().__init__(requires_grad, device, dtype)
 
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:

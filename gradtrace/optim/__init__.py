@@ -1,4 +1,4 @@
-"""torch.optim: optimisers, `lr_scheduler` and `swa_utils`. A file is imported when one of its names is first used."""
+"""torch.optim: optimisers and `lr_scheduler`. A file is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOMES = homes(
     },
 )
 
-_MODULES = {name: f"{__name__}.{name}" for name in ("lr_scheduler", "swa_utils")}
+_MODULES = {name: f"{__name__}.{name}" for name in ("lr_scheduler",)}
 
 __all__ = [*_HOMES, *_MODULES]
 

@@ -48,9 +48,7 @@ MODULES_OF_CLASSES = {
     "torch.distributions.uniform": "Uniform",
     "torch.distributions.weibull": "Weibull",
     "torch.nn.modules.batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
-    "torch.nn.modules.conv": """LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d
-        LazyConvTranspose3d""",
-    "torch.nn.modules.instancenorm": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+    "torch.nn.modules.conv": "LazyConv1d LazyConv2d LazyConv3d",
     "torch.nn.modules.linear": "LazyLinear",
     "torch.nn.parallel.data_parallel": "DataParallel",
     "torch.nn.parallel.distributed": "DistributedDataParallel",
@@ -58,7 +56,6 @@ MODULES_OF_CLASSES = {
     "torch.utils._pytree": "TreeSpec",
     "torch.utils.benchmark.utils.common": "Measurement",
     "torch.utils.benchmark.utils.timer": "Timer",
-    "torch.utils.checkpoint": "CheckpointError GraphExecGroup",
     "torch.utils.data.dataloader": "DataLoader",
     "torch.utils.data.dataset": """ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset
         TensorDataset""",

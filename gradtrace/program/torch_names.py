@@ -24,7 +24,7 @@ ABSENT = object()
 SAME_NAMES = words("""
     amp autograd autograd.graph distributions distributions.constraints distributions.kl distributions.transforms func
     linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.parametrizations nn.utils.parametrize
-    nn.utils.prune nn.utils.rnn optim optim.lr_scheduler optim.swa_utils random signal signal.windows special testing
+    nn.utils.rnn optim optim.lr_scheduler random signal signal.windows special testing
     utils utils.benchmark utils.checkpoint utils.data
 """)
 LAYER_FILES = words("""
@@ -41,7 +41,6 @@ DISTRIBUTION_FILES = words("""
 DATA_FILES = words("dataloader dataset distributed sampler")
 LIBRARY = {
     "torch": "gradtrace",
-    "torch._C": "gradtrace._C",
     "torch.functional": "gradtrace",
     **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
     **{f"torch.{name}": "gradtrace.nn" for name in MOVED.values() if name.startswith("nn.modules.")},

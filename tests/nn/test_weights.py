@@ -10,7 +10,7 @@ import pytest
 import gradtrace as gt
 from gradtrace import nn
 from gradtrace.nn import utils
-from gradtrace.nn.utils import parametrizations, parametrize, prune
+from gradtrace.nn.utils import parametrizations, parametrize
 
 
 class Wider(nn.Module):
@@ -27,10 +27,6 @@ class Wider(nn.Module):
         (lambda m: parametrizations.spectral_norm(m, dim=5), IndexError, "Dimension out of range"),
         (lambda m: parametrizations.spectral_norm(m, n_power_iterations=0), ValueError, "to be positive"),
         (lambda m: utils.remove_weight_norm(m), ValueError, "weight_norm of 'weight' not found"),
-        (lambda m: prune.l1_unstructured(m, "weight", 1.5), ValueError, "amount=1.5 should either be a float"),
-        (lambda m: prune.l1_unstructured(m, "weight", 99), ValueError, "should be smaller than the number"),
-        (lambda m: prune.l1_unstructured(m, "weight", "1"), TypeError, "Invalid type for amount"),
-        (lambda m: prune.remove(m, "weight"), ValueError, "has to be pruned before"),
     ],
 )
 def test_what_is_refused(call: Any, error: type[Exception], message: str) -> None:
@@ -74,15 +70,6 @@ def test_a_tensor_cannot_be_left_as_several() -> None:
     layer = parametrizations.weight_norm(nn.Linear(3, 2))
     with pytest.raises(ValueError, match="Cannot leave unparametrized"):
         parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
-
-
-def test_all_of_several_parameters_are_pruned_by_one_order() -> None:
-    a, b = nn.Linear(4, 4), nn.Linear(4, 4)
-    with gt.no_grad():
-        b.weight.mul_(100)
-    prune.global_unstructured([(a, "weight"), (b, "weight")], prune.L1Unstructured, amount=16)
-    assert float(a.weight_mask.sum()) < 4
-    assert prune.is_pruned(a) and not prune.is_pruned(nn.Linear(1, 1))
 
 
 def test_a_lazy_layer_keeps_its_parameters() -> None:

@@ -19,7 +19,7 @@ from gradtrace.engine.data.state import State, state, using
 from gradtrace.engine.data.tensor import Tensor, gradient_edge
 from gradtrace.engine.data.tensor_fields import Counter
 from gradtrace.engine.reverse.plan import plan_of
-from gradtrace.engine.reverse.saved import arguments, modified, result_of, saved_values
+from gradtrace.engine.reverse.saved import arguments, result_of, saved_values
 
 Hook = Callable[[Any], Any]
 CHANGED_MESSAGE = (
@@ -156,33 +156,7 @@ class NodeSavedTensor(SavedTensor):
         replace(self._node, self._position, packed)
 
 
-class OwnSavedTensor(SavedTensor):
-    """A tensor saved outside of any node, packed by the active hooks: an argument that checkpoint keeps."""
-
-    def __init__(self, tensor: Tensor, is_output: bool) -> None:
-        self._tensor: Tensor | Packed = tensor.detach() if is_output else tensor
-        self._version = tensor._version if not tensor.is_inference() else 0
-        if state.saved_hooks:
-            self._pack(state.saved_hooks[-1], tensor)
-
-    def _kept(self) -> Any:
-        return self._tensor
-
-    def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
-        self._tensor = Packed(tensor, hooks, False)
-
-    def unpack(self) -> Tensor:
-        """Return the saved tensor, unpacked if hooks packed it; else RuntimeError if it was changed in place since."""
-        kept = self._tensor
-        if isinstance(kept, Packed):
-            return kept.tensor(None)
-        if not kept.is_inference() and kept._version != self._version:
-            raise modified(kept._data, kept.grad_fn, kept._nr, kept._version, self._version)
-        return kept
-
-
-for _kind in (NodeSavedTensor, OwnSavedTensor):
-    _kind.__name__ = _kind.__qualname__ = "SavedTensor"  # one class in PyTorch
+NodeSavedTensor.__name__ = NodeSavedTensor.__qualname__ = "SavedTensor"  # one class in PyTorch
 
 
 def pack(node: Node) -> None:

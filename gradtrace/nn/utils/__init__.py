@@ -113,7 +113,7 @@ __getattr__, __dir__ = attach(
         "spectral_norm": f"{__name__}.parametrizations:spectral_norm_by_hook",
         "weight_norm": f"{__name__}.parametrizations:weight_norm_by_hook",
     },
-    modules={name: f"{__name__}.{name}" for name in ("parametrizations", "parametrize", "prune", "rnn")},
+    modules={name: f"{__name__}.{name}" for name in ("parametrizations", "parametrize", "rnn")},
     listed=__all__,
     shown_as="torch.nn.utils",
 )

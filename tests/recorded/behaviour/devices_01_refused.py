@@ -46,7 +46,6 @@ for device in (cuda, "cuda", torch.device("cuda:0")):
     show("LazyBatchNorm1d", lambda: nn.LazyBatchNorm1d(**how))
     show("UninitializedParameter", lambda: nn.UninitializedParameter(**how))
     show("UninitializedParameter.to", lambda: nn.UninitializedParameter().to(device))
-    show("UninitializedBuffer", lambda: nn.UninitializedBuffer(**how))
     show("new_full", lambda: x.new_full((2,), 1.0, **how))
     show("new_zeros", lambda: x.new_zeros(2, **how))
     show("tril_indices", lambda: torch.tril_indices(2, 2, **how))

@@ -6,23 +6,18 @@ from torch.utils.checkpoint import checkpoint_sequential
 
 
 def case_0():
-    calls = []
     def f(x, w):
-        calls.append(torch.is_grad_enabled())
         return (x * w).exp().sin() * w
     for re in (True, False):
         x = torch.tensor([0.1, 0.2], requires_grad=True); w = torch.tensor(2., requires_grad=True)
         y = checkpoint(f, x, w, use_reentrant=re)
-        print(y)
         y.sum().backward()
-        print(x.grad, w.grad, calls)
+        print(y.detach(), x.grad, w.grad)
 
 
 def case_1():
     x = torch.tensor([0.1, 0.2], requires_grad=True)
     y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=False)
-    print(torch.autograd.grad(y.sum(), x))
-    y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=True)
     print(torch.autograd.grad(y.sum(), x))
 
 
@@ -72,20 +67,6 @@ def case_6():
 
 
 def case_7():
-    n = 0
-    def f(x):
-        nonlocal n
-        n += 1
-        return x.sin() if n == 1 else x * 2
-    x = torch.ones(3, requires_grad=True)
-    y = checkpoint(f, x, use_reentrant=False)
-    try:
-        y.sum().backward()
-    except Exception as e:
-        print(type(e).__name__)
-
-
-def case_8():
     g = torch.Generator(); g.manual_seed(3)
     s = g.get_state()
     a = torch.rand(3, generator=g)
@@ -95,7 +76,7 @@ def case_8():
     torch.set_rng_state(torch.zeros(3))
 
 
-for case in (case_0, case_1, case_2, case_3, case_4, case_5, case_6, case_7, case_8):
+for case in (case_0, case_1, case_2, case_3, case_4, case_5, case_6, case_7):
     print(case.__name__)
     try:
         case()

@@ -19,7 +19,7 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 out.sum().backward()
 opt.step()
 print(net(torch.randn(2, 3, 4, 4)))
-print(type(net[0]), nn.LazyConvTranspose1d(3, 2)(torch.ones(1, 2, 4)).shape)
+print(type(net[0]), nn.LazyConv1d(3, 2)(torch.ones(1, 2, 4)).shape)
 
 
 class M(nn.Module):

@@ -85,7 +85,7 @@ handle = layer.register_forward_pre_hook(lambda module, args: None)
 print(len(layer._forward_pre_hooks), handle.id in layer._forward_pre_hooks, len(layer._forward_hooks))
 handle.remove()
 print(layer._forward_pre_hooks)
-print([name for name in dir(torch.optim) if name in ("SGD", "Adam", "RMSprop", "lr_scheduler", "swa_utils")])
+print([name for name in dir(torch.optim) if name in ("SGD", "Adam", "RMSprop", "lr_scheduler")])
 
 
 class Net(nn.Module):

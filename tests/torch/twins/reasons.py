@@ -116,7 +116,7 @@ DIFFERS = {
         "why": "composed",
         "parts": "composed",
     },
-    "neighbours/parametrized_and_pruned.py": {
+    "neighbours/parametrized.py": {
         "labels": "composed",
         "steps": "composed",
     },

@@ -11,7 +11,7 @@ from gradtrace.cli import hints, inputs, session, values
 from gradtrace.cli.inputs import evaluator
 from gradtrace.cli.options import Request, names
 from gradtrace.engine.data.state import using
-from gradtrace.errors import NotKeptError, ProgramError, UsageError
+from gradtrace.errors import ProgramError, UsageError
 from gradtrace.ops.random.repeated import RepeatedDraws
 from gradtrace.program.generators import repeatable_generators
 from gradtrace.trace import opcheck
@@ -153,8 +153,6 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     leaves = restricted(named, names(request.how.inputs))
     if first.outcome is None or not leaves:
         raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
-    if any(first.tracked[leaf].is_meta for leaf, _ in leaves):
-        raise NotKeptError.of_meta()
     found: list[analysis.Element] = []
     skipped = 0
     for n in range(1, order + 1):

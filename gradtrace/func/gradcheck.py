@@ -22,7 +22,6 @@ from gradtrace.func.gradcheck_demands import (
     forward_jacobians,
     requiring_grad,
 )
-from gradtrace.ops.api import refuse_meta
 from gradtrace.ops.random.distributions import uniform
 from gradtrace.ops.random.generator import draw
 
@@ -279,7 +278,6 @@ def gradcheck(
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     tol, xs = Tolerances(eps, atol, rtol, nondet_tol), as_tuple(inputs)
-    refuse_meta("gradcheck", xs)
     try:
         if check_backward_ad:
             _gradcheck(func, xs, tol, fast_mode, check_undefined_grad)

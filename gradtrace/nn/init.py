@@ -56,8 +56,6 @@ def trunc_normal_(
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    if tensor.is_meta:
-        return tensor
     share = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std)
     with no_grad():
         if share > LARGE_SHARE:
@@ -205,7 +203,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """Fill with a (semi-)orthogonal matrix from a QR decomposition; dims after the first are flattened."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0 or tensor.is_meta:
+    if tensor.numel() == 0:
         return tensor
     rows = tensor.size(0)
     columns = tensor.numel() // rows
@@ -225,8 +223,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    if tensor.is_meta:
-        return tensor
     with no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):

@@ -86,8 +86,6 @@ class Parameter(Tensor):
 class UninitializedParameter(Parameter):
     """A parameter of a lazy layer, which has a dtype but no shape until `materialize` is called."""
 
-    is_meta = False
-
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         describe.check_device(device)
         self._fn: Any = None

@@ -10,8 +10,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, TypeVa
 from gradtrace.engine.calls import call
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.dtypes import float64, get_default_dtype, python_number
-from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.data.types import Ints
@@ -58,44 +57,11 @@ def sample_wise(function: F, kind: str) -> F:
     def call(*args: Any, **options: Any) -> Any:
         if state.batching is not None:
             return state.batching.call(function, call, args, options)
-        if state.meta:
-            return on_meta(function, kind, args, options)
         return function(*args, **options)
 
     wrapper = copy_metadata(call, function)
     wrapper.vmap = kind
     return wrapper
-
-
-def on_meta(function: F, kind: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a function that may compute from arrays; its results are on "meta" if an argument is."""
-    if kind == "dynamic" and function.__name__ != "where":
-        refuse_meta(function.__name__, args)
-    if kind == "random" and any(map(is_meta, args)):
-        return drawing_nothing(function, args, options)
-    results = function(*args, **options)
-    if kind == "samples" and any(map(is_meta, args)):
-        for each in results if isinstance(results, tuple) else (results,):
-            if isinstance(each, Tensor) and not each.is_meta:
-                each._data = higher["as_meta"](each._data)
-    return results
-
-
-def drawing_nothing(function: F, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call a function, and leave the default generator in its state."""
-    from gradtrace.ops.random.generator import default_generator
-
-    before = default_generator.get_state()
-    try:
-        return function(*args, **options)
-    finally:
-        default_generator.set_state(before)
-
-
-def refuse_meta(name: str, args: tuple[Any, ...]) -> None:
-    """Raise NotImplementedError if the result of a function, or its shape, depends on values that a tensor lacks."""
-    if any(map(is_meta, args)):
-        raise NotImplementedError(f"{name}: its result depends on values, which a meta tensor does not have")
 
 
 def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.tensor import Tensor, on_device_of
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, options
 from gradtrace.optim.updates import (
     Array,
@@ -64,7 +64,7 @@ class SGD(ElementwiseOptimizer):
         kept = state.get("momentum_buffer")
         if kept is None:
             detached = np.array(getattr(grad, "array", grad))
-            kept = state["momentum_buffer"] = on_device_of(param, detached)
+            kept = state["momentum_buffer"] = Tensor._wrap(detached)
             buffer = work(kept)
         else:
             buffer = work(kept)

@@ -12,7 +12,7 @@ from typing import Any
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state as modes
-from gradtrace.engine.data.tensor import Tensor, on_device_of
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.namespace import ARRAY, TRACED
 from gradtrace.engine.operators.rounding import LARGE, blend, multiply_add
 
@@ -82,7 +82,7 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
 
 def zeros_like(param: Tensor, value: float = 0.0) -> Tensor:
     """Return a state tensor of the parameter's shape and dtype."""
-    return on_device_of(param, np.full_like(np.asarray(param._data), value))
+    return Tensor._wrap(np.full_like(np.asarray(param._data), value))
 
 
 def counter_tensor(value: float = 0.0) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.errors import NotKeptError, UsageError
+from gradtrace.errors import UsageError
 from gradtrace.limits import Budget
 from gradtrace.program.parse import Program
 from gradtrace.program.run import run
@@ -29,8 +29,7 @@ def plan_of(
 
     `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients are taken with respect
     to the fed inputs that require grad. A root of several elements is summed. Raises UnsupportedError, with its place,
-    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor, NotKeptError if
-    that is on the device "meta".
+    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor.
     """
     recorder = Recorder()
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
@@ -44,8 +43,6 @@ def plan_of(
         for label, root in roots:
             if not isinstance(root, Tensor):
                 raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
-            if root.is_meta:
-                raise NotKeptError.of_meta()
             results += derivatives(recorder, label, root, differentiable_inputs(chosen), order)
         plan = name_values(recorder.plan(results), recorder, run.env)
         lines = [span.line for span in run.spans]

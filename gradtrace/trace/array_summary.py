@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.dot_product import dot_product
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ def sketched(summary: Summary, array: Array) -> Summary:
 def statistics(array: Array) -> Summary:
     """Return the Summary of an array without checksum and sketch."""
     shape, name = tuple(array.shape), name_of(array.dtype)
-    if is_meta(array):
-        return unmeasured(shape, name, "meta")
     if not array.size:
         return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)
     floats = array.dtype.kind == "f"

@@ -54,7 +54,7 @@ class Entry(events.Entry):
 
     @property
     def device(self) -> str:
-        return "meta" if self.tensor.is_meta else ""
+        return ""
 
     @property
     def is_leaf(self) -> bool:

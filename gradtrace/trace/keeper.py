@@ -15,7 +15,7 @@ last one, and notes which call made each version and which call read it first.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.array_summary import Summary, norm_of, sketched, summarize
@@ -180,9 +180,6 @@ class Keeper:
         if raw is None or raw.nbytes <= SMALL:
             return
         root = storage_of(raw)
-        if is_meta(raw):  # there is nothing to keep
-            self._summarize(kept, raw, root)
-            return
         if id(root) in self._paid:
             return
         if not self.reserve(root.nbytes, hidden) and not always:
@@ -240,8 +237,7 @@ class Keeper:
         paid = id(root) in self._paid
         self._paid.discard(id(root))
         once = None
-        valueless = is_meta(found[0].array)
-        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous and not valueless
+        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
         if several and (paid or self.reserve(root.nbytes)):
             once = (root, root.copy())
         for kept in found:
@@ -249,8 +245,6 @@ class Keeper:
             self._noted.pop(id(array), None)
             if once is not None:
                 kept.array = moved(array, *once)
-            elif valueless:
-                self._summarize(kept, array, root)
             elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
                 kept.array = array.copy()
             else:

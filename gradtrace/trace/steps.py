@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
@@ -198,7 +198,7 @@ class Watch:
             turn.upstream = self.by_output(node, gradient)
         if isinstance(node, AccumulateGrad):
             turn.before = self.grad_of(node.variable)
-        elif not node.freed and not is_meta(gradient):
+        elif not node.freed:
             if self.slopes and self.is_detailed:
                 turn.locals = [bounded(value) for value in local_derivatives(node)]
             if self.jacobians:

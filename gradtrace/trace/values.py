@@ -6,10 +6,10 @@ from math import isfinite
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.data.dtypes import count
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import NotKeptError
-from gradtrace.trace.array_summary import Summary, name_of, norm_of, summarize, unmeasured
+from gradtrace.trace.array_summary import Summary, name_of, norm_of, summarize
 from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
 INFINITY = float("inf")
@@ -148,13 +148,11 @@ def frozen(raw: Any) -> Value:
         return Value((), "float64", raw, None)
     if kind is bool or kind is int:
         return Value((), "bool" if kind is bool else "int64", raw, None)
-    return taken(raw.copy() if raw.shape and not is_meta(raw) else raw)
+    return taken(raw.copy() if raw.shape else raw)
 
 
 def taken(array: Any) -> Value:
     """Return an array that will not change any more as a Value, without a copy."""
-    if is_meta(array):
-        return summarized(unmeasured(tuple(array.shape), name_of(array.dtype), "meta"))
     if not array.shape:
         return Value((), name_of(array.dtype), array.item(), None)
     if not array.flags.forc:  # so that a file can keep its order, and sums give the same last digit

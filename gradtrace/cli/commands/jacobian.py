@@ -12,7 +12,7 @@ from gradtrace.cli import hints, options, running, screen, session, values
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.inputs import evaluator, prepare
 from gradtrace.cli.options import Look, Request, flag, names, option, section
-from gradtrace.errors import NotKeptError, UsageError
+from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.analysis.matrices import Block
@@ -143,8 +143,6 @@ def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, .
     leaves = [(name, t) for name, t in known.items() if t.is_leaf and t.requires_grad]
     if not inner and not leaves:
         raise UsageError("no variable requires grad", "leave out --no-grad")
-    if any(tensor.is_meta for _, tensor in outputs):
-        raise NotKeptError.of_meta()
     return Choice(outputs, inner or leaves)
 
 

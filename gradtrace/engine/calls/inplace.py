@@ -15,10 +15,10 @@ from gradtrace.engine.calls.overlap import refuse_overlap, repeats
 from gradtrace.engine.calls.view_rules import DIRECT, INDIRECT, refuse_change
 from gradtrace.engine.data.dtypes import of_raw, python_number, spec_of
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import FREED, FREED_MESSAGE, SAVE, TUPLES, Node
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import NO_DATA, Tensor, gradient_edge, on_device_of
+from gradtrace.engine.data.tensor import Tensor, gradient_edge
 from gradtrace.engine.data.tensor_fields import View
 from gradtrace.engine.operators.broadcast import unbroadcast_and_cast
 from gradtrace.engine.operators.namespace import ARRAY, TRACED
@@ -135,8 +135,6 @@ class CopySlices(Node):
 
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     """Run `record` on (target, *rest), write the result into target, and return target."""
-    if state.meta and target.is_meta:  # which takes operands of any device
-        rest = tuple(on_device_of(target, r._data) if isinstance(r, Tensor) and not r.is_meta else r for r in rest)
     args = (target, *rest)
     if record.reads:
         args, read = as_arrays(record, args)
@@ -228,11 +226,6 @@ def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw:
 def write(target: Tensor, raw: Any) -> None:
     if state.keeper is not None:
         state.keeper.before_write(target)
-    if state.meta:
-        if target.is_meta:
-            return
-        if is_meta(raw):
-            raise NotImplementedError(NO_DATA)
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.lazy import is_meta
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import TensorExtras
 
@@ -63,7 +62,7 @@ hpu, mtia, privateuseone""".replace("\n", " ")
 class device:
     """The name of a device, and a context in which new tensors are on it.
 
-    Tensors are on the CPU or "meta": `is_meta_device` refuses the others where one is used.
+    Tensors are on the CPU: `check_device` refuses the others where one is used.
     """
 
     __slots__ = ("index", "type")
@@ -105,24 +104,14 @@ class device:
         state.devices = state.devices[:-1]
 
 
-CPU, META = device(), device("meta")
+CPU = device()
 
 
 def check_device(value: Any) -> None:
-    """Raise RuntimeError for every device except the CPU."""
-    if value is not None and value is not CPU and str(value).partition(":")[0] != "cpu":
-        raise RuntimeError(f"gradtrace computes on the CPU only: device '{value}' is not available; use 'cpu'")
-
-
-def is_meta_device(value: Any) -> bool:
-    """Return whether a device, by default that of new tensors, is "meta". RuntimeError unless it is this or the CPU."""
+    """Raise RuntimeError for every device except the CPU; None is that of new tensors."""
     value = get_default_device() if value is None else value
-    if value is CPU:
-        return False
-    if str(value).partition(":")[0] == "meta":
-        return True
-    check_device(value)
-    return False
+    if value is not CPU and str(value).partition(":")[0] != "cpu":
+        raise RuntimeError(f"gradtrace computes on the CPU only: device '{value}' is not available; use 'cpu'")
 
 
 def get_default_device() -> device:
@@ -132,7 +121,7 @@ def get_default_device() -> device:
 
 def set_default_device(device: Any) -> None:
     """Set the device of new tensors outside of a `with` of a device; None for the CPU (torch.set_default_device)."""
-    is_meta_device(device)
+    check_device(device or CPU)
     state.devices = (type(CPU)(device or CPU), *state.devices[1:])
 
 
@@ -182,15 +171,15 @@ class Described:
 
     @property
     def device(self) -> device:
-        return META if self.is_meta else CPU
+        return CPU
 
     @property
     def is_meta(self) -> bool:
-        return is_meta(self._data)
+        return False
 
     @property
     def is_cpu(self) -> bool:
-        return not self.is_meta
+        return True
 
     @property
     def layout(self) -> str:
@@ -258,7 +247,7 @@ class Described:
     def stride(self, dim: int | None = None) -> Shape | int:
         raw = self._data
         steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
-        if 0 in steps and not any(steps) and (raw.size == 0 or self.is_meta):
+        if 0 in steps and not any(steps) and raw.size == 0:
             steps = contiguous_strides(raw.shape)
         return steps if dim is None else steps[dim]
 
@@ -266,7 +255,7 @@ class Described:
         raw = self._data
         if memory_format in CHANNELS_LAST:
             return self.ndim == CHANNELS_LAST[memory_format] and has_channels_last(raw)
-        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous) or (self.is_meta and not any(raw.strides))
+        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point

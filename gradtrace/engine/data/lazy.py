@@ -26,7 +26,7 @@ else:
 
     np = _Numpy()
 
-__all__ = ["ARRAY_TYPES", "is_array", "is_meta", "np"]
+__all__ = ["ARRAY_TYPES", "is_array", "np"]
 
 ARRAY_TYPES: set[type] = set()  # classes whose instances are used as ndarrays
 
@@ -35,8 +35,3 @@ def is_array(value: object) -> bool:
     """Return whether `value` is an ndarray, or of a class in `ARRAY_TYPES`, without importing numpy."""
     kind = type(value)
     return kind in ARRAY_TYPES or (kind.__name__ == "ndarray" and kind is np.ndarray)
-
-
-def is_meta(value: object) -> bool:
-    """Return whether `value` is a tensor on the device "meta", or the array of one (`meta.py`), which has no values."""
-    return getattr(value, "is_meta", False)

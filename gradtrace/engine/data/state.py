@@ -53,7 +53,6 @@ class State:
         self.running: Any = None  # the active backward.OrderedPass
         self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap
         self.marks = False  # whether new tensors are marked: inference, transforms
-        self.meta = False  # whether a tensor of the device "meta" has been made
         self.devices: tuple[Any, ...] = ()  # defaults for new tensors, the last one in force; without any the CPU
         self.special = False  # whether every operator call needs the slow path: any of these modes is on
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
@@ -65,7 +64,7 @@ class State:
         self.batching = batching_of(self.levels) if self.levels else None
         self.marks = self.inference or bool(self.levels)
         watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
-        self.special = self.marks or watched or self.anomaly or self.meta
+        self.special = self.marks or watched or self.anomaly
         self.closely = self.special or self.in_rule
 
     def place(self) -> int:

@@ -16,7 +16,7 @@ from gradtrace.engine.data.attributes import Attributes, check_assigned_grad
 from gradtrace.engine.data.describe import Described, no_arguments
 from gradtrace.engine.data.dtypes import TensorSpec
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import Counter, TensorExtras, View
@@ -37,8 +37,6 @@ NON_LEAF_GRAD_WARNING = (
     "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
-NO_DATA = "Cannot copy out of meta tensor; no data!"
-NO_ARRAY = "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
 INSIDE_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
@@ -389,8 +387,6 @@ class Tensor(Methods, metaclass=TensorType):
         if type(raw) in (float, bool):
             number = raw
             return number
-        if self.is_meta:
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         if raw.size != 1:
             raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
         number = raw.item()
@@ -399,8 +395,6 @@ class Tensor(Methods, metaclass=TensorType):
     def tolist(self, *extra: object) -> Any:
         if extra:
             raise no_arguments("tolist", extra)
-        if self.is_meta:
-            raise NotImplementedError(NO_DATA)
         if state.planner is not None:
             state.planner.read(self)
         raw = self._data
@@ -457,8 +451,6 @@ class Tensor(Methods, metaclass=TensorType):
         return Tensor._wrap(array)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        if self.is_meta:
-            raise TypeError(NO_ARRAY)
         if state.grad_enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
@@ -467,7 +459,7 @@ class Tensor(Methods, metaclass=TensorType):
         """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad (unless `force`)."""
         if state.watcher is not None:
             state.watcher.escapes("numpy", self, None)
-        return self.shared() if force and not self.is_meta else self.__array__()
+        return self.shared() if force else self.__array__()
 
     def __repr__(self) -> str:
         from gradtrace.engine.data.text import tensor_text
@@ -491,7 +483,7 @@ class Tensor(Methods, metaclass=TensorType):
         )
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0 and not self.is_meta:
+        if self.ndim == 0:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -563,12 +555,7 @@ def normalise(raw: Any) -> Raw:
         return float(raw)
     if isinstance(raw, np.bool_):
         return bool(raw)
-    return raw if is_meta(raw) else np.asarray(raw)
-
-
-def on_device_of(tensor: Tensor, raw: Raw) -> Tensor:
-    """Return raw data as a tensor on the device of another one."""
-    return Tensor._wrap(higher["as_meta"](raw) if tensor.is_meta else raw)
+    return np.asarray(raw)
 
 
 def grad_fn_text(fn: Node) -> str:

@@ -14,7 +14,7 @@ is asked only for its shape, its edges and `tolist()`.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,12 +109,8 @@ def tensor_text(
     aligned. With a `grad_fn_name`, `requires_grad` is not shown.
     """
     shape = _shape(array)
-    if is_meta(array):
-        contents, suffixes = ELLIPSIS, ["device='meta'", f"size={tuple(shape)}"]
-        suffixes += [f"dtype=torch.{dtype_name}"] if dtype_name != default_dtype_name else []
-    else:
-        contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
-        suffixes = _size_and_dtype(shape, dtype_name, default_dtype_name)
+    contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
+    suffixes = _size_and_dtype(shape, dtype_name, default_dtype_name)
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:

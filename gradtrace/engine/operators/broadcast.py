@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.namespace import TRACED
@@ -63,7 +63,7 @@ def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None,
     elif type(g) is not np.ndarray:
         if dtype is None:
             return float(g)
-        g = g if is_meta(g) else np.asarray(g)
+        g = np.asarray(g)
     if g.shape != shape:
         g = sum_to(g, shape, source, index)
     if dtype is None:

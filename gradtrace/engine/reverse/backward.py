@@ -17,8 +17,6 @@ from math import inf
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.data.dtypes import has_spec
-from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_meta
 from gradtrace.engine.data.node import FREED, AccumulateGrad, Node, OpNode
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
@@ -131,15 +129,13 @@ class Pass:
         self.pending: dict[Node, Any] = {}
         self.owned: set[Node] = set()
         self.taken: dict[int, Any] = {}
-        self.meta = False  # whether the roots' gradients, and so all, are on the device "meta"
 
     def start(self, roots: list[Root]) -> None:
         """Run the pass from the roots. An error gets the origin of the node that was running as `__forward__`."""
         passes_run["ordered" if self.ordered else "fast"] += 1
         for node, number, gradient in roots:
             self.taken[id(gradient)] = gradient
-            self.meta = self.meta or is_meta(gradient)
-            arriving = self.marked(unbroadcast_and_cast(gradient, node, number, None, 0))
+            arriving = unbroadcast_and_cast(gradient, node, number, None, 0)
             self.receive(node, arriving if node.outputs == 1 else {number: arriving})
         try:
             self.run()
@@ -151,10 +147,6 @@ class Pass:
         finally:
             if not self.ordered:
                 self.store()
-
-    def marked(self, value: Any) -> Any:
-        """Return a gradient, as a meta array if the roots are: hooks and watchers must not take it for values."""
-        return higher["as_meta"](value) if self.meta and not isinstance(value, Tensor) else value
 
     def run(self) -> None:
         """Run the newest node that has a gradient, until no node has one."""
@@ -244,7 +236,7 @@ class Pass:
                 # `.data` may have got another dtype since a compiled derivative was recorded
                 if not has_spec(gradient, node.spec):
                     gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
-                accumulate_grad(node.variable, self.marked(gradient), self.taken)
+                accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
         """After an error, drop the incomplete gradients of leaves, which PyTorch would not have stored either."""
@@ -295,7 +287,7 @@ class OrderedPass(Pass):
             value, needed = results[i], self.is_needed(target)
             if needed and value is not None:
                 number = 0 if numbers is None else numbers[i]
-                value = self.marked(unbroadcast_and_cast(value, target, number, node, i))
+                value = unbroadcast_and_cast(value, target, number, node, i)
                 if watcher is not None:
                     watcher.sends(i, value)
                 self.receive(target, value if target.outputs == 1 else {number: value})

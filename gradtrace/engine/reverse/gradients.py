@@ -272,8 +272,6 @@ def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: boo
             g = as_tensor(g)
         elif isinstance(g, Tensor):
             g = g._data
-        if isinstance(out, Tensor) and out.is_meta and not create_graph:
-            g = higher["as_meta"](g)
         roots.append((node, number, g))
     return roots
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.engine.data.lazy import is_meta, np
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import NO_DATA, Tensor, on_device_of
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
 
 if TYPE_CHECKING:
@@ -20,14 +20,12 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     """
     if not leaf._req and not leaf.requires_grad:  # since the graph was built
         return
-    if is_meta(gradient) and not leaf.is_meta:
-        raise NotImplementedError(NO_DATA)
     extra = leaf.extra()
     have = extra.grad
     if isinstance(gradient, Tensor):
         extra.grad = records["copy"](None, gradient) if have is None else have + gradient
     elif have is None:
-        extra.grad = on_device_of(leaf, in_layout_of(leaf._data, own_array(gradient, taken)))
+        extra.grad = Tensor._wrap(in_layout_of(leaf._data, own_array(gradient, taken)))
     elif type(have._data) is float:
         have._data += float(gradient)
     else:

@@ -5,7 +5,6 @@ https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.l
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -213,13 +212,6 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
             )
 
 
-NO_OP = (
-    "for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is "
-    "a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key "
-    "in the module instead of copying them in place?)"
-)
-
-
 def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool) -> str | None:
     """Load one tensor; return a description of the problem, or None."""
     if not isinstance(given, Tensor):
@@ -237,8 +229,6 @@ def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assi
         )
     with no_grad():
         if not assign:
-            if not lazy and tensor.is_meta and not given.is_meta:
-                warnings.warn(NO_OP.format(key), stacklevel=2)
             tensor.copy_(given)
             return None
         if isinstance(tensor, Parameter):

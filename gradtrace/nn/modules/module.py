@@ -13,7 +13,7 @@ from typing import Any
 from gradtrace import ops
 from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.modes import no_grad
-from gradtrace.engine.data.tensor import NO_DATA, Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.homes import OwnConstructor
 from gradtrace.nn.modules._hooks import (
     Hooked,
@@ -40,12 +40,6 @@ __all__ = [
     "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]  # fmt: skip
-
-
-NO_WAY_BACK = (
-    f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to "
-    "a different device."
-)
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -355,14 +349,10 @@ class Module(Hooked, Stateful, OwnConstructor):
             for module in self.children():
                 module._apply(fn)
         with no_grad():
-            for name, param in self._parameters.items():
+            for param in self._parameters.values():
                 if param is None:
                     continue
                 grad, applied = param.grad, fn(param)
-                if applied.is_meta != param.is_meta:  # as in PyTorch, another device has other parameters
-                    param = self._parameters[name] = Parameter(applied, param.requires_grad)
-                    param.grad = None if grad is None else fn(grad)
-                    continue
                 param.data = applied
                 if grad is not None:
                     grad.data = fn(grad)
@@ -418,7 +408,7 @@ class Module(Hooked, Stateful, OwnConstructor):
             elif not isinstance(arg, bool):
                 device = arg
         if device is not None:
-            self._move(describe.is_meta_device(device))
+            describe.check_device(device)
         dtype = dtypes.as_dtype(dtype)
         if dtype is None:
             return self
@@ -427,12 +417,6 @@ class Module(Hooked, Stateful, OwnConstructor):
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=" + str(dtype)
             )
         return self._cast(dtype)
-
-    def _move(self, to_meta: bool) -> None:
-        if not to_meta and any(t.is_meta for t in (*self.parameters(), *self.buffers())):
-            raise NotImplementedError(NO_WAY_BACK)
-        if to_meta:
-            self._apply(lambda t: t.to(describe.META))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """Give all parameters and buffers new memory on a device, without setting the values."""

@@ -101,8 +101,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a layer of a class whose parameters have memory, but are not initialised."""
     if "device" not in signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    device = kwargs.pop("device", "cpu")
-    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
+    return module_cls(*args, **kwargs).to_empty(device=kwargs.get("device", "cpu"))
 
 
 __getattr__, __dir__ = attach(

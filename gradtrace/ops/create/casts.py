@@ -6,10 +6,10 @@ from gradtrace.annotations import Any
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data import describe, dtypes
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.tensor import NO_DATA, Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import check_takes
 from gradtrace.ops.api import expose, named, public
-from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, on_device, valueless, zero
+from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, zero
 
 
 @public(forms="m")
@@ -30,24 +30,11 @@ def to(
             dtype, device = argument.dtype, argument.device
         elif isinstance(argument, (str, describe.device)) or type(argument) is int:
             device = argument
-    if describe.is_meta_device(on_device(self, device)) and not self.is_meta:
-        self = to_meta(self)
+    if device is not None:
+        describe.check_device(device)
     wanted = dtypes.as_dtype(dtype) or self.dtype
     changed = self if wanted is self.dtype and not copy else cast(self, wanted.np)
     return changed if memory_format in (None, "torch.preserve_format") else in_format(changed, memory_format)
-
-
-def to_meta(self: Tensor) -> Tensor:
-    out = cast(self, self.dtype.np)
-    out._data = valueless(out._data)
-    if out.grad_fn is not None:
-        out.grad_fn.register_prehook(no_way_back)
-    return out
-
-
-def no_way_back(gradients: tuple[Any, ...]) -> None:
-    """Raise NotImplementedError: the gradient of a tensor on the device "meta" cannot be brought to the CPU."""
-    raise NotImplementedError(NO_DATA)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:
@@ -75,7 +62,7 @@ for _name, _target in (
 def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """Return the type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
-        return f"torch.{'meta.' if self.is_meta else ''}{self.dtype.scalar_type}Tensor"
+        return f"torch.{self.dtype.scalar_type}Tensor"
     if isinstance(dtype, type):  # a legacy tensor type
         dtype = getattr(dtype, "dtype", dtype)
     if not isinstance(dtype, (str, dtypes.dtype)):
@@ -96,7 +83,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public(forms="m")
 def cpu(self: Tensor, memory_format: object = None) -> Tensor:
-    """Return the tensor itself; all tensors with values are on the CPU (Tensor.cpu)."""
+    """Return the tensor itself; all tensors are on the CPU (Tensor.cpu)."""
     return to(self, "cpu")
 
 
@@ -115,8 +102,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(other, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
     check_takes(tuple(self.shape), tuple(other.shape))
-    if other.is_meta and not self.is_meta:
-        raise NotImplementedError(NO_DATA)
     return inplace(assign, self, other)
 
 

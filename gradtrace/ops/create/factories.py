@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import CHANNELS_LAST, CPU, Size, get_default_device, is_meta_device
+from gradtrace.engine.data.describe import CHANNELS_LAST, CPU, Size, check_device
 from gradtrace.engine.data.dtypes import as_dtype
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.lazy import is_array, is_meta, np
-from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import NO_DATA, Tensor
+from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
 from gradtrace.engine.operators.rounding import fitting
@@ -86,9 +85,8 @@ def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
 
 def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tensor:
     """Return a new leaf tensor around raw data; a 0-d float64 array becomes a Python float."""
-    if is_meta_device(place):
-        raw = valueless(raw)
-    elif is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
+    check_device(place)
+    if is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
         raw = float(raw)
     t = Tensor._wrap(raw)
     if not requires_grad:
@@ -96,13 +94,6 @@ def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tenso
     if not t.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return t.set_requires_grad(True)
-
-
-def valueless(raw: Any) -> Array:
-    """Return the data of a tensor on the device "meta", with the shape and dtype of raw data."""
-    from gradtrace.engine.data.meta import without_values
-
-    return without_values(raw)
 
 
 def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> NumpyDtype:
@@ -122,27 +113,14 @@ def tensor(
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
         return finish(data, requires_grad, device)
     if isinstance(data, Tensor):
-        place = get_default_device() if device is None and state.devices else device
-        data, device = data.shared(), on_device(data, place)
+        data = data.shared()
     elif is_array(data):
         shared_array(data)
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if is_array(data) or is_meta(data):
+    if is_array(data):
         return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad, device)
     return finish(from_nested(data, dtype), requires_grad, device)
-
-
-def on_device(data: Tensor, device: Any) -> Any:
-    """Return the device of a tensor that is made from `data`; NotImplementedError for a CPU's of one without values."""
-    if data.is_meta and device is not None and not is_meta_device(device):
-        raise NotImplementedError(NO_DATA)
-    return device_for(data, device)
-
-
-def device_for(like: Tensor, device: Any) -> Any:
-    """Return the device of a tensor that is made like another one: the one that is asked for, or that other one's."""
-    return like.device if device is None else device
 
 
 def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
@@ -272,8 +250,10 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = Non
     """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its memory."""
     wanted = as_dtype(dtype)
     if isinstance(data, Tensor):
-        return data.to(on_device(data, device), wanted or data.dtype)
-    if is_array(data) and not is_meta_device(device) and (wanted is None or dtypes.from_np(data.dtype) is wanted):
+        check_device(device)
+        return data.to(wanted or data.dtype)
+    check_device(device)
+    if is_array(data) and (wanted is None or dtypes.from_np(data.dtype) is wanted):
         return shared_array(data)
     return tensor(data, dtype=wanted, device=device)
 
@@ -357,8 +337,6 @@ def _filled(name: str, value: float) -> None:
         if named_size:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
-        if is_meta_device(device):
-            return finish(np.broadcast_to(np.zeros((), np_of(dtype)), shape), requires_grad, device)
         raw = np.full(shape, value, np_of(dtype))
         return finish(laid_out(raw, memory_format), requires_grad, device)
 
@@ -374,7 +352,7 @@ def _filled(name: str, value: float) -> None:
         memory_format: object = None,
     ) -> Tensor:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
-        return finish(laid_out(raw, memory_format), requires_grad, device_for(input, device))
+        return finish(laid_out(raw, memory_format), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)
@@ -383,7 +361,7 @@ def _filled(name: str, value: float) -> None:
         self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
     ) -> Tensor:
         raw = np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype))
-        return finish(raw, requires_grad, device_for(self, device))
+        return finish(raw, requires_grad, device)
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
     public("new_" + name, forms="m", vmap="like")(new)
@@ -415,7 +393,7 @@ _filled("empty", 0)
 
 def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
     """Return an array of `values` with the input's order of dims in memory."""
-    out = np.asarray(empty_like(input.laid_out(), kind))  # the layout alone, not that it is on "meta"
+    out = np.asarray(empty_like(input.laid_out(), kind))
     out[...] = values
     return out
 
@@ -460,7 +438,7 @@ def full_like(
     """`full` with the shape and dtype of `input` (torch.full_like)."""
     kind = np_of(dtype, input.dtype)
     value = full_of((), fitting(plain_number(fill_value), kind), kind)
-    return finish(filled_like(input, value, kind), requires_grad, device_for(input, device))
+    return finish(filled_like(input, value, kind), requires_grad, device)
 
 
 @public(forms="m", vmap="like")
@@ -474,7 +452,7 @@ def new_full(
     device: object = None,
 ) -> Tensor:
     """`full` with the dtype of this tensor (Tensor.new_full)."""
-    place = device_for(self, device)
+    place = device
     return full(size, fill_value, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad)
 
 
@@ -483,7 +461,7 @@ def new_tensor(
     self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
 ) -> Tensor:
     """Create a tensor from `data` with the dtype of this tensor (Tensor.new_tensor)."""
-    return tensor(data, dtype=dtype or self.dtype, device=device_for(self, device), requires_grad=requires_grad)
+    return tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
 @public(forms="f")

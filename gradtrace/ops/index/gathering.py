@@ -13,7 +13,7 @@ from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, d, elementwise_op, gather_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.ops.api import Choice, check_dim, not_a_tensor, public, refuse_meta
+from gradtrace.ops.api import Choice, check_dim, not_a_tensor, public
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import (
@@ -268,8 +268,6 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 @public(forms="n", vmap="samples")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot encode class indices as int64 (torch.nn.functional.one_hot)."""
-    if num_classes == -1:
-        refuse_meta("one_hot", (tensor,))
     classes = tensor.shared()
     if classes.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -8,7 +8,6 @@ from gradtrace.engine.data.dtypes import python_number
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
-from gradtrace.ops.api import refuse_meta
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
 from gradtrace.ops.index.index_checks import in_range
 from gradtrace.ops.index.records import index, index_put, select, slice_record
@@ -182,8 +181,6 @@ def as_index(item: Any) -> Array:
         array = item.shared()
         if array.dtype.kind == "f" or array.dtype in (np.int8, np.int16):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if array.dtype.kind == "b" or array.dtype == np.uint8:
-            refuse_meta("nonzero", (item,))
         return array.astype(np.dtype(bool, metadata=WAS_BYTE)) if array.dtype == np.uint8 else array
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
     return array.astype(np.int64) if array.dtype.kind == "f" else array

@@ -16,7 +16,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.text import sparse_text
 from gradtrace.engine.data.types import XP, Array, Operand, Shape
 from gradtrace.engine.operators.op import OneResult, d, gather_op
-from gradtrace.ops.api import public, refuse_meta
+from gradtrace.ops.api import public
 from gradtrace.ops.create.factories import as_tensor
 from gradtrace.ops.index.records import index_place, index_select
 from gradtrace.ops.shape.join import concatenated
@@ -265,7 +265,6 @@ def sparse_coo_tensor(
     if not isinstance(size, (tuple, list, type(None))):
         raise TypeError(f"sparse_coo_tensor(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     where, stored = as_tensor(indices), as_tensor(values, dtypes.as_dtype(dtype))
-    refuse_meta("sparse_coo_tensor", (where, stored))
     places = np.array(where.shared(), np.int64)
     stored = stored.requires_grad_() if requires_grad else stored
     if places.ndim != 2:
@@ -291,7 +290,6 @@ def sparse_coo_tensor(
 @public(forms="m")
 def to_sparse(self: Tensor) -> SparseTensor:
     """Return the elements that are not zero as a sparse tensor (Tensor.to_sparse)."""
-    refuse_meta("to_sparse", (self,))
     places = np.array(np.nonzero(self.array))
     flat = np.ravel_multi_index(tuple(places), tuple(self.shape))
     values = index_select(self.reshape(-1), 0, flat)

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.tensor import Tensor, on_device_of
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.namespace import ARRAY
 from gradtrace.engine.operators.op import contraction_op, d, normalization_op, records
@@ -104,7 +104,7 @@ def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor)
         return mask
     else:
         kept = mask.array
-    return on_device_of(query, np.where(kept, 0.0, -np.inf).astype(query.dtype.np))
+    return Tensor._wrap(np.where(kept, 0.0, -np.inf).astype(query.dtype.np))
 
 
 def check(query: Tensor, key: Tensor, value: Tensor) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Callable
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.tensor import Tensor, on_device_of
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.ops.api import expose, named, public
 from gradtrace.ops.arguments import require_float
@@ -34,7 +34,7 @@ def mask(input: Tensor, p: float, channels: bool) -> Array:
 
 
 def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
-    scale = on_device_of(input, factor)
+    scale = Tensor._wrap(factor)
     return input.mul_(scale) if inplace else input * scale
 
 
@@ -59,7 +59,7 @@ def kept_or_alpha(input: Tensor, kept: Array, p: float, inplace: bool) -> Tensor
     a = 1.0 / ((ALPHA * ALPHA * p + 1) * (1 - p)) ** 0.5
     added = (kept - 1) * (-ALPHA * a) + (-ALPHA * a * p)
     scaled = times(input, kept * kept.dtype.type(a), inplace)
-    shift = on_device_of(input, added.astype(input.dtype.np))
+    shift = Tensor._wrap(added.astype(input.dtype.np))
     return scaled.add_(shift) if inplace else scaled + shift
 
 
@@ -117,7 +117,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     like = np.empty(logits.shape, logits.dtype.np)
     numbers = sample(None, like.size, lambda stream: distributions.exponential(stream, like.size, 1.0))
     like[...] = numbers.reshape(like.shape)
-    noise = -on_device_of(logits, like).log()
+    noise = -Tensor._wrap(like).log()
     soft: Tensor = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

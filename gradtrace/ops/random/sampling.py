@@ -9,14 +9,14 @@ from math import prod
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import is_meta_device
+from gradtrace.engine.data.describe import check_device
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype
 from gradtrace.engine.operators import strided_view
 from gradtrace.ops.api import NOT_GIVEN, expose, named, public, sizes
 from gradtrace.ops.arguments import require_float
-from gradtrace.ops.create.factories import device_for, finish, np_of, plain_number
+from gradtrace.ops.create.factories import finish, np_of, plain_number
 from gradtrace.ops.random import distributions
 from gradtrace.ops.random.generator import Generator, sample
 from gradtrace.ops.random.stream import Stream
@@ -70,9 +70,8 @@ def drawn(
     device: object,
     *bounds: float,
 ) -> Tensor:
-    """Return a new tensor of `numbers(stream, like, *bounds)`; none are drawn for the device "meta"."""
-    if is_meta_device(device):
-        return finish(like, requires_grad, device)
+    """Return a new tensor of `numbers(stream, like, *bounds)`."""
+    check_device(device)
     values = sample(generator, like.size, lambda stream: numbers(stream, like, *bounds))
     return finish(values.astype(like.dtype, copy=False), requires_grad, device)
 
@@ -99,7 +98,7 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
         device: object = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device_for(input, device))
+        return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device)
 
     expose(named(make, name, f"{doc} (torch.{name})."), forms="f", vmap="random")
     like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
@@ -140,7 +139,7 @@ def randint_like(
 ) -> Tensor:
     """randint with the shape, dtype and layout of `input` (torch.randint_like)."""
     start, stop, _ = integer_bounds(low, high, input.shape)
-    like, place = empty_like(input, dtype), device_for(input, device)
+    like, place = empty_like(input, dtype), device
     return drawn(integers_like, like, generator, requires_grad, place, start, stop)
 
 
@@ -235,8 +234,7 @@ def normal(
     else:
         numbers = sample(generator, like.size, lambda stream: normal_like(stream, like, 0.0, float(std)))
         values = numbers.astype(kind, copy=False)
-    place: Any = mean if isinstance(mean, Tensor) else std
-    return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device_for(place, device))
+    return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device)
 
 
 @public(vmap="random")
@@ -244,8 +242,6 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Sample indices with the rows of `input` as weights (torch.multinomial)."""
-    if input.is_meta:
-        return finish(np.zeros((*input.shape[:-1], num_samples), np.int64), place=input.device)
     weights = input.shared()
     check_weights(input, weights, num_samples, replacement)
     size = prod(weights.shape[:-1]) * num_samples

@@ -11,7 +11,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array
 from gradtrace.engine.operators.op import d, gather_op
 from gradtrace.engine.reverse.saved import watch
-from gradtrace.ops.api import check_dim, public, refuse_meta
+from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.create.factories import finish, np_of
 from gradtrace.ops.fused import no_derivative
@@ -117,7 +117,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
-    refuse_meta("bincount", (input,))
     if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

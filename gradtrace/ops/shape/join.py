@@ -9,7 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, Operand, Shape
 from gradtrace.engine.operators.op import OneResult, are_channels_last, d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import channels_last, empty_like
-from gradtrace.ops.api import Choice, check_dim, given, is_int, public, refuse_meta, sizes
+from gradtrace.ops.api import Choice, check_dim, given, is_int, public, sizes
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
@@ -358,7 +358,6 @@ def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
 def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
     if not input.ndim and dim is not None:
         check_dim(1, 0)  # as in PyTorch, which looks at the dim after the repeated one
-    refuse_meta("repeat_interleave", (repeats,))
     counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size and int(counts.min()) < 0:
         raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
@@ -376,7 +375,6 @@ def repeat_interleave(
 ) -> Tensor:
     """Repeat each entry, copies side by side; for repeats alone return the indices (torch.repeat_interleave)."""
     if repeats is None:
-        refuse_meta("repeat_interleave", (input,))
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
     check_repeats(input, repeats, dim)
     if dim is None:

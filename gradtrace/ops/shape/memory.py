@@ -13,12 +13,12 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
-from gradtrace.engine.data.tensor import NO_DATA, Tensor
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
-from gradtrace.ops.create.factories import checked_sizes, finish, is_channels_last, np_of, valueless
+from gradtrace.ops.create.factories import checked_sizes, finish, is_channels_last, np_of
 from gradtrace.ops.index.records import add_at
 from gradtrace.ops.shape.views import inplace_view
 
@@ -140,7 +140,7 @@ public("as_strided_")(inplace_view(as_strided, "AsStridedBackward1"))
 def data_ptr(self: Tensor) -> int:
     """Address of the first element, 0 for an empty tensor (Tensor.data_ptr)."""
     raw = self.shared()
-    return address(raw) if raw.size and not self.is_meta else 0
+    return address(raw) if raw.size else 0
 
 
 @public(forms="m")
@@ -199,8 +199,6 @@ class Storage:
 
 
 def cells(self: Tensor) -> Array:
-    if self.is_meta:
-        raise NotImplementedError(NO_DATA)
     return storage_of(self.shared())
 
 
@@ -245,7 +243,7 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     in_channels = is_channels_last(memory_format, len(shape))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
-    raw, is_meta = input.shared(), input.is_meta
+    raw = input.shared()
     n, offset, cells = int(np.prod(shape, dtype=np.int64)), offset_of(raw), storage_of(raw)
     if offset + n > cells.size:
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
@@ -253,8 +251,6 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     input._data = cells.reshape(shape)
     if in_channels:
         input._data = np.moveaxis(cells.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
-    if is_meta:
-        input._data = valueless(input._data)
     input.disable_fast_path()
     if not input.is_inference():
         input.counter().n += 1

@@ -33,15 +33,6 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(ROOT / "gradtrace", quiet=2)
 
 
-@pytest.fixture(autouse=True)
-def short_ways_again() -> Iterator[None]:
-    """After a test with tensors without values, the operators of this process take their short ways again."""
-    yield
-    loaded = sys.modules.get("gradtrace.engine.data.state")
-    if loaded is not None and loaded.state.meta:
-        loaded.state.set(meta=False)
-
-
 def pytest_collection_finish() -> None:
     """Leaves what pytest has collected out of each later garbage collection: it is large, and it stays."""
     gc.collect()

@@ -125,15 +125,6 @@ def set_default_device(device: Any) -> None:
     state.devices = (type(CPU)(device or CPU), *state.devices[1:])
 
 
-# The number of dims that a tensor in this memory format has.
-CHANNELS_LAST: dict[Any, int] = {"torch.channels_last": 4, "torch.channels_last_3d": 5}
-
-
-def has_channels_last(raw: Any) -> bool:
-    """Return whether dim 1 of an array is the last one in memory."""
-    return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
-
-
 def contiguous_strides(shape: Shape) -> Shape:
     """Return the strides that PyTorch gives a new tensor, in elements; without elements, numpy gives zeros."""
     steps, step = [], 1
@@ -253,8 +244,6 @@ class Described:
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         raw = self._data
-        if memory_format in CHANNELS_LAST:
-            return self.ndim == CHANNELS_LAST[memory_format] and has_channels_last(raw)
         return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:

@@ -73,10 +73,8 @@ from __future__ import annotations
 from _operator import itemgetter  # operator takes 0.4 ms to import
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.engine.data.describe import has_channels_last
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.operators.strided_view import channels_last
 
 if TYPE_CHECKING:
     from functools import cached_property as lazy
@@ -192,8 +190,7 @@ class Op:
     nondifferentiable: tuple[str, ...] = ()
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
     exact_number: bool = False  # float16 with a number is computed in float32 and rounded once
-    # Whether results lie in C order whatever the operands do; "channels": unless all operands are channels_last.
-    c_order: bool | str = False
+    c_order: bool = False  # whether results lie in C order whatever the operands do
     dims: tuple[str, ...] = ()  # given as words
     identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype
     constant: float | None = None  # the number that all elements of the result are, whatever the operands
@@ -260,7 +257,7 @@ class Op:
     def kernel(self) -> Kernel:
         """The kernel as a function; a record may give the name of a numpy function instead."""
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
-        return in_c_order(kernel, self.c_order == "channels") if self.c_order else kernel
+        return in_c_order(kernel) if self.c_order else kernel
 
     @lazy
     def wide(self) -> Kernel:
@@ -278,21 +275,16 @@ class Op:
         return higher["make_call"](self)
 
 
-def in_c_order(kernel: Kernel, keeps_channels: bool) -> Kernel:
-    """Return a kernel that returns the results of `kernel` in C order, or else channels_last for such operands."""
+def in_c_order(kernel: Kernel) -> Kernel:
+    """Return a kernel that returns the results of `kernel` in C order."""
 
     def call(*raws: object) -> Array | tuple[Array, ...]:
-        found = kernel(*raws)
-        in_channels = keeps_channels and are_channels_last(raws[0])
-        put = channels_last if in_channels else lambda each: np.asarray(each, order="C")
-        return tuple(map(put, found)) if type(found) is tuple else put(found)
+        results = kernel(*raws)
+        if type(results) is tuple:
+            return tuple(np.asarray(result, order="C") for result in results)
+        return np.asarray(results, order="C")
 
     return call
-
-
-def are_channels_last(operands: Any) -> bool:
-    given = operands if isinstance(operands, (tuple, list)) else (operands,)
-    return all(a.ndim > 3 and not a.flags.c_contiguous and has_channels_last(a) for a in given)
 
 
 if TYPE_CHECKING:

@@ -65,11 +65,6 @@ def dense_copy(array: Array) -> Array:
     return copied
 
 
-def channels_last(raw: Array) -> Array:
-    """Return a copy in which dim 1 is the last one in memory."""
-    return np.moveaxis(np.array(np.moveaxis(raw, 1, -1), order="C"), -1, 1)
-
-
 def window(
     cells: Array, size: Iterable[SupportsIndex], steps: Iterable[SupportsIndex], offset: SupportsIndex = 0
 ) -> Array:

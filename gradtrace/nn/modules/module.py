@@ -393,13 +393,10 @@ class Module(Hooked, Stateful, OwnConstructor):
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU.
 
-        `memory_format` changes the layout of those with four dims (torch.channels_last) or five (channels_last_3d).
+        A `memory_format` has no effect.
         """
-        dtype, memory_format, device = kwargs.get("dtype"), kwargs.get("memory_format"), None
-        if memory_format in describe.CHANNELS_LAST:
-            for t in (*self.parameters(), *self.buffers()):
-                if t.ndim == describe.CHANNELS_LAST[memory_format]:
-                    t.data = t.data.contiguous(memory_format=memory_format)
+        dtype = kwargs.get("dtype")
+        device = None
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
                 dtype, device = arg.dtype, arg.device

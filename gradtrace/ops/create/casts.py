@@ -9,7 +9,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import check_takes
 from gradtrace.ops.api import expose, named, public
-from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, in_format, zero
+from gradtrace.ops.create.factories import assign, cast, fill, fill_tensor, zero
 
 
 @public(forms="m")
@@ -33,8 +33,7 @@ def to(
     if device is not None:
         describe.check_device(device)
     wanted = dtypes.as_dtype(dtype) or self.dtype
-    changed = self if wanted is self.dtype and not copy else cast(self, wanted.np)
-    return changed if memory_format in (None, "torch.preserve_format") else in_format(changed, memory_format)
+    return self if wanted is self.dtype and not copy else cast(self, wanted.np)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:

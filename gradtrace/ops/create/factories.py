@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import CHANNELS_LAST, CPU, Size, check_device
+from gradtrace.engine.data.describe import CPU, Size, check_device
 from gradtrace.engine.data.dtypes import as_dtype
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, NumpyDtype, Shape
-from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op, structural_op
+from gradtrace.engine.operators.op import PASS_ON, ZERO_GRAD, elementwise_op, fill_op
 from gradtrace.engine.operators.rounding import fitting
-from gradtrace.engine.operators.strided_view import channels_last, dense_copy, empty_like
+from gradtrace.engine.operators.strided_view import dense_copy, empty_like
 from gradtrace.ops.api import public, sizes
 
 # PyTorch copies into an empty tensor, which the graph shows as an operand without history.
@@ -21,8 +21,6 @@ copy = elementwise_op("copy(empty, self)", lambda empty, a: np.array(a), "self",
     node="torch::autograd::CopyBackwards", empty=ZERO_GRAD, self=PASS_ON)
 in_c_order = elementwise_op("contiguous(self)", lambda a: np.array(a, order="C"), "self", identity="self",
     scalar=lambda a: a, node="CloneBackward0", self=PASS_ON)
-in_channel_order = structural_op("channels_last(self)", lambda a: channels_last(a), "out[i] = self[i]",
-    node="CloneBackward0", self=PASS_ON)
 clone = elementwise_op("clone(self)", dense_copy, "self", identity="self", scalar=lambda a: a, self=PASS_ON)
 cast = elementwise_op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), "self",
     identity="self", public="to", node="ToCopyBackward0", self=PASS_ON)
@@ -37,33 +35,6 @@ fill_tensor = fill_op("fill_tensor(self, value)", lambda a, value: np.full_like(
 zero = fill_op("zero(self)", lambda a: np.zeros_like(a), "0", overlap="idempotent",
     self=ZERO_GRAD)
 # fmt: on
-
-
-def is_channels_last(memory_format: Any, dims: int) -> bool:
-    """Return whether a memory format has dim 1 last in memory. RuntimeError if another number of dims has it."""
-    if memory_format not in CHANNELS_LAST:
-        return False
-    if dims != CHANNELS_LAST[memory_format]:
-        name = memory_format.removeprefix("torch.")
-        raise RuntimeError(f"required rank {CHANNELS_LAST[memory_format]} tensor to use {name} format")
-    return True
-
-
-def laid_out(raw: Array, memory_format: Any) -> Array:
-    """Return a new tensor's array in a memory format."""
-    if memory_format == "torch.contiguous_format":
-        return np.ascontiguousarray(raw) if raw.ndim else raw
-    return channels_last(raw) if is_channels_last(memory_format, raw.ndim) else raw
-
-
-def in_format(input: Tensor, memory_format: Any) -> Tensor:
-    """Return a tensor itself if it is contiguous in a memory format, else a contiguous copy."""
-    return input if input.is_contiguous(memory_format) else copied_to(input, memory_format)
-
-
-def copied_to(input: Tensor, memory_format: Any) -> Tensor:
-    """Return a copy laid out in a memory format."""
-    return in_channel_order(input) if is_channels_last(memory_format, input.ndim) else in_c_order(input)
 
 
 NUMBERS = frozenset((bool, int, float))
@@ -338,7 +309,7 @@ def _filled(name: str, value: float) -> None:
             size = named_sizes(name, size, named_size)
         shape = checked_sizes(sizes(size), name)
         raw = np.full(shape, value, np_of(dtype))
-        return finish(laid_out(raw, memory_format), requires_grad, device)
+        return finish(raw, requires_grad, device)
 
     make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
@@ -352,7 +323,7 @@ def _filled(name: str, value: float) -> None:
         memory_format: object = None,
     ) -> Tensor:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
-        return finish(laid_out(raw, memory_format), requires_grad, device)
+        return finish(raw, requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f", vmap="like")(make_like)

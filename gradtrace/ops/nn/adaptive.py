@@ -77,7 +77,7 @@ def average_record(n: int) -> OneResult:
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
         self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; sizes)", average_kernel, f"out[x] = sum[i](self[i]) / n; {WINDOW}",
-        node=node + "0", c_order="channels" if n == 2 else False,
+        node=node + "0", c_order=True,
         self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))  # fmt: skip
 
 

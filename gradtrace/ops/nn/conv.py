@@ -7,12 +7,10 @@ One record handles any number of spatial dims. Its derivatives are records of th
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
-from gradtrace.engine.data.describe import has_channels_last
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Shape
 from gradtrace.engine.operators.op import contraction_op, d
-from gradtrace.engine.operators.strided_view import channels_last
 from gradtrace.ops.api import expose, named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.nn.conv_arguments import (
@@ -52,8 +50,7 @@ def convolve(
         out = slide(x, w, sizes, stride, padding, dilation, groups)
     if b is not None:
         out += b.reshape(-1, *(1,) * len(kernel))
-    given = any(not a.flags.c_contiguous and has_channels_last(a) for a in (x, w))
-    return channels_last(out) if given and out.ndim > 3 else out
+    return out
 
 
 def transposed_sizes(

@@ -77,7 +77,7 @@ def repeating_back(kind: str) -> Kernel:
 
 # fmt: off
 constant_pad = structural_op("constant_pad(self; pads, value)", constant_kernel,
-    "out[i] = self[i - before] if 0 <= i - before < n else value", node="ConstantPadNdBackward0", c_order="channels",
+    "out[i] = self[i - before] if 0 <= i - before < n else value", node="ConstantPadNdBackward0", c_order=True,
     self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)))
 # fmt: on
 

@@ -161,9 +161,8 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str
     window_op(f"{back}(g, self; index, sizes)", back_kernel, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
         self=NO_INPUT_GRAD)  # fmt: skip
-    in_channels = name.startswith("max") or (n == 2 and name.startswith("adaptive"))
     return window_op(signature, kernel, formula, zero="choice", node=node + "0", outputs=2, differentiable=(0,),
-        c_order="channels" if in_channels else False,
+        c_order=True,
         self=d("self out1", lambda xp, g, out, self, *_:
             getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))))  # fmt: skip
 
@@ -175,7 +174,7 @@ def average_record(n: int) -> OneResult:
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
         self=NO_INPUT_GRAD)  # fmt: skip
     return window_op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
-        "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0", c_order="channels" if n == 2 else False,
+        "out[x] = sum[k](self[stride * x + k - padding]) / n", node=node + "0", c_order=True,
         self=d("self", lambda xp, g, out, self, *rest:
             getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 

@@ -85,7 +85,7 @@ def resample_record(kind: str, n: int, shown: str) -> OneResult:
     window_op(f"{name}_back(g; sizes, corners, scales)", resample_back(kind), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)))  # fmt: skip
     return window_op(f"{name}(self; sizes, corners, scales)", resample_kernel(kind), FORMULAS[kind], node=node + "0",
-        c_order="channels", self=d("~self", lambda xp, g, out, self, sizes, *rest:
+        c_order=True, self=d("~self", lambda xp, g, out, self, sizes, *rest:
             getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest)))  # fmt: skip
 
 

@@ -36,10 +36,10 @@ def between_groups(a: Array, groups: int) -> Array:
 # fmt: off
 pixel_shuffle_record = structural_op("pixel_shuffle(self; factor)", to_pixels,
     "out[n, c, h * r + i, w * r + j] = self[n, c * r**2 + i * r + j, h, w]; r = factor",
-    c_order="channels", self="pixel_unshuffle(grad, factor)")
+    c_order=True, self="pixel_unshuffle(grad, factor)")
 pixel_unshuffle_record = structural_op("pixel_unshuffle(self; factor)", to_channels,
     "out[n, c * r**2 + i * r + j, h, w] = self[n, c, h * r + i, w * r + j]; r = factor",
-    c_order="channels", self="pixel_shuffle(grad, factor)")
+    c_order=True, self="pixel_shuffle(grad, factor)")
 
 
 channel_shuffle_record = structural_op("channel_shuffle(self; groups)", between_groups,

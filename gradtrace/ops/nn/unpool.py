@@ -28,7 +28,7 @@ def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
 
 def unpool_record(n: int) -> OneResult:
     return gather_op(f"max_unpool{n}d(self; index, sizes)", place_kernel, "out[index[i]] = self[i]",
-        unsupported_dtypes=f"bi max_unpool{n}d", c_order="channels" if n == 2 else False,
+        unsupported_dtypes=f"bi max_unpool{n}d", c_order=True,
         self=d("index", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))  # fmt: skip
 
 

@@ -7,8 +7,8 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, Operand, Shape
-from gradtrace.engine.operators.op import OneResult, are_channels_last, d, structural_op, view_op
-from gradtrace.engine.operators.strided_view import channels_last, empty_like
+from gradtrace.engine.operators.op import OneResult, d, structural_op, view_op
+from gradtrace.engine.operators.strided_view import empty_like
 from gradtrace.ops.api import Choice, check_dim, given, is_int, public, sizes
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
@@ -53,9 +53,7 @@ def joined(arrays: Sequence[Array], dim: int) -> Array:
 
 
 def roll_kernel(a: Array, shifts: Ints, dims: Ints | None) -> Array:
-    """Roll; only along dims does a channels_last array stay so."""
-    rolled = np.roll(a, shifts, dims)
-    return channels_last(rolled) if dims is not None and are_channels_last(a) else np.array(rolled, order="C")
+    return np.array(np.roll(a, shifts, dims), order="C")
 
 
 def flip_kernel(a: Array, dims: Dims) -> Array:
@@ -97,7 +95,7 @@ def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
 # fmt: off
 cat = structural_op("cat(*tensors; dim)", joined,
     "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))",
-    c_order="channels", joint=d("~tensors", cat_back))
+    c_order=True, joint=d("~tensors", cat_back))
 stack = structural_op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim),
     "out[..., k, ...] = tensors[k]", c_order=True,
     joint=d("", lambda xp, wanted, g, out, tensors, dim:

@@ -10,7 +10,7 @@ from operator import index
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.calls.inplace import refuse_untrackable
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import CHANNELS_LAST, contiguous_strides
+from gradtrace.engine.data.describe import contiguous_strides
 from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
@@ -18,7 +18,7 @@ from gradtrace.engine.data.types import Array, Ints, Shape
 from gradtrace.engine.operators.op import d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import extent, window
 from gradtrace.ops.api import public, sizes
-from gradtrace.ops.create.factories import checked_sizes, finish, is_channels_last, np_of
+from gradtrace.ops.create.factories import checked_sizes, finish, np_of
 from gradtrace.ops.index.records import add_at
 from gradtrace.ops.shape.views import inplace_view
 
@@ -240,7 +240,6 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
         return input
     if memory_format == "torch.preserve_format":
         raise RuntimeError("Unsupported memory formatPreserve")
-    in_channels = is_channels_last(memory_format, len(shape))
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
     raw = input.shared()
@@ -249,8 +248,6 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
     cells = cells[offset : offset + n]
     input._data = cells.reshape(shape)
-    if in_channels:
-        input._data = np.moveaxis(cells.reshape(shape[0], *shape[2:], shape[1]), -1, 1)
     input.disable_fast_path()
     if not input.is_inference():
         input.counter().n += 1
@@ -260,9 +257,7 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
 @public(forms="fm")
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
     """Resize to the shape of another tensor (Tensor.resize_as_)."""
-    if memory_format == "torch.preserve_format":
-        memory_format = next((last for last in CHANNELS_LAST if the_template.is_contiguous(last)), None)
-    return resize_(input, tuple(the_template.shape), memory_format=memory_format)
+    return resize_(input, tuple(the_template.shape))
 
 
 @public(forms="m")

@@ -18,7 +18,7 @@ from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
 from gradtrace.ops.api import check_dim, check_dims, copying, expose, given, is_int, named, public, sizes
 from gradtrace.ops.arguments import torch_function
-from gradtrace.ops.create.factories import clone, copied_to, in_c_order, in_format
+from gradtrace.ops.create.factories import clone, in_c_order
 
 INCOMPATIBLE = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -345,14 +345,14 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
 @public(forms="m")
 def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
-    """Return the tensor itself if it is contiguous in this format, else a contiguous copy (Tensor.contiguous)."""
-    return in_format(self, memory_format)
+    """Return the tensor itself if it is contiguous, else a contiguous copy (Tensor.contiguous)."""
+    return self if self.is_contiguous() else in_c_order(self)
 
 
 @public("clone")
 def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
     """Differentiable copy with a new storage (torch.clone)."""
-    return clone(input) if memory_format in (None, "torch.preserve_format") else copied_to(input, memory_format)
+    return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
 
 @public(forms="fmc")

@@ -195,20 +195,5 @@ def test_a_layer_may_have_any_callable_as_its_constructor():
     assert repr(Made()) == "Made()"
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: torch.empty(2, 3, memory_format=torch.channels_last),
-        lambda: torch.ones_like(torch.ones(2, 3), memory_format=torch.channels_last),
-        lambda: torch.ones(2, 3).resize_((2, 2), memory_format=torch.channels_last),
-    ],
-)
-def test_channels_last_needs_four_dims(make):
-    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
-        make()
-
-
-def test_contiguous_format_undoes_channels_last():
-    x = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
-    assert x.to(memory_format=torch.contiguous_format).stride() == (60, 20, 5, 1)
+def test_a_detached_copy_requires_no_grad():
     assert not torch.detach_copy(torch.ones(2, requires_grad=True)).requires_grad

@@ -268,6 +268,17 @@ class OrderedPass(Pass):
         self.callbacks: list[Any] = []  # of queue_callback: they run when the pass is over
         self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
 
+    def will_run(self, node: Node) -> bool:
+        """Return whether the pass runs this node. In autograd.grad, RuntimeError for a leaf's node, as in PyTorch."""
+        if self.needed is None:
+            return node in self.waiting
+        if node in self.read and isinstance(node, AccumulateGrad):
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
+            )
+        return node in self.needed or node in self.read
+
     def is_needed(self, node: Node) -> bool:
         """Return whether the pass needs the gradient of this node."""
         return self.needed is None or node in self.needed or node in self.capturing

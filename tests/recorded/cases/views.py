@@ -233,30 +233,6 @@ show(lambda: torch.broadcast_shapes((2,), (3, 1)), lambda: torch.broadcast_shape
 show(lambda: torch.broadcast_shapes(1, 1, -12), lambda: torch.broadcast_shapes((1, -12)))
 show(lambda: torch.broadcast_shapes(1.1), lambda: torch.broadcast_shapes(), lambda: torch.broadcast_shapes((2, 0), 1))
 
-# ---- channels_last
-x = torch.arange(48.0).view(2, 4, 2, 3)
-y = x.contiguous(memory_format=torch.channels_last)
-print(y.stride(), y.is_contiguous(), y.is_contiguous(memory_format=torch.channels_last), torch.equal(x, y))
-print(x.is_contiguous(memory_format=torch.channels_last), y.contiguous(memory_format=torch.channels_last) is y)
-print(x.to(memory_format=torch.channels_last).stride(), (y * 2).stride(), y.clone().stride(), torch.empty_like(y).stride())
-print(y.contiguous().stride(), x.clone(memory_format=torch.channels_last).stride(), y.exp().sqrt().stride())
-print(torch.empty(2, 4, 2, 3, memory_format=torch.channels_last).stride(), torch.channels_last, torch.preserve_format)
-print(torch.zeros_like(x, memory_format=torch.channels_last).stride(), y.permute(0, 2, 3, 1).is_contiguous())
-print(torch.ones(96).resize_((2, 4, 3, 4), memory_format=torch.channels_last).stride())
-print(torch.ones(1, 2, 3, 4, 5).contiguous(memory_format=torch.channels_last_3d).stride())
-show(lambda: torch.ones(2, 3).contiguous(memory_format=torch.channels_last))
-show(lambda: torch.ones(2, 3).is_contiguous(memory_format=torch.channels_last))
-w = torch.arange(48.0, requires_grad=True)
-(w.view(2, 4, 2, 3).contiguous(memory_format=torch.channels_last) * x).sum().backward()
-print(torch.equal(w.grad, x.flatten()))
-
-# ---- channels_last of a model
-m = nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last)
-x = torch.ones(2, 4, 5, 5).to(memory_format=torch.channels_last)
-print(m.weight.stride(), m.bias.stride(), m.weight.is_contiguous(memory_format=torch.channels_last), x.stride())
-print(m(x).stride(), F.relu(x).stride(), F.max_pool2d(x, 2).stride(), nn.BatchNorm2d(4)(x).stride())
-print(m(x).is_contiguous(memory_format=torch.channels_last), F.conv2d(torch.ones(1, 4, 4, 4), torch.ones(1, 4, 2, 2)).stride())
-
 # ---- a changed index is named by its type
 x = torch.arange(4.0, requires_grad=True)
 for index in (torch.tensor([0, 1, 1, 0], dtype=torch.uint8), torch.tensor([True, False, True, False]), torch.tensor([0, 1])):
@@ -302,28 +278,11 @@ show(
     lambda: torch.autograd.grad(torch.select_copy(a, 0, 1).sum(), a),
 )
 
-# ---- what keeps channels_last
-for shape, last in (((2, 3, 4, 6), torch.channels_last), ((2, 3, 2, 4, 6), torch.channels_last_3d)):
-    x = torch.arange(float(np.prod(shape))).reshape(shape).contiguous(memory_format=last)
-    pool = F.avg_pool2d if last is torch.channels_last else F.avg_pool3d
-    for y in (torch.cat([x, x]), torch.cat([x, x], 1), torch.cat([x, x.contiguous()]), x.roll(1, 1), F.pad(x, (1, 1)), pool(x, 2), F.interpolate(x, scale_factor=2), x.triu(), x.tril()):
-        print(y.stride(), y.is_contiguous(memory_format=last), y.sum())
-print(F.pixel_unshuffle(torch.ones(2, 3, 4, 4).contiguous(memory_format=torch.channels_last), 2).stride())
-print(torch.ones(2, 3, 4).permute(2, 0, 1).roll(1, 0).stride())
-
 # ---- tensors with given strides and formats
 x = torch.empty_strided((2, 3), (1, 2))
 print(x.shape, x.stride(), x.is_contiguous(), len(x.storage()), x.dtype, x.new_empty_strided((2, 2), (2, 1)).stride())
 show(lambda: torch.empty_strided((2,), (1, 2)), lambda: torch.empty_strided((-2,), (1,)))
 print(torch.empty_strided((2, 3), (3, 1), dtype=torch.int64, requires_grad=False).dtype)
-y = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
-print(torch.empty_like(y).stride(), torch.empty_like(y, memory_format=torch.contiguous_format).stride())
-print(torch.ones(120).resize_as_(y).stride(), torch.ones(120).resize_as_(y, memory_format=torch.preserve_format).stride())
-print(torch.ones(120).resize_as_(y, memory_format=torch.channels_last).stride())
-show(lambda: torch.ones(4).resize_((2, 2), memory_format=torch.preserve_format))
 show(lambda: torch.ones(2).as_strided((-3,), (1,)))
-import copy
-
-print(copy.deepcopy(y).stride())
 parts = torch.vmap(lambda t: t.tensor_split(2))(torch.arange(8.0).reshape(2, 4))
 print(parts, parts[0]._is_view())

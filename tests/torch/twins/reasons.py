@@ -27,11 +27,10 @@ REASONS = {
     " alone.",
     "filled": "A tensor that is filled (nn.init) begins again in PyTorch's record; gradtrace counts each fill"
     " as a version.",
-    "meta": "A 0-d tensor on the device meta has a dtype in gradtrace's record, and nothing in PyTorch's.",
-    "names": "Named tuples, and modules that hold other modules, give variables other names.",
     "asides": "What a sentence adds (another path that is cut, a hook on the way, a tensor that does not require grad)"
     " is known of one record alone.",
     "add_graph": "SummaryWriter.add_graph runs the model once more in PyTorch, by torch.jit.trace.",
+    "names": "Named tuples, and modules that hold other modules, give variables other names.",
     "numpy": "A write through a numpy array of a tensor is seen at the end of a PyTorch recording, not in"
     " gradtrace's own.",
 }
@@ -45,15 +44,6 @@ DIFFERS = {
     "behaviour/anomaly_03_custom_function.py": {"steps": "raised"},
     "behaviour/backward_07_unused_and_constant.py": {"why": "leaf"},
     "behaviour/detach_01_shares_storage.py": {"kinds": "views", "values": "views", "why": "views"},
-    "behaviour/devices_03_meta.py": {"steps": "meta", "values": "meta"},
-    "behaviour/devices_05_meta_transforms.py": {"labels": "transforms", "steps": "transforms"},
-    "behaviour/devices_07_meta_optimisers.py": {
-        "kinds": "other results",
-        "labels": "transforms",
-        "steps": "transforms",
-        "why": "other results",
-    },
-    "behaviour/pooling_01_layouts.py": {"parts": "header"},
     "behaviour/errors_01_no_grad_fn.py": {"steps": "refused"},
     "behaviour/errors_03_none_grad.py": {"steps": "refused"},
     "behaviour/errors_05_arguments.py": {"edges": "leaf"},

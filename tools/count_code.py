@@ -1,14 +1,17 @@
-"""Count the code of each package: python tools/count_code.py [FOLDER]
+"""Count the code of each package: python tools/count_code.py [FOLDER] [--budget FILE]
 
 Prints lines of code (without docstrings, comments and blank lines), tokens (names, numbers, operators and strings, also
-without docstrings) and files, as a Markdown table. Tokens do not depend on how a formatter breaks lines.
+without docstrings) and files, as a Markdown table. Tokens do not depend on how a formatter breaks lines. With a budget
+(`tools/budget.toml`) the exit code is 1 if a package has more tokens or files than it may have.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import sys
 import tokenize
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -57,12 +60,31 @@ def sizes(folder: Path) -> dict[str, Size]:
     return found
 
 
-def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "gradtrace"
+def excesses(counted: dict[str, Size], budget: Path) -> list[str]:
+    """Return a line for each package that has more than its budget, or none at all."""
+    allowed = tomllib.loads(budget.read_text(encoding="utf-8"))
+    lines = []
+    for name, size in sorted(counted.items()):
+        limits = allowed.get(name, {"tokens": 0, "files": 0})
+        for kind, number in (("tokens", size.tokens), ("files", size.files)):
+            if number > limits[kind]:
+                lines.append(f"{name} has {number} {kind}, its budget in {budget} is {limits[kind]}")
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1] / "gradtrace")
+    parser.add_argument("--budget", type=Path)
+    arguments = parser.parse_args()
+    counted = sizes(arguments.folder)
     print("| package | lines | tokens | files |\n| --- | ---: | ---: | ---: |")
-    for name, size in sorted(sizes(folder).items(), key=lambda item: -item[1].tokens):
+    for name, size in sorted(counted.items(), key=lambda item: -item[1].tokens):
         print(f"| {name} | {size.lines} | {size.tokens} | {size.files} |")
+    found = excesses(counted, arguments.budget) if arguments.budget else []
+    print("".join(f"\n{line}" for line in found))
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,10 +26,10 @@ FOREIGN = (*(f"tests/recorded/{subject}/" for subject in FOREIGN_SUBJECTS), "gra
 def texts():
     """Every text file of the project, its path from the root first."""
     parts = ("gradtrace", "tests", "docs", "examples", "benchmarks", ".github")
-    files = [*ROOT.glob("*.*"), *ROOT.glob(".ci/run"), *(path for part in parts for path in (ROOT / part).rglob("*"))]
+    files = [*ROOT.glob("*.*"), *ROOT.glob(".ci/*"), *(path for part in parts for path in (ROOT / part).rglob("*"))]
     for path in files:
         name = path.relative_to(ROOT).as_posix()
-        if (path.suffix in SUFFIXES or name == ".ci/run") and not name.startswith(FOREIGN) and path != Path(__file__):
+        if (path.suffix in SUFFIXES or name.startswith(".ci/")) and not name.startswith(FOREIGN) and path != Path(__file__):
             yield name, path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -175,7 +175,7 @@ class Scopes:
 
 
 class Passes:
-    """The items of a `for`, each in a new pass."""
+    """The items of a `for`; each is drawn in its own pass, as a loader's batch belongs to the step that uses it."""
 
     def __init__(self, loop: Scope, iterable: Any) -> None:
         self.loop = loop
@@ -185,7 +185,10 @@ class Passes:
         return self
 
     def __next__(self) -> Any:
-        state.scope = self.loop
-        item = next(self.items)
         Scopes.begin_pass(self.loop)
-        return item
+        try:
+            return next(self.items)
+        except BaseException:
+            self.loop.count -= 1
+            state.scope = self.loop
+            raise

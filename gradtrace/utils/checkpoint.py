@@ -32,8 +32,8 @@ NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Return `function(*args, **kwargs)`. PyTorch's options of the recomputation are accepted and have no effect.
 
-    With `use_reentrant=True` there is no graph if none of the arguments requires grad, and ValueError is raised for
-    keyword arguments, as in PyTorch.
+    With `use_reentrant=True` the result has no graph if none of the arguments requires grad, and keyword arguments
+    are a ValueError, as in PyTorch.
     """
     if use_reentrant is None:
         warnings.warn(CHOOSE, UserWarning, stacklevel=2)

@@ -135,7 +135,6 @@ DIFFERS = {
     "tutorials/gradient_accumulation.py": {"parts": "earlier gradients"},
     "tutorials/mixed_precision.py": {"parts": "unscaled", "why": "unscaled"},
     "tutorials/seeded_sequences.py": {"kinds": "filled", "edges": "composed", "why": "filled"},
-    "tutorials/seeded_training.py": {"parts": "header"},
     "tutorials/two_layer_net_manual.py": {"why": "several causes"},
     "seeds/note_2_cell_6_tf1_static.py": {"program": "no tensor"},
     "seeds/note_3_create_vs_retain.py": {"why": "several causes"},

@@ -4,8 +4,6 @@ its area.
 
 from __future__ import annotations
 
-import re
-
 from gradtrace.annotations import Sequence
 from gradtrace.views.frame import Size, readable, text_width
 from gradtrace.views.labels import COLUMNS, font, text
@@ -14,7 +12,6 @@ from gradtrace.views.style import SMALL_SIZE, Look, Theme
 SHARE = 0.1  # of the picture's area
 PADDING, HEIGHT = 14.0, 20.0  # points around a sample, and of a row
 SEPARATOR = " · "  # between two remarks
-STRIP = re.compile("([▁-█]+)")
 SPARE = f'<TD COLSPAN="{COLUMNS}"></TD>'  # takes the width that a row does not need
 ROUGH = 1.4  # how much larger than estimated a picture may be
 LEAST = 3.0  # points: the smallest print, in a picture of an inch
@@ -32,8 +29,7 @@ def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: S
     samples = [sample(look, word, size, theme) for look, word in zip(looks, words, strict=True)]
     lines = ["".join(samples[i] for i in row) for row in rows_of(words, size, width, PADDING * size / SMALL_SIZE)]
     for row in rows_of(remarks, size, width, text_width(SEPARATOR, size, False)):
-        parts = STRIP.split(SEPARATOR.join(remarks[i] for i in row))  # a strip is a text of its own: TikZ draws bars
-        said = "".join(font(text(part), size=size, color=theme.faint) for part in parts)
+        said = font(text(SEPARATOR.join(remarks[i] for i in row)), size=size, color=theme.faint)
         lines.append(f'<TD ALIGN="LEFT">{said}</TD>')
     lines += [f"<TD>{scale}</TD>"] if scale else []
     tables = "".join(f'<TR><TD ALIGN="LEFT">{strip(line)}</TD></TR>' for line in lines)

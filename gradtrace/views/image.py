@@ -24,7 +24,7 @@ from gradtrace.views import frame
 if TYPE_CHECKING:
     from gradtrace.sandbox.confine import Limits
 
-FORMATS = ("svg", "png", "pdf", "json")  # json: the layout, with every line and text to draw
+FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144

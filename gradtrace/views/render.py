@@ -4,8 +4,8 @@ render(model, options, "svg") -> bytes
 
 dot svg png pdf    Graphviz                 html    a page to explore, with a player
 json graphml       node and edge lists      mmd     Mermaid
-txt                a tree                   tex     TikZ
-gif apng webp      an animation             mp4     an animation, with ffmpeg
+txt                a tree                   mp4     an animation, with ffmpeg
+gif apng webp      an animation
 """
 
 from __future__ import annotations
@@ -41,10 +41,6 @@ def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
     """Return DOT text unchanged, or drawn in another format."""
     if suffix == "dot":
         return text.encode()
-    if suffix == "tex":
-        from gradtrace.views import tikz
-
-        return tikz.tikz(text).encode()
     from gradtrace.views import image
 
     return image.render(text, suffix, dpi=dpi)

@@ -28,7 +28,6 @@ PICTURES = {
     "png": PictureFormat(DRAWING, (b"\x89png",), ".png"),
     "pdf": PictureFormat(DRAWING, (b"%pdf",), ".pdf"),
     "dot": PictureFormat(DRAWING, (b"digraph", b"strict", b"graph", b"//", b"/*"), ".dot"),
-    "tex": PictureFormat(DRAWING, (), ".tex (TikZ)"),
     "html": PictureFormat(PAGE, (b"<!doctype html", b"<html"), ".html"),
     "gif": PictureFormat(ANIMATION, (b"gif8",), ".gif (.apng, .webp, .mp4 with ffmpeg)"),
     "apng": PictureFormat(ANIMATION, (b"\x89png",)),

@@ -18,14 +18,12 @@ GREEK = words("""
     alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
     varphi chi psi omega
 """)
-# Each character, and its name in TeX's mathematics; ◹ ▔ ❐ ○ are the legend's shapes.
+# Each character, and its name in TeX's mathematics.
 SIGNS = word_pairs(r"""
     Γ Gamma  Δ Delta  Θ Theta  Λ Lambda  Ξ Xi  Π Pi  Σ Sigma  Υ Upsilon  Φ Phi  Ψ Psi  Ω Omega
     ε epsilon  ϕ phi  ϵ epsilon
     ∂ partial  · cdot  × times  ÷ div  − -  ∞ infty  √ surd  ≤ le  ≥ ge  ≠ ne  ≈ approx  ∑ sum  ∏ prod
     → rightarrow  ← leftarrow  ↔ leftrightarrow
-    ▶ triangleright  ▸ triangleright  ◀ triangleleft  ▼ triangledown  ▲ triangle
-    ◹ urcorner  ▔ sqcap  ❐ square  ○ bigcirc
     ² {}^2  ³ {}^3  ¹ {}^1  ⊙ odot  ∇ nabla  ± pm  ° {}^\circ  ✓ surd
 """)
 MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | SIGNS

@@ -17,7 +17,7 @@ y.backward()
 """
 EXPRESSION = 'abs("attempts")\nw: leaf = 1.0\n(w + 2) * w\n'
 NOTE = "```python\nabs('attempts')\n```\n"
-PICTURES = ("svg", "png", "pdf", "html", "gif", "apng", "webp", "dot", "tex", "mmd", "json", "graphml", "txt", "gt")
+PICTURES = ("svg", "png", "pdf", "html", "gif", "apng", "webp", "dot", "mmd", "json", "graphml", "txt", "gt")
 COMMANDS = {
     "run": ("run", "p.py"),
     "eval": ("eval", "e.txt"),

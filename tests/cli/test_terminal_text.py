@@ -135,7 +135,7 @@ def test_every_text_of_a_record(color, record, gt):
         check(gt(*command, "--color", color), styled=color == "always")
 
 
-SUFFIXES = ("txt", "dot", "mmd", "tex", "graphml", "json", "svg", "html")
+SUFFIXES = ("txt", "dot", "mmd", "graphml", "json", "svg", "html")
 
 
 def test_every_text_of_a_record_in_a_file(record, gt, here):

@@ -61,7 +61,7 @@ def test_leaves_that_two_nodes_read_are_not_stacked(draw):
     assert all(node.get("role") != "leaves" for node in document["nodes"])
 
 
-@pytest.mark.parametrize("name", ["g.html", "g.mmd", "g.dot", "g.graphml", "g.tex"])
+@pytest.mark.parametrize("name", ["g.html", "g.mmd", "g.dot", "g.graphml"])
 def test_every_format_has_the_stack(draw, name):
     text = draw(SUMMED, name)
     assert "200 leaves" in text or "a[199]" in text

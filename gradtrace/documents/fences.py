@@ -1,9 +1,9 @@
-"""The cells of Markdown: plain fences, MyST's and Quarto's directives, and doctest blocks.
+"""The cells of Markdown: fences and doctest blocks.
 
-A fence marked python (also `{code-cell}`, `{python}`, `{.python .cell-code}`) is code. The next fence after it is its
-record if it is bare or marked as output (`text`, `output`, `console`, `{output}`) and no heading stands between. A
-python fence after a line that announces a result is a record too if it is not code. A fence that begins with `>>> ` is
-run as doctest does, one cell for each example; of a terminal's, each `$ gradtrace ...` is a cell.
+A fence marked python is code. The next fence after it is its record if it is bare or marked as output (`text`,
+`output`, `console`) and no heading stands between. A python fence after a line that announces a result is a record too
+if it is not code. A fence that begins with `>>> ` is run as doctest does, one cell for each example; of a terminal's,
+each `$ gradtrace ...` is a cell.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ FENCE = re.compile(r"^[\s>*\-]*(`{3,}|~{3,})\s*([^`]*?)\s*$")
 RESULT = re.compile(r"(结果|输出|[Rr]esult|[Oo]utput|[Pp]rints)")
 INLINE = re.compile(r"`([^`]+)`")
 HEADING = re.compile(r"^#{1,6} ")
-CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon", "code-cell", "jupyter-execute"}
+CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon"}
 OUTPUT = {"", "text", "txt", "output", "out", "console", "plain", "plaintext", "none", "stdout", "result", "pytb"}
 SHELLS = consoles.LANGUAGES - {"", "console", "text"}
 SHELL = re.compile(r"^\s*(\$|>|#) \S")
-OPTION = re.compile(r"^\s*(:[\w-]+:.*|#\|.*)$")
-NOT_RUN = re.compile(r"(skip-execution|#\|\s*(eval|echo-only):\s*false|\beval\s*=\s*(FALSE|False|false))")
 
 
 def from_fences(lines: list[str]) -> Iterator[Cell]:
@@ -52,7 +50,7 @@ def from_fences(lines: list[str]) -> Iterator[Cell]:
         if consoles.is_console(text, language):
             yield from consoles.commands(text, label, first + 1, indent)
             continue
-        cell = code_cell(label, first + 1, text, language, info)
+        cell = code_cell(label, first + 1, text, language)
         if cell.skipped:
             yield cell
         else:
@@ -68,37 +66,18 @@ def not_code(language: str) -> str:
     return f"it is marked {language}" if language else "it is not marked as python"
 
 
-def code_cell(label: str, line: int, text: str, language: str, info: str) -> Cell:
+def code_cell(label: str, line: int, text: str, language: str) -> Cell:
     """Return the cell of a fence: code to run, or code that is not run, with the reason."""
     if language not in CODE:
         return Cell(label, line, text, skipped=not_code(language))
-    if NOT_RUN.search(info) or any(NOT_RUN.search(one) for one in text.split("\n") if OPTION.match(one)):
-        return Cell(label, line, text, skipped="its options say that it is not run")
     if any(one.lstrip().startswith(">>>") for one in text.split("\n")):
         return Cell(label, line, text, skipped="results stand in it after >>>")
-    return runnable(label, line, without_options(text))
-
-
-def without_options(text: str) -> str:
-    """Return a directive's code with its option lines replaced by empty ones, so that line numbers stay the same."""
-    lines = text.split("\n")
-    end = 0
-    if lines[0].strip() == "---":  # MyST's options as YAML
-        end = next((i + 1 for i in range(1, len(lines)) if lines[i].strip() == "---"), 0)
-    while end < len(lines) and OPTION.match(lines[end]):
-        end += 1
-    return "\n".join([""] * end + lines[end:])
+    return runnable(label, line, text)
 
 
 def language_of(info: str) -> str:
-    """Return the language in a fence's info string: `{code-cell} ipython3`, `{.python .cell-code}`, `python x=1`."""
-    if info.startswith("{"):
-        inside, _, rest = info[1:].partition("}")
-        name = re.split(r"[\s,]", inside.strip())[0].lstrip(".").lower()
-        if name in ("code-block", "code", "sourcecode"):
-            return rest.strip().split(" ")[0].lower()
-        return name
-    return re.split(r"[\s,{]", info)[0].lower()
+    """Return the language in a fence's info string, such as `python x=1`; a directive in braces is not a language."""
+    return info if info.startswith("{") else re.split(r"[\s,{]", info)[0].lower()
 
 
 def is_record(text: str, language: str, between: list[str]) -> bool:

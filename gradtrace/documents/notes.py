@@ -1,9 +1,7 @@
-"""Read notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code (also MyST's and
-Quarto's), Jupytext scripts.
+"""Read notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code.
 
 A cell's record is the output that the note shows for it. In notebook text this is a paragraph after a cell's code that
-is not Python, or that is only the printed form of a tensor; `fences` and `scripts` have the rules for the
-other formats.
+is not Python, or that is only the printed form of a tensor; `fences` has the rules for Markdown.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from typing import Any
 
 from gradtrace.documents.cells import Cell, is_printed, is_python, runnable, without_magics
 from gradtrace.documents.fences import from_fences
-from gradtrace.documents.scripts import from_script, is_script
 from gradtrace.errors import UsageError
 from gradtrace.trace import fields
 
@@ -31,12 +28,10 @@ def cells(name: str, text: str) -> list[Cell]:
         found = from_json(name, text)
     elif any(PROMPT.match(line) for line in text.split("\n")):
         found = list(from_prompts(text.split("\n")))
-    elif is_script(name, text.split("\n")):
-        found = list(from_script(text.split("\n")))
     else:
         found = list(from_fences(text.split("\n")))
     if not found:
-        known = "a notebook, text with In [n]: cells, Markdown with fenced code, or a Jupytext script"
+        known = "a notebook, text with In [n]: cells, or Markdown with fenced code"
         raise UsageError(f"{name} holds no cells", f"give {known}")
     return found
 

@@ -13,7 +13,6 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 print(w.grad * 2)
 """
 BELOW = "```python\n" + CODE + "```\n\n"
-COMMENTED = "".join(f"# {line}\n" for line in ("Text between,", "as it is written.")) + "\n"
 CELL = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": CODE.splitlines(keepends=True)}
 # name -> (file, text with {} for the record)
 FORMATS = {
@@ -21,7 +20,6 @@ FORMATS = {
     "text": ("n.md", BELOW + "Then\n\n```text\n{}\n```\n"),
     "output": ("n.md", BELOW + "```output\n{}\n```\n"),
     "console": ("n.md", BELOW + "```console\n{}\n```\n"),
-    "{output}": ("n.md", BELOW + "```{{output}}\n{}\n```\n"),
     "tildes in a list": ("n.md", "- ~~~python\n  " + CODE.replace("\n", "\n  ") + "~~~\n\n  ~~~\n  {}\n  ~~~\n"),
     "doctest": (
         "n.md",
@@ -29,30 +27,6 @@ FORMATS = {
         ">>> (w * w).sum().backward()\n>>> w.grad * 2\n{}\n```\n",
     ),
     "doctest marked pycon": ("n.md", "```pycon\n>>> import torch\n>>> torch.tensor([4., 8.])\n{}\n\n```\n"),
-    "MyST": (
-        "n.md",
-        "---\nkernelspec:\n  name: python3\n---\n\n```{{code-cell}} ipython3\n:tags: [hide-input]\n\n"
-        + CODE
-        + "```\n\n```{{output}}\n{}\n```\n",
-    ),
-    "MyST with YAML": ("n.md", "```{{code-cell}}\n---\ntags: [a]\n---\n" + CODE + "```\n\n```\n{}\n```\n"),
-    "Quarto": ("n.qmd", "---\ntitle: x\n---\n\n```{{python}}\n#| label: a\n" + CODE + "```\n\n```\n{}\n```\n"),
-    "Quarto, rendered": (
-        "n.md",
-        "::: {{.cell execution_count=1}}\n``` {{.python .cell-code}}\n" + CODE + "```\n\n"
-        "::: {{.cell-output .cell-output-stdout}}\n```\n{}\n```\n:::\n:::\n",
-    ),
-    "Jupytext percent": (
-        "n.py",
-        "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n\n"
-        "# %% [markdown]\n# # Title\n\n# %%\n" + CODE + "\n# %% [markdown]\n# It prints\n# ```\n# {}\n# ```\n",
-    ),
-    "Jupytext, a comment": ("n.py", "# %% a cell\n" + CODE + "# Output:\n# {}\n\n# %%\nv = 1\n"),
-    "Jupytext light": (
-        "n.py",
-        "# ---\n# jupyter:\n#   jupytext:\n#     format_name: light\n# ---\n\n" + COMMENTED + "# +\n" + CODE
-        + "# Out: {}\n# -\n\n" + COMMENTED,
-    ),
     "notebook text": ("n.txt", "In [None]:\n" + CODE + "\n{}\n\nIf the result is a scalar, we can just call it.\n"),
     "a notebook": (
         "n.ipynb",
@@ -83,7 +57,7 @@ def test_each_format_with_the_right_numbers_and_with_wrong_ones(verify, form):
     for record in RIGHT:
         code, found = verify(name, text.format(record))
         assert (code, found["passed"], found["compared"] > 0) == (0, True, True), (record, found)
-        assert found["cells"][0 if form == "Jupytext, a comment" else -1]["recorded"].strip() == record
+        assert found["cells"][-1]["recorded"].strip() == record
     for record in WRONG:
         code, found = verify(name, text.format(record))
         assert (code, found["passed"]) == (1, False)
@@ -115,7 +89,7 @@ NOTHING = {
     "no python": "```sh\ngradtrace ops\n```\n\n```text\nadd\n```\n",
     "a heading between": "```python\nprint(1)\n```\n\n## Else\n\n```\n2\n```\n",
     "a shell session": "```python\nprint(1)\n```\n\n```console\n$ pip install torch\n```\n",
-    "skipped": "```{code-cell}\n:tags: [skip-execution]\n\nprint(1)\n```\n\n```\n2\n```\n",
+    "a directive": "```python\nprint(1)\n```\n\n```{code-cell}\n2\n```\n",
     "only magics": "```python\n%pip install torch\n```\n\n```\nok\n```\n",
 }
 

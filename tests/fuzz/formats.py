@@ -266,10 +266,9 @@ NOTEBOOK = {
 }
 NOTES = {
     ".md": "# T\n\n```python\nprint(1)\n```\n\n```\n1\n```\n\n```console\n$ gradtrace eval x*x --x 2\n4\n```\n\n"
-    "```{code-cell} python\n:tags: [skip]\n1 + 1\n```\n\n>>> 1 + 1\n2\n",
+    "```{code-cell} python\n1 + 1\n```\n\n>>> 1 + 1\n2\n",
     ".txt": "In [1]:\nimport torch\nprint(torch.ones(1))\n\ntensor([1.])\n\n"
     "In [2]:\n%time 1/0\n\nZeroDivisionError: x\n",
-    ".py": "# %%\nimport torch\nprint(1)\n# 1\n\n# %% [markdown]\n# Text\n\n# %%\n1 + 1\n",
 }
 
 
@@ -279,7 +278,7 @@ def note(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.2:
         return "f.ipynb", mutate.text(rng, [json.dumps(NOTEBOOK)], ["null", "1", "[]"], 5000)
     suffix = rng.choice(list(NOTES))
-    return f"f{suffix}", mutate.text(rng, list(NOTES.values()), ["```", ">>>", "In [3]:", "$ gradtrace", "# %%"])
+    return f"f{suffix}", mutate.text(rng, list(NOTES.values()), ["```", ">>>", "In [3]:", "$ gradtrace"])
 
 
 def run_note(made: tuple[str, str]) -> None:

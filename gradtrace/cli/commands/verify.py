@@ -13,9 +13,9 @@ from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import flag, section
 
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
-recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, Markdown (also MyST's and Quarto's) or a Jupytext
-script (.py). In Markdown the fence after a python fence is its record if it is bare or marked text, output, console or
-{output}; a block of >>> examples is run as doctest does. Other %magic and !shell lines are left out, and named.
+recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown. In Markdown
+the fence after a python fence is its record if it is bare or marked text, output or console; a block of >>> examples is
+run as doctest does. Other %magic and !shell lines are left out, and named.
 
 Each `$ gradtrace ...` in a block of a terminal, and each %%gradtrace cell, is run as a command line, without any
 rights: one that writes a file, or names limits or real PyTorch, is not run, and one that reads a file only if

@@ -1,6 +1,6 @@
 """The notation of formulas, and the formulas of functions that are composed of several operators.
 
-A formula uses Python's syntax, so that it can be evaluated and converted to LaTeX (`views/formula.py`):
+A formula uses Python's syntax, so that it can be evaluated:
 
     1 / (1 + exp(-self))                           the result, in terms of the arguments
     out[i, j] = sum[k](self[i, k] * mat2[k, j])    each element of the result; the index of a sum in brackets

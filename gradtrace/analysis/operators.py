@@ -1,7 +1,7 @@
-"""The reference of operators, from their records: signature, forms, derivatives as they are written, kinks, an example.
+"""The reference of operators, from their records: signature, forms, derivatives as they are written, kinks.
 
 A derivative is the text of its rule in the source, in terms of `g` (the incoming gradient), `out` (the result) and the
-arguments' names. Kinks and the example are found by running the operator.
+arguments' names. Kinks are found by running the operator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtrace import ops
-from gradtrace.analysis.examples import SEED, example
 from gradtrace.analysis.formulas import FORMULAS
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import Op, records
@@ -31,6 +30,7 @@ FORMS = {
     "s": "torch.special.{}",
 }
 GRADIENT = re.compile(r"\bgrad\b")  # the incoming gradient in a rule that is the text of a call
+SEED = 1  # of the random numbers that every call draws
 POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual functions lie
 
 
@@ -54,8 +54,6 @@ class Operator(NamedTuple):
     grad_fn: str
     derivatives: tuple[tuple[str, str], ...]  # argument, text
     kinks: tuple[Kink, ...]
-    example: str  # an expression with x (and w), "" without a short one
-    answer: str  # what it gives
     formula: str = ""  # what it computes of its arguments, in the notation of `formulas.py`
 
 
@@ -72,7 +70,7 @@ def operator(name: str) -> Operator:
     record = records.get(known) if known else records.get(name)
     with warnings.catch_warnings(), fork_rng():
         warnings.simplefilter("ignore")
-        found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
+        found = Operator(name, forms_of(name), "", "", "", (), kinks(name))
     if record is None:
         return found._replace(formula=composed_formula(name))
     return found._replace(

@@ -1,18 +1,17 @@
 """The operators' reference as text or data.
 
 The JSON document has `schema` "gradtrace/ops", `version` and `operators` [{name, forms, record, signature, grad_fn,
-derivatives {argument: text}, formula, latex {formula and arguments: LaTeX}, kinks [{at, jump, left, right, given}],
-example, answer}].
+derivatives {argument: text}, formula, kinks [{at, jump, left, right, given}]}].
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from gradtrace.analysis.operators import Kink, Operator
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import wrap
-from gradtrace.views.formula import equation, latex
 from gradtrace.views.layout import LayoutOptions, paint
 
 COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
@@ -37,12 +36,9 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     else:
         facts.append(("record", "none: it is composed of other operators"))
     if one.formula:
-        facts += [("formula", equation(one.formula)), ("  in LaTeX", latex_of(one)["formula"])]
-    for name, rule in one.derivatives:
-        facts += [("d/d " + name if name != "joint" else "all inputs", rule), ("  in LaTeX", latex_of(one)[name])]
+        facts.append(("formula", equation(one.formula)))
+    facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
     facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
-    if one.example:
-        facts.append(("example", f"{one.example} gives {one.answer}"))
     margin = max(len(name) for name, _ in facts) + 4
     for name, said in facts:
         first, *more = wrap(said, width - margin)
@@ -57,12 +53,18 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         )
 
 
-def latex_of(one: Operator) -> dict[str, str]:
-    """Return the formula and the derivatives in LaTeX's mathematics."""
-    return {
-        "formula": latex(equation(one.formula)) if one.formula else "",
-        **{name: latex(rule) for name, rule in one.derivatives},
-    }
+def equation(text: str) -> str:
+    """Return a formula with the result's name before a plain value: "self + 1" -> "out = self + 1"."""
+    first, *conditions = text.split(";")
+    return "; ".join([first if is_statement(first) else f"out = {first}", *(part.strip() for part in conditions)])
+
+
+def is_statement(text: str) -> bool:
+    """Whether a formula is an equation or a condition, not a plain value."""
+    if " ~ " in text:
+        return True
+    node = ast.parse(text.strip()).body[0]
+    return not isinstance(node, ast.Expr) or isinstance(node.value, ast.Compare)
 
 
 def describe_kink(kink: Kink) -> str:
@@ -85,4 +87,4 @@ def render(found: Sequence[Operator], format: str) -> str:
 
 
 def json_fields(one: Operator) -> dict[str, object]:
-    return {**one._asdict(), "derivatives": dict(one.derivatives), "latex": latex_of(one)}
+    return {**one._asdict(), "derivatives": dict(one.derivatives)}

@@ -1,8 +1,7 @@
 """The formula of each operator: it is there, it is mathematics, and what it computes is what the operator computes."""
 
+import ast
 import math
-import shutil
-import subprocess
 
 import pytest
 
@@ -13,7 +12,7 @@ from gradtrace import ops
 from gradtrace.analysis import operators
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
-from gradtrace.views.formula import equation, latex
+from gradtrace.views.operators import equation
 
 ops.load()
 
@@ -131,9 +130,9 @@ def test_every_formula_is_mathematics(name):
 
     texts = FORMULAS.values() if name == "analysis" else [one.formula for one in shipped() if one.formula]
     for text in texts:
-        written = latex(equation(text))
-        assert not written.startswith(r"\texttt"), text
-        assert written.count(r"\left") == written.count(r"\right"), text
+        for part in equation(text).split(";"):
+            for side in part.split(" ~ "):
+                ast.parse(side.strip())
 
 
 def points_of(name):
@@ -168,18 +167,3 @@ def test_a_formula_computes_what_its_operator_does(answer, tmp_path):
         if not (math.isclose(value, right, rel_tol=1e-7, abs_tol=1e-12) or (value != value and right != right))
     ]
     assert len(expected) > 500 and not wrong, "\n".join(wrong)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs a TeX")
-def test_every_formula_compiles(tmp_path):
-    from gradtrace.analysis.formulas import FORMULAS
-
-    texts = sorted({*FORMULAS.values(), *(operators.formula(one) for one in shipped())})
-    body = "\n".join(rf"\noindent ${latex(equation(text))}$\par" for text in texts)
-    (tmp_path / "formulas.tex").write_text(
-        "\\documentclass{article}\\usepackage{amsmath}\\begin{document}\n" + body + "\n\\end{document}\n"
-    )
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "formulas.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]

@@ -83,11 +83,9 @@ def strings(node: ast.AST) -> list[str]:
 OTHER_NAMES = (
     "program",
     "cli",
-    "analysis/examples.py",
     "ops/signatures.py",
     "static/graph.py",
     "torch",
-    "views/formula.py",
     "static/tf1",
 )
 REDUCTIONS = {"sum", "mean", "prod", "max", "min", "amax", "amin"}  # also words for an option `reduce`

@@ -10,8 +10,8 @@ from gradtrace.cli import hints, options, output, screen
 from gradtrace.cli.clicked import command_of, complete_operators
 from gradtrace.errors import UsageError
 
-HELP = """Describe operators: their formula in text and LaTeX, their forms, grad_fn and derivatives, the values at kinks
-(points without a derivative), and an example. Without NAME, list all operators.
+HELP = """Describe operators: their formula, forms, grad_fn and derivatives, and the values at kinks (points without a
+derivative). Without NAME, list all operators.
 
 \b
 Examples:

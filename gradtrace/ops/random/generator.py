@@ -45,10 +45,6 @@ class Generator:
     def initial_seed(self) -> int:
         return self._seed
 
-    def has_drawn(self) -> bool:
-        """Return whether a number was drawn, or the state read, since the generator was seeded."""
-        return self._source is not None
-
     def seed(self) -> int:
         """Seed the generator from the operating system and return the seed."""
         import secrets

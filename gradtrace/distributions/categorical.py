@@ -7,11 +7,9 @@ from typing import Any
 
 import gradtrace as torch
 from gradtrace.distributions import constraints
-from gradtrace.distributions.counts import Binomial
 from gradtrace.distributions.distribution import (
     EITHER,
     Distribution,
-    broadcast_all,
     computed_once,
     derived,
     logits_to_probs,
@@ -21,7 +19,7 @@ from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
-__all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
+__all__ = ["Categorical", "OneHotCategorical"]
 
 
 class Categorical(Distribution):
@@ -82,23 +80,13 @@ class Categorical(Distribution):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
-class _OverCategorical(Distribution):
-    """A distribution of vectors over the categories of `_categorical`."""
-
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    _parts = ("_categorical",)
-    _categorical: Categorical
-
-    probs = derived(lambda self: self._categorical.probs)
-    logits = derived(lambda self: self._categorical.logits)
-    param_shape = derived(lambda self: self._categorical.param_shape)
-
-
-class OneHotCategorical(_OverCategorical):
+class OneHotCategorical(Distribution):
     """One of n categories, as a vector with a single 1."""
 
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
+    _parts = ("_categorical",)
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -106,6 +94,9 @@ class OneHotCategorical(_OverCategorical):
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
+    probs = derived(lambda self: self._categorical.probs)
+    logits = derived(lambda self: self._categorical.logits)
+    param_shape = derived(lambda self: self._categorical.param_shape)
     mean = derived(lambda self: self.probs)
     mode = derived(lambda self: F.one_hot(self.probs.argmax(dim=-1), num_classes=self.probs.shape[-1]).to(self.probs))
     variance = derived(lambda self: self.probs * (1 - self.probs))
@@ -124,55 +115,3 @@ class OneHotCategorical(_OverCategorical):
         n = self._event_shape[0]
         values = torch.eye(n, dtype=self.probs.dtype).view((n, *(1 for _ in self._batch_shape), n))
         return values.expand((n, *self._batch_shape, n)) if expand else values
-
-
-class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One of n categories as a one-hot vector, whose gradient is passed to the probabilities unchanged."""
-
-    has_rsample = True
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.sample(sample_shape) + (self.probs - self.probs.detach())
-
-
-class Multinomial(_OverCategorical):
-    """The distribution of the number of times that each category is drawn in `total_count` draws."""
-
-    def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count = total_count
-        self._categorical = Categorical(probs=probs, logits=logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
-    support = derived(lambda self: constraints.multinomial(self.total_count))
-    mean = derived(lambda self: self.probs * self.total_count)
-    variance = derived(lambda self: self.total_count * self.probs * (1 - self.probs))
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = self._categorical.sample((self.total_count, *sample_shape))
-        drawn = drawn.permute(*range(1, drawn.ndim), 0)
-        counts = torch.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype)
-        counts.scatter_add_(-1, drawn, torch.ones_like(drawn))
-        return counts.type_as(self.probs)
-
-    def entropy(self) -> Tensor:
-        n = torch.tensor(self.total_count)
-        of_draws = n * self._categorical.entropy() - torch.lgamma(n + 1)
-        each = Binomial(self.total_count, self.probs)
-        support = each.enumerate_support(expand=False)[1:]
-        weights = torch.exp(each.log_prob(support)) * torch.lgamma(support + 1)
-        return of_draws + weights.sum([0, -1])
-
-    def _log_prob_of_checked(self, value: Any) -> Tensor:
-        logits, value = broadcast_all(self.logits, value)
-        logits = logits.clone(memory_format=torch.contiguous_format)
-        orders = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
-        logits[(value == 0) & (logits == -math.inf)] = 0  # 0 * log(0) is 0
-        return orders + (logits * value).sum(-1)

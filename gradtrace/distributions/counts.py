@@ -1,4 +1,4 @@
-"""Distributions over two outcomes and over counts: Bernoulli, binomial, geometric, negative binomial, Poisson."""
+"""Distributions over two outcomes and over counts: Bernoulli, binomial, Poisson."""
 
 from __future__ import annotations
 
@@ -11,18 +11,12 @@ from gradtrace.distributions.distribution import (
     ProbsOrLogits,
     broadcast_all,
     derived,
-    kind_and_shape,
     shape_of,
 )
-from gradtrace.distributions.gamma import Gamma
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
-__all__ = ["Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson"]
-
-
-def binary_entropy(distribution: ProbsOrLogits) -> Tensor:
-    return F.binary_cross_entropy_with_logits(distribution.logits, distribution.probs, reduction="none")
+__all__ = ["Bernoulli", "Binomial", "Poisson"]
 
 
 def enumerated(count: int, distribution: ProbsOrLogits, expand: bool) -> Tensor:
@@ -61,58 +55,13 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        return binary_entropy(self)
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return enumerated(2, self, expand)
 
 
-class Geometric(ProbsOrLogits):
-    """The number of failures before the first success."""
-
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.nonnegative_integer
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._set_either(probs, logits)
-        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
-            raise ValueError(
-                f"Expected parameter probs ({kind_and_shape(self.probs)}) of distribution {self!r} to be positive but "
-                f"found invalid values:\n{self.probs.data[~(self.probs > 0)]}"
-            )
-
-    mean = derived(lambda self: 1.0 / self.probs - 1.0)
-    mode = derived(lambda self: torch.zeros_like(self.probs))
-    variance = derived(lambda self: (1.0 / self.probs - 1.0) / self.probs)
-
-    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
-        shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
-        uniform = torch.empty(shape, dtype=dtype).uniform_(torch.finfo(dtype).tiny, 1)
-        return (uniform.log() / (-self.probs).log1p()).floor()
-
-    def _log_prob_of_checked(self, value: Any) -> Tensor:
-        value, probs = broadcast_all(value, self.probs)
-        probs = probs.clone(memory_format=torch.contiguous_format)
-        probs[(probs == 1) & (value == 0)] = 0  # 0 * log(0) is 0
-        return value * (-probs).log1p() + self.probs.log()
-
-    def entropy(self) -> Tensor:
-        return binary_entropy(self) / self.probs
-
-
-class _Counted(ProbsOrLogits):
-    """A distribution with a `total_count`, which has the dtype of the other parameter."""
-
-    def __init__(
-        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        (count,) = self._set_either(probs, logits, total_count)
-        self.total_count = count.type_as(self._param)
-        super().__init__(self._param.shape, validate_args=validate_args)
-
-
-class Binomial(_Counted):
+class Binomial(ProbsOrLogits):
     """The number of successes in `total_count` independent trials."""
 
     arg_constraints = {
@@ -121,6 +70,13 @@ class Binomial(_Counted):
         "logits": constraints.real,
     }
     has_enumerate_support = True
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        (count,) = self._set_either(probs, logits, total_count)
+        self.total_count = count.type_as(self._param)
+        super().__init__(self._param.shape, validate_args=validate_args)
 
     support = derived(lambda self: constraints.integer_interval(0, self.total_count))
     mean = derived(lambda self: self.total_count * self.probs)
@@ -153,33 +109,6 @@ class Binomial(_Counted):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return enumerated(1 + self._same_count("enumerate_support"), self, expand)
-
-
-class NegativeBinomial(_Counted):
-    """The number of successes before `total_count` failures."""
-
-    arg_constraints = {
-        "total_count": constraints.greater_than_eq(0),
-        "probs": constraints.half_open_interval(0.0, 1.0),
-        "logits": constraints.real,
-    }
-    support = constraints.nonnegative_integer
-
-    mean = derived(lambda self: self.total_count * torch.exp(self.logits))
-    mode = derived(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
-    variance = derived(lambda self: self.mean / torch.sigmoid(-self.logits))
-
-    def _sample_without_graph(self, sample_shape: Any) -> Tensor:
-        # A Poisson distribution whose rate has a gamma distribution.
-        rates = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
-        return torch.poisson(rates.sample(sample_shape))
-
-    def _log_prob_of_checked(self, value: Any) -> Tensor:
-        unnormalised = self.total_count * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
-        normaliser = (
-            -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
-        )
-        return unnormalised - normaliser.masked_fill(self.total_count + value == 0.0, 0.0)
 
 
 class Poisson(ExponentialFamily):

@@ -8,7 +8,6 @@ from numbers import Number
 from typing import Any, Self
 
 import gradtrace as torch
-from gradtrace.distributions import constraints
 from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.modes import enable_grad, no_grad
 from gradtrace.engine.data.state import using
@@ -56,12 +55,8 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if constraints.is_dependent(constraint):
-                continue
             if name not in vars(self) and isinstance(getattr(type(self), name, None), computed_once):
                 continue
-            if name.startswith("_") and name not in vars(self):
-                raise AttributeError(f"'{name}' is not a parameter of a distribution")
             value = getattr(self, name)
             if not holds(constraint, value):
                 raise ValueError(
@@ -92,8 +87,6 @@ class Distribution:
                 value = vars(self)[name]
                 setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :])))
         for name in self._parts:
-            if name.startswith("__"):
-                raise AttributeError(f"'{name}' is not a parameter of a distribution")
             setattr(new, name, getattr(self, name).expand(batch_shape))
         new._batch_shape = batch_shape
         return new

@@ -10,13 +10,11 @@ from typing import Any
 
 import gradtrace as torch
 from gradtrace.distributions.categorical import Categorical, OneHotCategorical
-from gradtrace.distributions.composed import Independent, TransformedDistribution
-from gradtrace.distributions.counts import Bernoulli, Binomial, Geometric, Poisson
+from gradtrace.distributions.counts import Bernoulli, Binomial, Poisson
 from gradtrace.distributions.distribution import sum_rightmost
-from gradtrace.distributions.gamma import Beta, Dirichlet, Gamma
-from gradtrace.distributions.intervals import Exponential, Uniform
-from gradtrace.distributions.normal import Cauchy, Laplace, MultivariateNormal, Normal, squared_distance
-from gradtrace.distributions.transformed import EULER, Gumbel, HalfNormal
+from gradtrace.distributions.intervals import Beta, Dirichlet, Exponential, Gamma, Uniform
+from gradtrace.distributions.normal import Laplace, MultivariateNormal, Normal, squared_distance
+from gradtrace.distributions.transformed import Independent, TransformedDistribution
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
@@ -82,10 +80,6 @@ def categorical(p: Any, q: Any) -> Any:
     return terms.sum(-1)
 
 
-def geometric(p: Any, q: Any) -> Any:
-    return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
-
-
 def poisson(p: Any, q: Any) -> Any:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
@@ -122,17 +116,6 @@ def exponential(p: Any, q: Any) -> Any:
 def laplace(p: Any, q: Any) -> Any:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * torch.exp(-distance / p.scale) - 1
-
-
-def cauchy(p: Any, q: Any) -> Any:
-    squares = ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log()
-    return squares - (4 * p.scale * q.scale).log()
-
-
-def gumbel(p: Any, q: Any) -> Any:
-    ratio, of_q, of_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
-    logarithms = -ratio.log() - of_q + of_p
-    return logarithms + ratio * EULER + torch.exp(of_q + (1 + ratio).lgamma() - of_p) - (1 + EULER)
 
 
 def uniform(p: Any, q: Any) -> Any:
@@ -185,13 +168,9 @@ FORMULAS: dict[tuple[type, type], Any] = {
     (Beta, Beta): beta,
     (Binomial, Binomial): binomial,
     (Categorical, Categorical): categorical,
-    (Cauchy, Cauchy): cauchy,
     (Dirichlet, Dirichlet): dirichlet,
     (Exponential, Exponential): exponential,
     (Gamma, Gamma): gamma,
-    (Geometric, Geometric): geometric,
-    (Gumbel, Gumbel): gumbel,
-    (HalfNormal, HalfNormal): lambda p, q: normal(p.base_dist, q.base_dist),
     (Independent, Independent): independent,
     (Laplace, Laplace): laplace,
     (Laplace, Normal): laplace_normal,

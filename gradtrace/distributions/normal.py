@@ -1,4 +1,4 @@
-"""Normal, Laplace, Cauchy and multivariate normal distributions: a location and a scale."""
+"""Normal, Laplace and multivariate normal distributions: a location and a scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradtrace.distributions.distribution import (
 )
 from gradtrace.engine.data.tensor import Tensor
 
-__all__ = ["Cauchy", "Laplace", "MultivariateNormal", "Normal"]
+__all__ = ["Laplace", "MultivariateNormal", "Normal"]
 
 
 class _LocationScale(Distribution):
@@ -89,30 +89,6 @@ class Laplace(_LocationScale):
 
     def entropy(self) -> Tensor:
         return 1 + torch.log(2 * self.scale)
-
-
-class Cauchy(_LocationScale):
-    """The Cauchy distribution, which has no mean and no variance."""
-
-    mean = derived(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype))
-    variance = derived(lambda self: torch.full(self._extended_shape(), math.inf, dtype=self.loc.dtype))
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
-        return self.loc + drawn * self.scale
-
-    def _log_prob_of_checked(self, value: Any) -> Tensor:
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    def cdf(self, value: Any) -> Tensor:
-        self._check_value(value)
-        return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
-
-    def icdf(self, value: Any) -> Tensor:
-        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
 
 
 # ---- several dims

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED
 
-# Where a class is in PyTorch, unless its module here has the same name. Transforms of distributions are in one module.
+# Where a class is in PyTorch, unless its module here has the same name.
 MODULES_OF_CLASSES = {
     "torch": """BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
         Size Tensor device dtype finfo iinfo""",
@@ -19,34 +19,17 @@ MODULES_OF_CLASSES = {
     "torch.distributions.bernoulli": "Bernoulli",
     "torch.distributions.beta": "Beta",
     "torch.distributions.binomial": "Binomial",
-    "torch.distributions.cauchy": "Cauchy",
-    "torch.distributions.chi2": "Chi2",
     "torch.distributions.dirichlet": "Dirichlet",
     "torch.distributions.exp_family": "ExponentialFamily",
     "torch.distributions.exponential": "Exponential",
-    "torch.distributions.geometric": "Geometric",
-    "torch.distributions.gumbel": "Gumbel",
-    "torch.distributions.half_cauchy": "HalfCauchy",
-    "torch.distributions.half_normal": "HalfNormal",
     "torch.distributions.independent": "Independent",
     "torch.distributions.laplace": "Laplace",
     "torch.distributions.log_normal": "LogNormal",
-    "torch.distributions.logistic_normal": "LogisticNormal",
-    "torch.distributions.mixture_same_family": "MixtureSameFamily",
-    "torch.distributions.multinomial": "Multinomial",
     "torch.distributions.multivariate_normal": "MultivariateNormal",
-    "torch.distributions.negative_binomial": "NegativeBinomial",
-    "torch.distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
-    "torch.distributions.pareto": "Pareto",
+    "torch.distributions.one_hot_categorical": "OneHotCategorical",
     "torch.distributions.poisson": "Poisson",
-    "torch.distributions.relaxed_bernoulli": "RelaxedBernoulli",
-    "torch.distributions.relaxed_categorical": "RelaxedOneHotCategorical",
-    "torch.distributions.studentT": "StudentT",
     "torch.distributions.transformed_distribution": "TransformedDistribution",
-    "torch.distributions.transforms": """AbsTransform AffineTransform ExpTransform PowerTransform SigmoidTransform
-        SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform Transform""",
     "torch.distributions.uniform": "Uniform",
-    "torch.distributions.weibull": "Weibull",
     "torch.nn.modules.batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
     "torch.nn.modules.conv": "LazyConv1d LazyConv2d LazyConv3d",
     "torch.nn.modules.linear": "LazyLinear",

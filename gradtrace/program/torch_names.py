@@ -33,10 +33,8 @@ LAYER_FILES = words("""
 """)
 OPTIMIZER_FILES = words("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd")
 DISTRIBUTION_FILES = words("""
-    bernoulli beta binomial categorical cauchy chi2 dirichlet distribution exp_family exponential gamma geometric gumbel
-    half_cauchy half_normal independent laplace log_normal logistic_normal mixture_same_family multinomial
-    multivariate_normal negative_binomial normal one_hot_categorical pareto poisson relaxed_bernoulli
-    relaxed_categorical studentT transformed_distribution uniform weibull
+    bernoulli beta binomial categorical dirichlet distribution exp_family exponential gamma independent laplace
+    log_normal multivariate_normal normal one_hot_categorical poisson transformed_distribution uniform
 """)
 DATA_FILES = words("dataloader dataset distributed sampler")
 LIBRARY = {

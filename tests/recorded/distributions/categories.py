@@ -1,7 +1,7 @@
-"""Categorical, OneHotCategorical and Multinomial: one draw and several, with the log probability of each."""
+"""Categorical and OneHotCategorical: one draw and several, with the log probability of each."""
 import torch
 from torch import tensor
-from torch.distributions import Categorical, Multinomial, OneHotCategorical, OneHotCategoricalStraightThrough
+from torch.distributions import Categorical, OneHotCategorical
 
 def show(distribution):
     print(distribution, tuple(distribution.batch_shape), tuple(distribution.event_shape))
@@ -28,9 +28,6 @@ for distribution in (
     Categorical(logits=tensor([0.3, -0.6, 0.0])),
     OneHotCategorical(p),
     OneHotCategorical(logits=torch.zeros(2, 4)),
-    OneHotCategoricalStraightThrough(p),
-    Multinomial(6, p),
-    Multinomial(3, logits=torch.zeros(2, 2)),
 ):
     show(distribution)
     try_each(distribution, "entropy")
@@ -44,6 +41,4 @@ policy = Categorical(logits=logits)
 action = policy.sample()
 (-policy.log_prob(action) * 2.0 - 0.01 * policy.entropy()).backward()
 print(action, policy.log_prob(action), logits.grad)
-weights = tensor([1.0, 2.0, 3.0], requires_grad=True)
-(OneHotCategoricalStraightThrough(weights).rsample() * tensor([1.0, 2.0, 4.0])).sum().backward()
-print(weights.grad, torch.rand(2))
+print(torch.rand(2))

@@ -1,7 +1,7 @@
-"""Bernoulli, Binomial, Geometric, NegativeBinomial and Poisson, by probabilities and by logits."""
+"""Bernoulli, Binomial and Poisson, by probabilities and by logits."""
 import torch
 from torch import tensor
-from torch.distributions import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
+from torch.distributions import Bernoulli, Binomial, Poisson
 
 def show(distribution):
     print(distribution, tuple(distribution.batch_shape), tuple(distribution.event_shape))
@@ -28,16 +28,13 @@ for distribution in (
     Bernoulli(logits=tensor([[0.3, -0.6, 2.0]])),
     Binomial(5, p),
     Binomial(40, logits=tensor([0.2])),
-    Geometric(p),
-    Geometric(logits=tensor([0.5])),
-    NegativeBinomial(5, p),
     Poisson(tensor([0.3, 4.0, 30.0])),
 ):
     show(distribution)
     print(distribution)
-for distribution in (Bernoulli(p), Binomial(3, p), Geometric(p)):
+for distribution in (Bernoulli(p), Binomial(3, p)):
     try_each(distribution, "entropy")
 print(Bernoulli(p).enumerate_support(), Bernoulli(p).enumerate_support(False), Binomial(2, p).enumerate_support())
-print(Bernoulli(tensor([0.2, 0.5, 0.7])).mode, Binomial(5, p).mode, Geometric(p).mode, Poisson(3.4).mode)
+print(Bernoulli(tensor([0.2, 0.5, 0.7])).mode, Binomial(5, p).mode, Poisson(3.4).mode)
 print(Bernoulli(p).probs, Bernoulli(p).logits, Bernoulli(logits=p).probs, Bernoulli(p).param_shape)
 print(torch.rand(2))

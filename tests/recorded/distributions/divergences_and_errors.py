@@ -15,15 +15,11 @@ for p, q in (
     (Binomial(3, tensor([0.2, 0.4])), Binomial(3, tensor([0.5, 0.5]))),
     (Categorical(tensor([0.2, 0.3, 0.0])), Categorical(tensor([0.2, 0.3, 0.5]))),
     (OneHotCategorical(a), OneHotCategorical(b)),
-    (Geometric(tensor([0.2, 0.4])), Geometric(tensor([0.5, 0.5]))),
     (Poisson(a), Poisson(b)),
     (Beta(a, b), Beta(b, a)),
     (Dirichlet(a), Dirichlet(b)),
     (Gamma(a, b), Gamma(b, a)),
     (Exponential(a), Exponential(b)),
-    (Cauchy(a, b), Cauchy(b, a)),
-    (Gumbel(a, b), Gumbel(b, a)),
-    (HalfNormal(a), HalfNormal(b)),
     (LogNormal(a, b), LogNormal(b, a)),
     (Independent(Normal(a, b), 1), Independent(Normal(b, a), 1)),
     (MultivariateNormal(a, torch.eye(2)), MultivariateNormal(b, torch.eye(2) * 2)),
@@ -52,10 +48,7 @@ for attempt in (
     lambda: Uniform(1.0, 0.0),
     lambda: Uniform(0.0, 1.0).log_prob(tensor(2.0)),
     lambda: Independent(Normal(0.0, 1.0), 1),
-    lambda: Geometric(tensor([0.0])),
-    lambda: Multinomial(2, tensor([0.5, 0.5])).log_prob(tensor([3.0, 1.0])),
     lambda: TransformedDistribution(Normal(0.0, 1.0), [2]),
-    lambda: MixtureSameFamily(Categorical(torch.ones(2)), Normal(torch.zeros(3), 1.0)),
 ):
     try:
         print(attempt())

@@ -1,7 +1,7 @@
-"""Normal, Laplace, Cauchy, Uniform and Exponential: samples, moments, probabilities."""
+"""Normal, Laplace, Uniform and Exponential: samples, moments, probabilities."""
 import torch
 from torch import tensor
-from torch.distributions import Cauchy, Exponential, Laplace, Normal, Uniform
+from torch.distributions import Exponential, Laplace, Normal, Uniform
 
 def show(distribution):
     print(distribution, tuple(distribution.batch_shape), tuple(distribution.event_shape))
@@ -35,7 +35,5 @@ for distribution in (
     try_each(distribution, "entropy", "perplexity")
     print("  cdf", distribution.cdf(distribution.mean))
     print("  icdf", distribution.icdf(tensor(0.3)))
-show(Cauchy(loc, scale))
-print(Cauchy(loc, scale).cdf(tensor(0.1)), Cauchy(loc, scale).icdf(tensor(0.2)), Cauchy(0.0, 1.0).entropy())
 print(Normal(loc, scale).mode, Laplace(loc, scale).mode, Exponential(scale).mode, Uniform(0.0, 1.0).mode)
 print(torch.rand(2))

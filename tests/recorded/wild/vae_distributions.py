@@ -1,8 +1,8 @@
-"""A variational autoencoder written with torch.distributions, a mixture prior, and its samples."""
+"""A variational autoencoder written with torch.distributions, and its samples."""
 
 import torch
 import torch.nn as nn
-from torch.distributions import Bernoulli, Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
+from torch.distributions import Bernoulli, Independent, Normal, kl_divergence
 
 torch.manual_seed(11)
 
@@ -48,10 +48,3 @@ for epoch in range(8):
 print(encoder(data[:2]), prior, posterior.base_dist.scale.shape)
 print(decoder(prior.sample((3,))).sample())
 print(decoder(prior.sample()).mean.round(decimals=2))
-
-weights = torch.zeros(3, requires_grad=True)
-means = torch.tensor([[-2.0, 0.0], [0.0, 2.0], [2.0, 0.0]], requires_grad=True)
-mixture = MixtureSameFamily(Categorical(logits=weights), Independent(Normal(means, torch.ones(3, 2)), 1))
-print(mixture, mixture.sample((4,)))
-(-mixture.log_prob(torch.tensor([[1.0, 1.0], [-1.0, 0.5]])).sum()).backward()
-print(weights.grad, means.grad)

@@ -38,7 +38,7 @@ REASONS = {
 DIFFERS = {
     "distributions/categories.py": {"why": "several causes"},
     "distributions/gamma_numbers.py": {"kinds": "other results", "steps": "rounding", "why": "other results"},
-    "distributions/several_dims_and_mixtures.py": {"steps": "composed"},
+    "distributions/several_dims.py": {"steps": "composed"},
     "distributions/transformed.py": {"why": "several causes"},
     "behaviour/anomaly_01_nan.py": {"steps": "raised"},
     "behaviour/anomaly_03_custom_function.py": {"steps": "raised"},

@@ -1,7 +1,7 @@
-"""MultivariateNormal, Independent and MixtureSameFamily."""
+"""MultivariateNormal and Independent."""
 import torch
 from torch import tensor
-from torch.distributions import Categorical, Independent, MixtureSameFamily, MultivariateNormal, Normal
+from torch.distributions import Independent, MultivariateNormal, Normal
 
 def show(distribution):
     print(distribution, tuple(distribution.batch_shape), tuple(distribution.event_shape))
@@ -35,14 +35,6 @@ for distribution in (
 print(MultivariateNormal(torch.zeros(2), scale_tril=tril).covariance_matrix)
 print(MultivariateNormal(torch.zeros(2), scale_tril=tril).precision_matrix)
 print(MultivariateNormal(torch.zeros(3, 2), scale_tril=tril).log_prob(torch.ones(4, 3, 2)).shape)
-weights = Categorical(tensor([1.0, 2.0, 3.0]))
-for mixture in (
-    MixtureSameFamily(weights, Normal(tensor([-1.0, 0.0, 1.0]), tensor([0.5, 0.5, 0.5]))),
-    MixtureSameFamily(weights, Independent(Normal(torch.randn(3, 2), torch.rand(3, 2)), 1)),
-    MixtureSameFamily(Categorical(torch.ones(2, 3)), MultivariateNormal(torch.zeros(2, 3, 2), torch.eye(2))),
-):
-    show(mixture)
-print(MixtureSameFamily(weights, Normal(torch.zeros(3), torch.ones(3))).cdf(tensor(0.5)))
 
 mean = torch.zeros(2, requires_grad=True)
 factor = tril.clone().requires_grad_()

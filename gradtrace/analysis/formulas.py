@@ -37,8 +37,6 @@ FORMULAS: dict[str, str] = function_table(
         "gammaln": "log(abs(gamma(input)))",
         "isclose": "1 if abs(input - other) <= atol + rtol * abs(other) else 0",
         "logsigmoid": "-log(1 + exp(-input))",
-        "multigammaln": "p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(input + (1 - i) / 2))",
-        "ndtr": "(1 + erf(input / sqrt(2))) / 2",
         "positive": "input",
         "psi": "d[input](log(gamma(input)))",
         "relu6": "min(max(input, 0), 6)",

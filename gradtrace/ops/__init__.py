@@ -27,8 +27,8 @@ LATER = words("""
     linalg.vector_norm reduce.statistics linalg.products linalg.einsum linalg.solve linalg.triangular
     linalg.decompositions linalg.lu linalg.powers linalg.sparse nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample
     nn.fractional nn.shuffle nn.grid shape.diagonals index.scatter shape.combine reduce.counting shape.memory
-    create.legacy special.gamma pointwise.number_parts special.probability special.gamma_incomplete
-    special.bessel special.signal_windows nn.ctc special.polynomials
+    create.legacy special.gamma pointwise.number_parts special.gamma_incomplete
+    special.bessel special.signal_windows nn.ctc
 """)
 _waiting = list(LATER)
 

@@ -56,7 +56,6 @@ def trunc(x): return torch.trunc(as_tensor(x))
 def isnan(x): return torch.isnan(as_tensor(x))
 def erf(x): return torch.special.erf(as_tensor(x))
 i0, i1 = torch.special.i0, torch.special.i1
-modified_bessel_k0, modified_bessel_k1 = torch.special.modified_bessel_k0, torch.special.modified_bessel_k1
 """
 # What stands for the plain arguments, and operands that the points do not suit.
 PLAIN = {
@@ -77,7 +76,6 @@ PLAIN = {
 POINTS = ((0.3, 0.8), (-0.45, 0.25), (0.9, -0.7), (-2.5, 1.5), (3.5, -1.25), (1.5, 2.5))
 INTEGERS = ((6, 4), (7, 2), (-5, 3))
 TAKES_INTEGERS = ("bitwise", "gcd", "lcm")
-DEGREES = ((0.3, 3.0), (0.8, 2.0), (0.1, 4.0))  # of polynomials
 NOT_TRIED = {
     **{
         "cast": "the dtype",
@@ -136,8 +134,6 @@ def test_every_formula_is_mathematics(name):
 
 
 def points_of(name):
-    if "polynomial" in name:
-        return DEGREES
     return INTEGERS if name.startswith(TAKES_INTEGERS) else POINTS
 
 

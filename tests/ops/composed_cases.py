@@ -188,7 +188,6 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda q: S.zeta(torch.tensor(3.0, dtype=torch.float64), q), -0.2 - 0.6 * RNG.random(3)),
     ],
     "special.xlogy": [(S.xlogy, 1 + RNG.random(3), 1 + RNG.random(3))],
-    "multigammaln": [(lambda x: S.multigammaln(x, 2), 1 + RNG.random(3))],
     "methods of two tensors": [
         (lambda a, b, n=n: getattr(a, n)(b), some(2, 3), some(3))
         for n in ("fmax", "fmin", "maximum", "hypot", "logaddexp", "logaddexp2")
@@ -256,32 +255,6 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
             "logical_or",
             "logical_xor",
             "isin",
-        )
-    },
-    **{
-        name: [(lambda x, f=getattr(S, name): f(x, 3), some(2, 3))]
-        for name in (
-            *(f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"),
-            "hermite_polynomial_h",
-            "hermite_polynomial_he",
-            "laguerre_polynomial_l",
-            "legendre_polynomial_p",
-        )
-    },
-    **{
-        name: [(getattr(S, name), some(2, 3))]
-        for name in (
-            "bessel_j0",
-            "bessel_j1",
-            "bessel_y0",
-            "bessel_y1",
-            "modified_bessel_i0",
-            "modified_bessel_i1",
-            "modified_bessel_k0",
-            "modified_bessel_k1",
-            "scaled_modified_bessel_k0",
-            "scaled_modified_bessel_k1",
-            "spherical_bessel_j0",
         )
     },
     "is_nonzero": [(torch.is_nonzero, some())],

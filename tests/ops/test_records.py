@@ -157,7 +157,7 @@ PLAIN: dict[str, Any] = {
 }
 INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "gcd", "lcm"}
 INTEGERS |= {"bitwise_left_shift", "bitwise_right_shift"}
-ABOVE = {"acosh": 1.0, "mvlgamma": 1.0, "zeta": 1.0}  # what is added to the operands, for a function's domain
+ABOVE = {"acosh": 1.0, "zeta": 1.0}  # what is added to the operands, for a function's domain
 
 
 def samples(record: Op) -> tuple[list[Any], list[Any]]:

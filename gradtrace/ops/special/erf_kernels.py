@@ -15,7 +15,7 @@ import math
 import threading
 
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.types import Array, Kernel
+from gradtrace.engine.data.types import Array
 
 # erf(x) = x + x P(x^2) / Q(x^2) up to 0.84375
 PP = (
@@ -55,16 +55,6 @@ SB = (
 )  # fmt: skip
 SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
 TAILS = ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB))
-
-
-def on_floats(kernel: Kernel, *rest: float) -> Kernel:
-    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
-
-    def call_kernel(x: Array) -> Array:
-        x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
-
-    return call_kernel
 
 
 def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
@@ -122,25 +112,6 @@ def by_range(x: Array) -> Array:
             r = tail(a[i], top, bottom)
             out[i] = np.where(x[i] > 0, r, 2 - r)
     return out
-
-
-def erfcx_kernel(x: Array) -> Array:
-    """Return exp(x^2) erfc(x): erfc's approximations without their exponential, above LAST an asymptotic series."""
-    a = np.abs(x)
-    out = np.array(x)
-    near = a < MIDDLE
-    out[near] = np.exp(a[near] ** 2) * erfc(a[near])
-    for low, high, top, bottom in TAILS:
-        i = (a >= low) & (a < high)
-        s = 1 / (a[i] * a[i])
-        out[i] = np.exp(polynomial(top, s) / polynomial(bottom, s) - 0.5625) / a[i]
-    i = a >= LAST
-    s = 0.5 / (a[i] * a[i])
-    series = np.ones_like(s)
-    for k in (11, 9, 7, 5, 3, 1):
-        series = 1 - k * s * series
-    out[i] = series / (a[i] * math.sqrt(math.pi))
-    return np.where(x < 0, 2 * np.exp(x * x) - out, out)
 
 
 # ---- erf

@@ -1,4 +1,4 @@
-"""The gamma function's logarithm and its derivatives: lgamma, digamma, polygamma, mvlgamma.
+"""The gamma function's logarithm and its derivatives: lgamma, digamma, polygamma.
 
 The array kernels shift arguments by recurrence to where the asymptotic (Stirling) series has full precision, and use
 the reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy has none of these functions.
@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 
-from gradtrace import ops
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import XP, Array, Kernel, Operand, Raw
+from gradtrace.engine.data.types import Array, Kernel, Raw
 from gradtrace.engine.operators.op import d, float_op
-from gradtrace.ops.api import Choice, expose, functions, is_int, public, unary
-from gradtrace.ops.arguments import in_both_forms
+from gradtrace.ops.api import expose, is_int, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -110,18 +108,6 @@ def polygamma_kernel(x: Array, n: int) -> Array:
     return np.where(x == np.inf, np.nan, out)
 
 
-def mvlgamma_kernel(x: Array, p: int) -> Array:
-    total = sum((lgamma_kernel(x - i / 2) for i in range(p)), np.zeros_like(x))
-    return total + p * (p - 1) / 4 * math.log(math.pi)
-
-
-def mvlgamma_grad(xp: XP, g: Operand, out: object, x: Operand, p: int) -> Operand:
-    slope = xp.digamma(x + 0.0)  # -0.0 counts as 0, as in PyTorch
-    for i in range(1, p):
-        slope = slope + xp.digamma(x - i / 2)
-    return g * slope
-
-
 # fmt: off
 digamma = float_op("digamma(self)", via_float64(digamma_kernel), "d[self](log(gamma(self)))",
     self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)))
@@ -129,9 +115,6 @@ lgamma = float_op("lgamma(self)", via_float64(lgamma_kernel), "log(abs(gamma(sel
     self=d("self", lambda xp, g, out, self: g * xp.digamma(self)))
 polygamma_record = float_op("polygamma(self; n)", via_float64(polygamma_kernel), "d[self, n + 1](log(gamma(self)))",
     inplace_node="PolygammaBackward1", self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
-mvlgamma_record = float_op("mvlgamma(self; p)", via_float64(mvlgamma_kernel),
-    "p * (p - 1) / 4 * log(pi) + sum[i, 1, p](lgamma(self + (1 - i) / 2))",
-    self=d("self", mvlgamma_grad))
 # fmt: on
 
 unary(digamma)
@@ -162,14 +145,3 @@ def polygamma_inplace(self: Tensor, n: int) -> Tensor:
     """In-place form of polygamma (Tensor.polygamma_)."""
     check_order(n)
     return inplace(polygamma_record, self, n)
-
-
-@in_both_forms("mvlgamma")
-def choose_mvlgamma(input: Tensor, p: int) -> Choice:
-    """Logarithm of the multivariate gamma function of dimension p (torch.mvlgamma)."""
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    return mvlgamma_record, (input, p)
-
-
-public("multigammaln", forms="s")(lambda input, p: ops.find(functions, "mvlgamma")(input, p))

@@ -29,7 +29,8 @@ def texts():
     files = [*ROOT.glob("*.*"), *ROOT.glob(".ci/*"), *(path for part in parts for path in (ROOT / part).rglob("*"))]
     for path in files:
         name = path.relative_to(ROOT).as_posix()
-        if (path.suffix in SUFFIXES or name.startswith(".ci/")) and not name.startswith(FOREIGN) and path != Path(__file__):
+        is_text = path.suffix in SUFFIXES or name.startswith(".ci/")
+        if is_text and not name.startswith(FOREIGN) and path != Path(__file__):
             yield name, path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -105,15 +105,17 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
 
 
+FUSION = ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights")
 __getattr__, __dir__ = attach(
     __name__,
     {
+        **dict.fromkeys(FUSION, f"{__name__}.fusion"),
         "remove_spectral_norm": f"{__name__}.parametrizations",
         "remove_weight_norm": f"{__name__}.parametrizations",
         "spectral_norm": f"{__name__}.parametrizations:spectral_norm_by_hook",
         "weight_norm": f"{__name__}.parametrizations:weight_norm_by_hook",
     },
-    modules={name: f"{__name__}.{name}" for name in ("parametrizations", "parametrize", "prune", "rnn")},
+    modules={name: f"{__name__}.{name}" for name in ("fusion", "parametrizations", "parametrize", "prune", "rnn")},
     listed=__all__,
     shown_as="torch.nn.utils",
 )

@@ -68,8 +68,10 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | device | int = "cpu", index: int | None = None) -> None:
         self.type, colon, number = str(type).partition(":")
+        if isinstance(type, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         if self.type not in DEVICES.split(", "):
             raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
         if colon and number not in map(str, range(128)):  # an index is a signed byte in PyTorch
@@ -109,13 +111,16 @@ CPU, META = device(), device("meta")
 
 
 def check_device(value: Any) -> None:
-    """Raise RuntimeError for every device except the CPU."""
-    if value is not None and value is not CPU and str(value).partition(":")[0] != "cpu":
-        raise RuntimeError(f"gradtrace computes on the CPU only: device '{value}' is not available; use 'cpu'")
+    """Raise the error of a PyTorch without GPUs for every device except the CPU."""
+    kind = "cpu" if value is None or value is CPU else device(value).type
+    if kind in ("cuda", "xpu"):
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind != "cpu":
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
 
 
 def is_meta_device(value: Any) -> bool:
-    """Return whether a device, by default that of new tensors, is "meta". RuntimeError unless it is this or the CPU."""
+    """Return whether a device, by default that of new tensors, is "meta". Raise unless it is this or the CPU."""
     value = get_default_device() if value is None else value
     if value is CPU:
         return False

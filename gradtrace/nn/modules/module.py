@@ -397,8 +397,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         return self
 
     def cuda(self, device: Any = None) -> Any:
-        """Raise RuntimeError: the only device is the CPU."""
-        return self.to("cuda")
+        """Raise PyTorch's error unless there is nothing to move: the only device is the CPU."""
+        return self._apply(lambda t: t.cuda(device))
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU.

@@ -34,7 +34,10 @@ from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_nam
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
 # The packages all of whose classes a program may see; in others, it sees those that it names.
-RENAMED = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils"))
+RENAMED = (
+    *(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils")),
+    "gradtrace.ops.random.generator",
+)
 FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
 PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long

@@ -8,11 +8,13 @@ only device is the CPU.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from enum import Enum
 from importlib import import_module
 from types import ModuleType
 
 from gradtrace import ops
 from gradtrace.annotations import Any, AnyFunction
+from gradtrace.engine.data.describe import layout
 from gradtrace.engine.data.dtypes import bfloat16
 from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED
@@ -38,7 +40,7 @@ DISTRIBUTION_FILES = words("""
     multivariate_normal negative_binomial normal one_hot_categorical pareto poisson relaxed_bernoulli
     relaxed_categorical studentT transformed_distribution uniform weibull
 """)
-DATA_FILES = words("dataloader dataset distributed sampler")
+DATA_FILES = words("_utils _utils.collate dataloader dataset distributed sampler")
 LIBRARY = {
     "torch": "gradtrace",
     "torch._C": "gradtrace._C",
@@ -52,6 +54,7 @@ LIBRARY = {
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in DISTRIBUTION_FILES},
     **{f"torch.optim.{name}": "gradtrace.optim" for name in OPTIMIZER_FILES},
     **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in DATA_FILES},
+    **{f"torch.nn.utils.{name}": "gradtrace.nn.utils" for name in ("clip_grad", "convert_parameters")},
     **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
     **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
     "torch.distributions.utils": "gradtrace.distributions.distribution",
@@ -165,6 +168,15 @@ def answers(value: Any, names: str) -> dict[str, Any]:
     return {name: constantly(name, value) for name in words(names)}
 
 
+class SDPBackend(Enum):
+    """The kernels of scaled_dot_product_attention in PyTorch, between which nothing is chosen here."""
+
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+
+
 UNAVAILABLE = answers(False, "is_available")
 OTHER_DEVICE = {
     **UNAVAILABLE,
@@ -187,6 +199,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch": {
         "__version__": VERSION,
         "bfloat16": bfloat16,  # scripts name it where they choose a dtype
+        "sparse_coo": layout("torch.sparse_coo"),
         "OutOfMemoryError": OutOfMemoryError,
         **answers(False, "is_autocast_enabled is_storage set_flush_denormal"),
         **answers(None, "clear_autocast_cache"),
@@ -194,7 +207,12 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
     "torch.accelerator": {**UNAVAILABLE, **answers(0, "device_count"), **answers(None, "current_accelerator")},
     "torch.backends": {},
-    "torch.backends.cuda": answers(False, "is_built"),
+    "torch.backends.cuda": {
+        **answers(False, "is_built"),
+        **answers(None, "enable_flash_sdp enable_math_sdp enable_mem_efficient_sdp"),
+        "sdp_kernel": no_changes,
+    },
+    "torch.nn.attention": {"SDPBackend": SDPBackend, "sdpa_kernel": no_changes},
     "torch.backends.cuda.matmul": {"allow_tf32": False},
     "torch.backends.cudnn": {
         **UNAVAILABLE,
@@ -259,13 +277,11 @@ def settings() -> dict[str, dict[str, Any]]:
 
 def public_value(module: str, name: str) -> Any:
     """Return the public value of this name in gradtrace's module for a module of torch, or ABSENT."""
-    if module in ONLY and name not in ONLY[module]:
-        return ABSENT
-    if name.startswith("__"):
+    if name.startswith("__") or name not in ONLY.get(module, (name,)):
         return ABSENT
     library = import_module(LIBRARY[module])
     value: Any = ABSENT
-    if name in getattr(library, "__all__", ()):
+    if (module in ONLY and name in vars(library)) or name in getattr(library, "__all__", ()):
         value = getattr(library, name)
     elif "__getattr__" in vars(library):
         try:

@@ -396,6 +396,9 @@ class Module(Hooked, Stateful, OwnConstructor):
                 raise RuntimeError(NO_SHARED_MEMORY)
         return self
 
+    def compile(self, *args: Any, **options: Any) -> None:
+        """Do nothing: the module runs without being compiled."""
+
     def cuda(self, device: Any = None) -> Any:
         """Raise PyTorch's error unless there is nothing to move: the only device is the CPU."""
         return self._apply(lambda t: t.cuda(device))

@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/nn.html#utilities
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from inspect import signature
 from typing import Any
@@ -17,8 +18,8 @@ from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
 __all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
-    "skip_init", "vector_to_parameters",
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
+    "parameters_to_vector", "rnn", "skip_init", "vector_to_parameters",
 ]  # fmt: skip
 
 Tensors = Tensor | Iterable[Tensor]
@@ -71,6 +72,22 @@ def clip_grad_norm_(
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
+
+
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Do the same as `clip_grad_norm_`, with PyTorch's warning that the name is old."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:

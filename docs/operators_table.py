@@ -66,6 +66,7 @@ NO_OPERATORS = {
     "data_ptr",
     "finfo",
     "from_numpy",
+    "frombuffer",
     "iinfo",
     "initial_seed",
     "is_floating_point",

@@ -26,7 +26,7 @@ FAMILIES = {
         TripletMarginWithDistanceLoss
     """,
     "modules.conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
-    "modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm",
     "modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
     "modules.normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",

@@ -25,9 +25,9 @@ LATER = words("""
     nn.classification nn.binary_loss nn.dropout nn.embedding nn.attention nn.distance nn.margin nn.conv nn.layer_norm
     special.error_functions reduce.sorting random.generator random.sampling random.fills random.gamma reduce.cumulative
     linalg.vector_norm reduce.statistics linalg.products linalg.einsum linalg.solve linalg.triangular
-    linalg.decompositions linalg.lu linalg.powers linalg.sparse nn.pad nn.pool nn.adaptive nn.unpool nn.fold nn.resample
-    nn.fractional nn.shuffle nn.grid shape.diagonals index.scatter shape.combine reduce.counting shape.memory
-    create.legacy special.gamma pointwise.number_parts special.gamma_incomplete
+    linalg.decompositions linalg.lowrank linalg.lu linalg.powers linalg.sparse nn.pad nn.pool nn.adaptive nn.unpool
+    nn.fold nn.resample nn.fractional nn.shuffle nn.grid shape.diagonals index.scatter shape.combine reduce.counting
+    shape.memory create.legacy special.gamma pointwise.number_parts special.gamma_incomplete
     special.bessel special.signal_windows nn.ctc
 """)
 _waiting = list(LATER)

@@ -11,7 +11,8 @@ from gradtrace.annotations import Any, Callable
 
 # The tables of `api` whose functions write into a tensor given as `out`: torch, torch.linalg and torch.special.
 WITH_OUT = "fls"
-USERS = "gradtrace.program.expression"  # the module whose calls are those of an expression that a user typed
+# The modules that pass a user's arguments on: those of an expression, and the sizes of a layer.
+USERS = ("gradtrace.program.expression", "gradtrace.nn.modules.utils")
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input", "x1": "input", "x2": "other"}
 
 
@@ -32,7 +33,7 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
             if is_unexpected(error, options) and table != "n":
                 return call(*args, **{NUMPY_NAMES.get(key, key): value for key, value in options.items()})
             caller = sys._getframe(1).f_globals.get("__name__") or ""
-            is_library = caller.startswith("gradtrace.") and caller != USERS
+            is_library = caller.startswith("gradtrace.") and caller not in USERS
             message = "" if is_library else mismatch(error, table, name, args, options)
             if not message:
                 raise

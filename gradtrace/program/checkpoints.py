@@ -21,7 +21,8 @@ class Checkpoints:
     def names(self) -> dict[str, dict[str, Any]]:
         """Return the names of this run by module."""
         functions = {"save": self.save, "load": self.load}
-        return {"torch": functions, "torch.serialization": functions}
+        models = {"save": self.save, "load": self.load_model}
+        return {"torch": functions, "torch.serialization": functions, "torch.jit": models}
 
     def save(self, obj: Any, f: Any, *args: Any, **options: Any) -> None:
         """Write an object to a file (torch.save); keep it in memory if the file cannot be written."""
@@ -43,6 +44,10 @@ class Checkpoints:
         from gradtrace.utils import serialization
 
         return serialization.load(io.BytesIO(self.kept[path_of(f)]) if self.has(f) else f, *args, **options)
+
+    def load_model(self, f: Any, map_location: Any = None, *args: Any, **options: Any) -> Any:
+        """Return the model that torch.jit.save has written (torch.jit.load)."""
+        return self.load(f, map_location, weights_only=False)
 
     def has(self, f: Any) -> bool:
         """Whether this run keeps the content of a file."""

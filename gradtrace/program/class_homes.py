@@ -8,11 +8,11 @@ from gradtrace.nn.homes import MOVED
 # Where a class is in PyTorch, unless its module here has the same name.
 MODULES_OF_CLASSES = {
     "torch": """BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
-        Size Tensor device dtype finfo iinfo""",
+        Size Tensor device dtype finfo iinfo layout memory_format""",
     "torch._C": "Generator",
     "torch.amp.autocast_mode": "autocast",
     "torch.autograd.anomaly_mode": "detect_anomaly set_detect_anomaly",
-    "torch.autograd.function": "BackwardCFunction Function FunctionCtx",
+    "torch.autograd.function": "BackwardCFunction Function FunctionCtx FunctionMeta",
     "torch.autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "torch.autograd.graph": "GradientEdge",
     "torch.autograd.variable": "Variable",
@@ -45,6 +45,7 @@ MODULES_OF_CLASSES = {
     "torch.utils.data.distributed": "DistributedSampler",
     "torch.utils.data.sampler": """BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler
         WeightedRandomSampler""",
+    "torch.utils.hooks": "RemovableHandle",
 }
 MODULE_OF_CLASS = {name: module for module, names in MODULES_OF_CLASSES.items() for name in words(names)}
 

@@ -34,6 +34,7 @@ def compiler_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
         "torch.jit": {
             **dict.fromkeys(("export", "ignore", "unused", "script_if_tracing"), same),
             **dict.fromkeys(("is_scripting", "is_tracing"), return_false),
+            **dict.fromkeys(("freeze", "optimize_for_inference"), same_module),
             "Final": Any,
             "script": script,
             "trace": trace,
@@ -44,6 +45,11 @@ def compiler_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
 def same(fn: Any = None, **options: Any) -> Any:
     """Return the function unchanged; without a function, return a decorator that does."""
     return same_function if fn is None else fn
+
+
+def same_module(mod: Any, *args: Any, **options: Any) -> Any:
+    """Return a module unchanged."""
+    return mod
 
 
 def same_function(fn: AnyFunction) -> AnyFunction:

@@ -19,8 +19,10 @@ from importlib import import_module
 from types import ModuleType
 
 from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.engine.data.describe import Size, device
+from gradtrace.engine.calls.function import FunctionMeta
+from gradtrace.engine.data.describe import Size, device, layout, memory_format
 from gradtrace.engine.data.dtypes import dtype
+from gradtrace.engine.data.node import RemovableHandle
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.program import substitutes
@@ -28,11 +30,14 @@ from gradtrace.program.checkpoints import Checkpoints
 from gradtrace.program.class_homes import torch_home
 from gradtrace.program.compile_names import COMPILED_MODULES, compiler_names
 from gradtrace.program.figure_files import FigureFinder
-from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value
+from gradtrace.program.torch_names import ABSENT, ANSWERS, LIBRARY, exported_names, public_value, settings
 
 MODULES = frozenset((*LIBRARY, *ANSWERS, *COMPILED_MODULES))
 # The packages all of whose classes a program may see; in others, it sees those that it names.
-RENAMED = tuple(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils"))
+RENAMED = (
+    *(f"gradtrace.{name}." for name in ("amp", "distributions", "nn", "optim", "utils")),
+    "gradtrace.ops.random.generator",
+)
 FUNCTIONS_TOO = ("torch.autograd.gradcheck",)
 PACKAGES = ("torch", "functorch", "tensorboard", "tensorflow")
 # Packages that are made of PyTorch's compiled code or call it from their own: importing them here would fail after long
@@ -81,6 +86,7 @@ class TorchModule(ModuleType):
 
 
 TorchModule.__name__ = TorchModule.__qualname__ = "module"
+TorchModule.__module__ = "builtins"
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -89,10 +95,10 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, tell: Tell) -> None:
         self.known: set[str] = set()  # modules whose classes are renamed
         self.renamed: list[tuple[type, str]] = []
-        for kind in (Tensor, Size, device, dtype):
+        for kind in (FunctionMeta, RemovableHandle, Size, Tensor, device, dtype, layout, memory_format):
             self.rename(kind)
         self.checkpoints = Checkpoints(tell)
-        self.own = (ANSWERS, compiler_names(tell), self.checkpoints.names())  # names of this run
+        self.own = (ANSWERS, compiler_names(tell), self.checkpoints.names(), settings())  # names of this run
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of a module of torch; ImportError for a package that needs PyTorch itself."""

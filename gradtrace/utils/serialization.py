@@ -39,6 +39,10 @@ NEW_DEFAULT = (
     "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
     "arbitrary code execution. Do it only if you got the file from a trusted source."
 )
+NO_SUCH_DEVICE = (
+    "Attempting to deserialize object on a {} device but torch.{}.is_available() is False. If you are running on a "
+    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+)
 NOT_A_CHECKPOINT = (
     f"Weights only load failed. {NEW_DEFAULT}\n\nthe file is not a zip of torch.save (PyTorch 1.6 or later)"
 )
@@ -198,8 +202,12 @@ def load(
 def check_location(map_location: Any) -> None:
     """Raise RuntimeError if tensors of the CPU are to be on another device."""
     place = map_location.get("cpu") if isinstance(map_location, dict) else map_location
-    if isinstance(place, (str, device)):
-        check_device(place)
+    if not isinstance(place, (str, device)):
+        return
+    kind = device(place).type
+    if kind in ("cuda", "xpu"):
+        raise RuntimeError(NO_SUCH_DEVICE.format(kind.upper(), kind))
+    check_device(place)
 
 
 def read_archive(file: Any, weights_only: bool) -> Any:

@@ -12,9 +12,15 @@ import time
 import warnings
 
 from gradtrace.annotations import Any
+from gradtrace.lazy_names import words
 from gradtrace.views.event_files import EventFile, Messages, new_name
 
 __all__ = ["SummaryWriter"]
+
+LEFT_OUT = words("""
+    add_audio add_custom_scalars add_embedding add_figure add_hparams add_image add_image_with_boxes add_images add_mesh
+    add_pr_curve add_tensor add_video
+""")
 
 NOT_WRITTEN = "SummaryWriter writes no files here; --allow-write DIR names the folder for them"
 
@@ -126,12 +132,13 @@ class SummaryWriter:
         self.close()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("add_"):
-            raise AttributeError(
-                f"'SummaryWriter' object has no attribute '{name}'; there are add_graph, "
-                "add_histogram, add_scalar, add_scalars, add_text"
-            )
-        raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
+        if name not in LEFT_OUT:
+            raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
+
+        def write_nothing(*args: Any, **options: Any) -> None:
+            warnings.warn(f"SummaryWriter.{name} writes nothing here", stacklevel=2)
+
+        return write_nothing
 
     def __repr__(self) -> str:
         return f"<torch.utils.tensorboard.writer.SummaryWriter object at {id(self):#x}>"

@@ -130,6 +130,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda b, lu: torch.lu_solve(b, lu, torch.tensor([1, 2], dtype=torch.int32)), some(2, 1), regular(2, 2))
     ],
     "pinverse": [(torch.pinverse, regular(3, 2))],
+    "lowrank": [
+        (seeded(lambda x: torch.pca_lowrank(x, 2)[1]), regular(3, 2)),
+        (seeded(lambda x: torch.svd_lowrank(x, 2)[1]), regular(2, 3)),
+    ],
     "qr": [(torch.qr, regular(3, 2))],
     "svd": [(lambda x: torch.svd(x)[1], regular(3, 2))],
     "slogdet": [(lambda x: torch.slogdet(x)[1], regular(2, 2))],

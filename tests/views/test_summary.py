@@ -148,7 +148,7 @@ def test_tags_lead_to_no_other_folder(tmp_path):
         ("w.add_graph(nn.Linear(3, 1), x)", "mat1 and mat2 shapes cannot be multiplied"),
         ("w.add_histogram('h', torch.ones(0))", "The input has no element."),
         ("w.add_scalar('s', x)", "elements cannot be converted to Scalar"),
-        ("w.add_image('i', x)", "there are add_graph, add_histogram, add_scalar, add_scalars, add_text"),
+        ("w.add_picture('i', x)", "'SummaryWriter' object has no attribute 'add_picture'"),
     ],
 )
 def test_wrong_calls(tmp_path, call, words, is_forked, fork_server):

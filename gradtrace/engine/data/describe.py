@@ -67,8 +67,10 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | device | int = "cpu", index: int | None = None) -> None:
         self.type, colon, number = str(type).partition(":")
+        if isinstance(type, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         if self.type not in DEVICES.split(", "):
             raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
         if colon and number not in map(str, range(128)):  # an index is a signed byte in PyTorch
@@ -108,10 +110,17 @@ CPU = device()
 
 
 def check_device(value: Any) -> None:
-    """Raise RuntimeError for every device except the CPU; None is that of new tensors."""
+    """Raise the error of a PyTorch without GPUs for every device except the CPU; None is that of new tensors."""
     value = get_default_device() if value is None else value
-    if value is not CPU and str(value).partition(":")[0] != "cpu":
-        raise RuntimeError(f"gradtrace computes on the CPU only: device '{value}' is not available; use 'cpu'")
+    if value is CPU:
+        return
+    kind = device(value).type
+    if kind in ("cuda", "xpu"):
+        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind == "meta":
+        raise RuntimeError("gradtrace has no tensors without values: --engine torch runs programs that use 'meta'")
+    if kind != "cpu":
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
 
 
 def get_default_device() -> device:

@@ -55,7 +55,7 @@ def node_type(record: Op, name: str | None = None) -> type[Node]:
     if found is None:
         shown = "torch::autograd::NotImplemented" if record.undefined else key
         fields: dict[str, Any] = {"__slots__": (), "op": record, "outputs": record.outputs, "layout": layout_of(record)}
-        fields.update(saved_properties(record), name=lambda node: shown)
+        fields.update(saved_properties(record), name=lambda node: shown, __module__="builtins")
         base: type[Node] = UndefinedGrad if record.undefined else OpNode
         found = record.node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
     return found

@@ -121,3 +121,41 @@ class BatchNorm3d(_BatchNorm):
     """Normalise each channel of (N, C, D, H, W) over the batch and the volume."""
 
     dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Normalise each channel of (N, C, ...) over the batches of all processes, of which there is one."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replace each batch normalisation in a module by a SyncBatchNorm with the same tensors."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            numbers = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            result = cls(*numbers, process_group, bias=module.bias is not None)
+            for tensors in ("_parameters", "_buffers"):
+                getattr(result, tensors).update(getattr(module, tensors))
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

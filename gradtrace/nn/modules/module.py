@@ -386,9 +386,12 @@ class Module(Hooked, Stateful, OwnConstructor):
                 raise RuntimeError(NO_SHARED_MEMORY)
         return self
 
+    def compile(self, *args: Any, **options: Any) -> None:
+        """Do nothing: the module runs without being compiled."""
+
     def cuda(self, device: Any = None) -> Any:
-        """Raise RuntimeError: the only device is the CPU."""
-        return self.to("cuda")
+        """Raise PyTorch's error unless there is nothing to move: the only device is the CPU."""
+        return self._apply(lambda t: t.cuda(device))
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU.

@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/nn.html#utilities
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from inspect import signature
 from typing import Any
@@ -17,8 +18,8 @@ from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
 __all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
-    "skip_init", "vector_to_parameters",
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
+    "parameters_to_vector", "rnn", "skip_init", "vector_to_parameters",
 ]  # fmt: skip
 
 Tensors = Tensor | Iterable[Tensor]
@@ -73,6 +74,22 @@ def clip_grad_norm_(
     return total
 
 
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Do the same as `clip_grad_norm_`, with PyTorch's warning that the name is old."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp every element of every gradient to [-clip_value, clip_value]."""
     limit = float(clip_value)
@@ -104,15 +121,17 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     return module_cls(*args, **kwargs).to_empty(device=kwargs.get("device", "cpu"))
 
 
+FUSION = ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights")
 __getattr__, __dir__ = attach(
     __name__,
     {
+        **dict.fromkeys(FUSION, f"{__name__}.fusion"),
         "remove_spectral_norm": f"{__name__}.parametrizations",
         "remove_weight_norm": f"{__name__}.parametrizations",
         "spectral_norm": f"{__name__}.parametrizations:spectral_norm_by_hook",
         "weight_norm": f"{__name__}.parametrizations:weight_norm_by_hook",
     },
-    modules={name: f"{__name__}.{name}" for name in ("parametrizations", "parametrize", "rnn")},
+    modules={name: f"{__name__}.{name}" for name in ("fusion", "parametrizations", "parametrize", "rnn")},
     listed=__all__,
     shown_as="torch.nn.utils",
 )

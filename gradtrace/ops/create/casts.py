@@ -87,9 +87,9 @@ def cpu(self: Tensor, memory_format: object = None) -> Tensor:
 
 
 @public(forms="m")
-def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
-    """Raise RuntimeError: CUDA is not available."""
-    describe.check_device("cuda")
+def cuda(self: Tensor, device: object = None, **kwargs: object) -> Tensor:
+    """Raise PyTorch's error: CUDA is not available."""
+    describe.check_device("cuda" if device is None else device)
     return self
 
 

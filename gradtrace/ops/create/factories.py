@@ -265,6 +265,14 @@ def from_numpy(ndarray: Array) -> Tensor:
     return shared_array(ndarray)
 
 
+@public(forms="f")
+def frombuffer(
+    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """Create a tensor that shares the memory of a bytes-like object (torch.frombuffer)."""
+    return finish(shared_array(np.frombuffer(buffer, np_of(dtype), count, offset)), requires_grad)
+
+
 def legacy_tensor(*args: Any) -> Tensor:
     """Implement torch.Tensor(data) and torch.Tensor(2, 3), always of the default dtype."""
     return legacy_made(args, dtypes.get_default_dtype())

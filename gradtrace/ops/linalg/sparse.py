@@ -10,7 +10,7 @@ from operator import index
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.describe import CPU, Size, check_device, device
+from gradtrace.engine.data.describe import CPU, Size, check_device, device, layout
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.text import sparse_text
@@ -82,7 +82,7 @@ class SparseTensor:
 
     # ---- facts
 
-    layout, is_sparse, _version = "torch.sparse_coo", True, 0
+    layout, is_sparse, _version = layout("torch.sparse_coo"), True, 0
 
     def is_inference(self) -> bool:
         return False

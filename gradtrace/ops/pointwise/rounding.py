@@ -45,6 +45,3 @@ unary(trunc, "fix")
 def choose_round(input: Tensor, *, decimals: int = 0) -> Choice:
     """Round to the nearest integer, half to even, or to `decimals` digits after the point (torch.round)."""
     return (round_record, (input,)) if decimals == 0 else (round_to, (input, decimals))
-
-
-setattr(Tensor, "__round__", lambda self, decimals=0: self.round(decimals=decimals))  # noqa: B010 - Tensor has no such

@@ -18,6 +18,7 @@ the child names an output by its number, never by a path.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
@@ -35,8 +36,9 @@ QUICK_TICK = 0.01  # the same for a child that can write files: in a TICK it cou
 MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
+PF_EXITING = 4  # of the flags in /proc/PID/stat
 PATIENCE = 3  # interrupts until a child that does not end is killed
-LAST_WORDS = 5.0  # seconds that it has after the first
+LAST_WORDS = 5.0  # seconds that it has after the first, and that it may take to exit
 
 
 class _State:
@@ -164,6 +166,7 @@ class Broker:
         self.interrupted_at = 0.0
         self.has_ended = False
         self.written: list[str] = []
+        self.sent = 0  # bytes that the child has had written to outputs
 
     def serve(self) -> int:
         """Answer requests until the child ends; return the exit code of the command line."""
@@ -189,6 +192,7 @@ class Broker:
         except Ended as end:
             self.kill()
             self.copier.finish(streams.PATIENCE)
+            self.copier.end_line()
             return guard.report_error(end.report, self.args)
         except BaseException:  # this process is to end
             self.kill()
@@ -276,7 +280,8 @@ class Broker:
     def check_time(self) -> None:
         if self.interrupts and time.monotonic() > self.interrupted_at + LAST_WORDS:
             raise KeyboardInterrupt
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        late = 0.0 if self.deadline is None else time.monotonic() - self.deadline
+        if late > LAST_WORDS or (late > 0 and not is_exiting(self.pid)):
             raise Ended(self.late())
 
     def check_output(self) -> None:
@@ -285,6 +290,8 @@ class Broker:
 
             said = f"the program's process wrote more than {self.grants.output_bytes} bytes"
             raise Ended(BudgetError(said, advice("output_bytes")))
+        for descriptor in (streams.STDOUT, streams.STDERR):
+            check_room(descriptor, self.copier.written)
 
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
@@ -396,6 +403,9 @@ class Broker:
                 size = max(size, position)
                 if size > most:
                     raise garbled()
+                self.sent += len(body)
+                if most == float("inf"):
+                    check_room(file.fileno(), self.sent)
                 if failure is None:
                     failure = attempted(lambda body=body: file.write(body))  # type: ignore[misc]
             elif kind == SEEK and len(body) == 8:
@@ -439,6 +449,17 @@ def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceEr
     return found
 
 
+def check_room(descriptor: int, written: int) -> None:
+    """End the child if what it has had written, now to this regular file, takes up more than what is left free.
+
+    Small outputs are written as long as the disk has room.
+    """
+    is_large = written > MOST_SCRATCH and stat.S_ISREG(os.fstat(descriptor).st_mode)
+    if is_large and written > scratch.free_bytes(descriptor):
+        said = "the output takes up more of the disk than it leaves free"
+        raise Ended(GradtraceError(said, "make room on the disk, or write to another one"))
+
+
 def attempted(job: Callable[[], Any]) -> OSError | None:
     """Do the job; return its OSError, which is raised when the child has sent everything."""
     try:
@@ -464,6 +485,15 @@ def use_of(pid: int) -> tuple[int, int]:
         return 0, 0
     facts = {line[0]: int(line[1]) for line in lines if line and line[0] in FACTS}
     return 1024 * (facts.get(b"RssAnon:", 0) + facts.get(b"RssShmem:", 0)), facts.get(b"Threads:", 0)
+
+
+def is_exiting(pid: int) -> bool:
+    """Whether a process has ended and only gives its memory back, which takes a second for many gigabytes."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return bool(int(file.read().rpartition(b")")[2].split()[6]) & PF_EXITING)
+    except OSError:
+        return False
 
 
 def word_of(body: bytes) -> dict[str, Any]:

@@ -1,12 +1,17 @@
 """The plain Python attacks in each command that runs a program: none does what it tries."""
 
 import json
+import os
 import platform
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from canaries import ENVIRONMENT, SECRET, Yard
+from canaries import ENVIRONMENT, ROOT, SECRET, Yard
 from commands import COMMANDS, MORE, PICTURES, PROGRAM, drawing, write_sources
+from processes import descendants, is_running
 from python_attacks import (
     ATTACKS,
     FATAL,
@@ -63,7 +68,7 @@ def run(yard, args, before):
 
 
 @pytest.mark.parametrize("name", SLOW)
-def test_no_attack_succeeds(name, yard, door):
+def test_no_attack_succeeds(name, yard, door, record_property):
     args = WAYS[name]
     before = program_of(ATTACKS, door.port, str(yard.folder / "p.py")) + SWEEP
     write_all(yard, before)
@@ -72,6 +77,7 @@ def test_no_attack_succeeds(name, yard, door):
         (yard.folder / "g.gt").rename(yard.folder / "r.gt")
     done = run(yard, args, before)
     made = outcomes(done.stderr + done.stdout)
+    record_property("attacks", len(made))
     assert dict(made).keys() == ATTACKS.keys(), done
     assert surprises(made) == set()
     answered = answered_calls(done.stderr + done.stdout)
@@ -129,3 +135,53 @@ def test_a_program_that_does_not_end_is_ended_with_one_line(way, name, yard):
     assert any(end in told for end in ("ran longer than", "more memory than", "wrote more than", "Error")), done
     assert done.stderr.count("ran longer than") < 2, done
     assert "wrote more than" not in done.stderr or "\ngradtrace: the program's process wrote" in f"\n{done.stderr}"
+
+
+SLEEPING = "import os, time\nos.write(2, b'on\\n')\ntime.sleep(60)\n"
+DEAF = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
+PROGRAMS = {
+    **{way: SLEEPING for way in WAYS if not way.endswith("of a record")},
+    **{f"{way}, deaf": DEAF + SLEEPING for way in ("run", "repl", "verify")},
+}
+SIGNALLED = [
+    pytest.param(name, number, marks=() if (name, number) == ("run", signal.SIGTERM) else pytest.mark.slow)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+    for name in PROGRAMS
+]
+
+
+@pytest.mark.parametrize(("name", "number"), SIGNALLED)
+def test_a_signal_leaves_no_process_and_no_folder(name, number, yard, tmp_path):
+    text, way = PROGRAMS[name], name.removesuffix(", deaf")
+    args = WAYS[way]
+    write_all(yard, text)
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "temporary")}
+    command = [sys.executable, "-m", "gradtrace", *args]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=yard.folder, env=environment, text=True, **pipes) as process:
+        try:
+            process.stdin.write(f"exec({text!r})\n" if way == "repl" else text)
+            process.stdin.flush()
+            if way != "repl":
+                process.stdin.close()
+            if way == "console of a document":  # what its command prints is compared, and not shown
+                time.sleep(2)
+            else:
+                assert process.stderr.readline() == "on\n"
+            below = descendants(process.pid)
+            process.send_signal(number)
+            process.stdin.close()
+            at_prompt = (
+                way == "repl" and number == signal.SIGINT
+            )  # Ctrl-C ends an entry, and the end of stdin the prompt
+            expected = -number if number == signal.SIGKILL else 128 + number
+            assert process.wait(30) == (0 if at_prompt else expected)
+        finally:
+            process.kill()
+    deadline = time.monotonic() + 5
+    while any(map(is_running, below)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert below and not any(map(is_running, below))
+    if number != signal.SIGKILL:  # the next command removes its folder
+        assert list((tmp_path / "temporary").iterdir()) == []

@@ -30,6 +30,9 @@ COMMANDS = {
 MORE = {
     "graph": ("graph", "e.txt"),
     "page": ("page", "e.txt", "-o", "g.html"),
+    "diff as svg": ("diff", "p.py", "e.txt", "-o", "g.svg"),
+    "jacobian as npz": ("jacobian", "e.txt", "-o", "g.npz"),
+    "embedded page": ("page", "p.py", "--embed", "-o", "g.html"),
     "stdin": ("run", "-"),
     "a failing program": ("run", "f.py"),
     "trials": ("why", "f.py"),

@@ -34,7 +34,7 @@ pytestmark = [
 WAYS = {**COMMANDS, **MORE, **{f"graph as {suffix}": drawing(suffix) for suffix in PICTURES}}
 QUICK = ("run", "why", "graph as svg", "map")
 SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in WAYS]
-MADE = tuple(f"g.{suffix}" for suffix in PICTURES)
+MADE = ("g.npz", *(f"g.{suffix}" for suffix in PICTURES))
 PARTS = ("fingerprint.json", "manifest.json", "part-000000000000-000000000005.csv")
 
 

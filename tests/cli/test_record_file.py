@@ -439,6 +439,21 @@ def test_a_gradient_of_another_size_than_its_parameter_is_no_fault():
     assert symmetries.keys_cancel(facts, SimpleNamespace(id=0, shape=(3,))) == ""
 
 
+def test_a_record_whose_parts_do_not_fit_together_is_an_error(gt, records, here):
+    """The weight of the first layer has after its updates the value of another tensor."""
+
+    def change(trace):
+        foreign = next(t.value for t in trace.tensors if t.value.shape == (20, 8))
+        swapped = [
+            t._replace(value=foreign) if t.first != t.id and t.value.shape == (12, 8) else t for t in trace.tensors
+        ]
+        return trace._replace(tensors=tuple(swapped))
+
+    (here / "bad.gt").write_bytes(rewritten((here / records("loop.py")).read_bytes(), change))
+    result = gt("stats", "bad.gt")
+    assert result.exit_code == 2 and "the record is damaged, or this is a fault" in result.stderr, result
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(gt, records, here):
     content = (here / records("view.py")).read_bytes()
     out = io.BytesIO()

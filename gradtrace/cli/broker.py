@@ -36,9 +36,8 @@ QUICK_TICK = 0.01  # the same for a child that can write files: in a TICK it cou
 MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
-PF_EXITING = 4  # of the flags in /proc/PID/stat
 PATIENCE = 3  # interrupts until a child that does not end is killed
-LAST_WORDS = 5.0  # seconds that it has after the first, and that it may take to exit
+LAST_WORDS = 5.0  # seconds that it has after the first
 
 
 class _State:
@@ -192,6 +191,8 @@ class Broker:
         except Ended as end:
             self.kill()
             self.copier.finish(streams.PATIENCE)
+            if self.copier.has_printed(end.report.message):  # the child has reported it, and took long to exit
+                return end.report.exit_code
             self.copier.end_line()
             return guard.report_error(end.report, self.args)
         except BaseException:  # this process is to end
@@ -280,8 +281,7 @@ class Broker:
     def check_time(self) -> None:
         if self.interrupts and time.monotonic() > self.interrupted_at + LAST_WORDS:
             raise KeyboardInterrupt
-        late = 0.0 if self.deadline is None else time.monotonic() - self.deadline
-        if late > LAST_WORDS or (late > 0 and not is_exiting(self.pid)):
+        if self.deadline is not None and time.monotonic() > self.deadline:
             raise Ended(self.late())
 
     def check_output(self) -> None:
@@ -485,15 +485,6 @@ def use_of(pid: int) -> tuple[int, int]:
         return 0, 0
     facts = {line[0]: int(line[1]) for line in lines if line and line[0] in FACTS}
     return 1024 * (facts.get(b"RssAnon:", 0) + facts.get(b"RssShmem:", 0)), facts.get(b"Threads:", 0)
-
-
-def is_exiting(pid: int) -> bool:
-    """Whether a process has ended and only gives its memory back, which takes a second for many gigabytes."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return bool(int(file.read().rpartition(b")")[2].split()[6]) & PF_EXITING)
-    except OSError:
-        return False
 
 
 def word_of(body: bytes) -> dict[str, Any]:

@@ -70,10 +70,11 @@ def keys_cancel(facts: Facts, record: TensorRecord) -> str:
     cancels out; "" for any other parameter.
     """
     visits = facts.visits_of(record)
-    left, count = visits[-1].grad_after if visits else None, record.shape[0] if len(record.shape) == 1 else 0
-    if left is None or not left.is_whole or not left.all_finite or not count or count % 3:
+    left = visits[-1].grad_after if visits and len(record.shape) == 1 else None
+    if left is None or not left.is_whole or not left.all_finite or not left.numel or left.numel % 3:
         return ""
-    queries, keys, values = (float(np.linalg.norm(part)) for part in np.split(left.data, 3))
+    count = left.numel
+    queries, keys, values = (float(np.linalg.norm(part)) for part in np.split(np.ravel(left.data), 3))
     if not keys <= ROUNDING * values or not queries > 10 * keys:
         return ""
     readers = [reader_of(facts, record, arrival.sender) for arrival in facts.arrivals.at(visits[-1])]

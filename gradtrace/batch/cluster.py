@@ -21,7 +21,7 @@ from gradtrace.batch.run import NOTED, Done
 from gradtrace.errors import UsageError
 
 RETRIES = 3
-
+MOST_PARTS = 1_000_000
 
 PART = "GRADTRACE_MAP_PART"  # the environment variable by which a worker says which part to compute
 SOURCE, PARAMETERS = "program.txt", "parameters.json"
@@ -37,12 +37,17 @@ class Table(NamedTuple):
 
 
 def table_of(word: dict[str, Any]) -> Table:
-    """Return the table that a confined process describes; UsageError unless it consists of numbers and names."""
-    rows, part_rows, names, offsets = (word.get(field) for field in Table._fields)
+    """Return the table that a confined process describes; UsageError unless it consists of numbers and names, and of
+    at most MOST_PARTS parts.
+    """
+    fields: list[Any] = [word.get(field) for field in Table._fields]
+    rows, part_rows, names, offsets = fields
     numbers = (rows, part_rows, *(offsets or ()))
-    if not all(type(n) is int and 0 <= n < 10**18 for n in numbers) or not part_rows:
+    is_data = all(type(n) is int and 0 <= n < 10**18 for n in numbers) and part_rows
+    parts = -(-rows // part_rows) if is_data else 0
+    if not is_data or parts > MOST_PARTS or (offsets and len(offsets) != parts + 1):
         raise UsageError("the table for the cluster is not data", "please report this")
-    return Table(int(str(rows)), int(str(part_rows)), tuple(map(str, names or ())), tuple(offsets or ()))
+    return Table(rows, part_rows, tuple(map(str, names or ())), tuple(offsets or ()))
 
 
 class Task(NamedTuple):

@@ -18,6 +18,7 @@ the child names an output by its number, never by a path.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
@@ -164,6 +165,7 @@ class Broker:
         self.interrupted_at = 0.0
         self.has_ended = False
         self.written: list[str] = []
+        self.sent = 0  # bytes that the child has had written to outputs
 
     def serve(self) -> int:
         """Answer requests until the child ends; return the exit code of the command line."""
@@ -189,6 +191,9 @@ class Broker:
         except Ended as end:
             self.kill()
             self.copier.finish(streams.PATIENCE)
+            if self.copier.has_printed(end.report.message):  # the child has reported it, and took long to exit
+                return end.report.exit_code
+            self.copier.end_line()
             return guard.report_error(end.report, self.args)
         except BaseException:  # this process is to end
             self.kill()
@@ -285,6 +290,8 @@ class Broker:
 
             said = f"the program's process wrote more than {self.grants.output_bytes} bytes"
             raise Ended(BudgetError(said, advice("output_bytes")))
+        for descriptor in (streams.STDOUT, streams.STDERR):
+            check_room(descriptor, self.copier.written)
 
     def late(self) -> BudgetError:
         from gradtrace.limits import advice
@@ -396,6 +403,9 @@ class Broker:
                 size = max(size, position)
                 if size > most:
                     raise garbled()
+                self.sent += len(body)
+                if most == float("inf"):
+                    check_room(file.fileno(), self.sent)
                 if failure is None:
                     failure = attempted(lambda body=body: file.write(body))  # type: ignore[misc]
             elif kind == SEEK and len(body) == 8:
@@ -437,6 +447,17 @@ def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceEr
         growth = Growth(temporary, MOST_SCRATCH, grants.largest_file)
         found.append((growth, BudgetError(said, "keep less in temporary files, or write below --allow-write DIR")))
     return found
+
+
+def check_room(descriptor: int, written: int) -> None:
+    """End the child if what it has had written, now to this regular file, takes up more than what is left free.
+
+    Small outputs are written as long as the disk has room.
+    """
+    is_large = written > MOST_SCRATCH and stat.S_ISREG(os.fstat(descriptor).st_mode)
+    if is_large and written > scratch.free_bytes(descriptor):
+        said = "the output takes up more of the disk than it leaves free"
+        raise Ended(GradtraceError(said, "make room on the disk, or write to another one"))
 
 
 def attempted(job: Callable[[], Any]) -> OSError | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import gradtrace
 from gradtrace.analysis import check as analysis
 from gradtrace.annotations import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from gradtrace.cli.options import Request, names
 from gradtrace.engine.data.state import using
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.ops.random.repeated import RepeatedDraws
+from gradtrace.program.budget import Output
 from gradtrace.program.generators import repeatable_generators
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
@@ -95,8 +94,8 @@ class Runner:
                 watcher=probe,
                 then=at_end,
                 budget=self.request.budget,
-                stdout=io.StringIO(),
-                stderr=io.StringIO(),
+                stdout=Output(self.request.budget),
+                stderr=Output(self.request.budget),
             )
         return probe, done
 

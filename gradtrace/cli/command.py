@@ -58,7 +58,15 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
         from gradtrace.cli import destination
 
         destination.check(name, flags)
-    return command.callback(options.request(flags), **flags)
+    request = options.request(flags)
+    try:
+        return command.callback(request, **flags)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if request.program.record is None:
+            raise
+        # No reader can check that everything in a record fits together.
+        said = f"the record is damaged, or this is a fault of gradtrace itself: {type(error).__name__}: {error}".strip()
+        raise UsageError(said, "record the run again; --debug shows where") from error
 
 
 def words_of(found: Split) -> tuple[str, ...]:

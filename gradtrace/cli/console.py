@@ -117,18 +117,23 @@ def started(words: Sequence[str], program: bytes, budget: Budget) -> CommandResu
     command = [sys.executable, "-P", "-m", "gradtrace", words[0], "--require-wall", *limits, *words[1:]]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("GRADTRACE_", "FORCE_COLOR"))}
     env |= {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        preexec_fn=confine.starting(confine.Limits(file_size=None)) if hasattr(os, "fork") else None,
+    )
     try:
-        done = subprocess.run(
-            command,
-            input=program,
-            capture_output=True,
-            env=env,
-            timeout=budget.seconds + GRACE,
-            preexec_fn=confine.starting(confine.Limits(file_size=None)) if hasattr(os, "fork") else None,
-        )
-    except subprocess.TimeoutExpired:
+        written = process.communicate(program, budget.seconds + GRACE)
+    except BaseException as error:
+        process.terminate()  # unlike kill, this lets it remove its temporary files
+        process.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
         return CommandResult(1, "", f"gradtrace: the command ran longer than {budget.seconds:g} s\n")
-    return CommandResult(done.returncode, *(text.decode("utf-8", "replace") for text in (done.stdout, done.stderr)))
+    return CommandResult(process.returncode, *(text.decode("utf-8", "replace") for text in written))
 
 
 def result_of(words: Sequence[str], program: str, budget: Budget) -> CommandResult:

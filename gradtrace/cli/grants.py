@@ -10,6 +10,7 @@ from gradtrace.cli import source
 from gradtrace.cli.argv import Split
 from gradtrace.errors import GradtraceError, UsageError
 from gradtrace.limits import BY_FIELD, Budget
+from gradtrace.sandbox import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -115,6 +116,7 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
     timed = not table or bool(early_limit(found, "seconds"))
     counted = not table or bool(early_limit(found, "output_bytes"))
     granted, is_own = Grants.within(budget), is_own_expression(found, always_file)
+    folder = os.path.dirname(output.rstrip("/")) or "." if table else ""
     return granted._replace(
         read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
         outputs=tuple(outputs_of(found)),
@@ -125,9 +127,9 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
         own_text=is_own,
         temporary=not is_own,
         cluster=on_cluster(found, always_file) if table else None,
-        scratch=os.path.dirname(output.rstrip("/")) or "." if table else "",
+        scratch=folder,
         printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
-        file_size=0 if table and not counted and not budget.allow_write else granted.file_size,
+        file_size=granted.file_size if counted or budget.allow_write else scratch.free_bytes(folder) // 2,
         reads_stdin=reads_stdin(found),
     )
 

@@ -192,7 +192,7 @@ def read_entry(broker: Broker, request: Request) -> None:
     names = request.get("names")
     if broker.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise garbled()
-    broker.names, broker.deadline = names, None
+    broker.names, broker.deadline = list(filter(str.isprintable, names)), None  # Tab writes them to a terminal
     with Interruptible():
         entry = next(broker.entries, None)
     broker.interrupts = 0

@@ -22,6 +22,7 @@ from gradtrace.cli import colour
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 PIECE = 1 << 18  # bytes of one read
+REMEMBERED = 10_000  # bytes of what was copied last
 PAUSE = 0.0005  # seconds between two looks at a pipe that is not yet empty
 PATIENCE = 1.0  # seconds for copying what an ended process has left in its pipes
 
@@ -102,12 +103,15 @@ def is_readable(descriptor: int) -> bool:
 class Copier:
     """A thread that copies what a child prints, at most `most` bytes (0: without a limit), to stdout and stderr.
 
-    `over` says that there was more, `failure` is the error of writing to stdout; the pipes are closed then, as a reader
-    that goes away does.
+    `written` counts them, `over` says that there was more, `failure` is the error of writing to stdout; the pipes are
+    closed then, as a reader that goes away does.
     """
 
     def __init__(self, pipes: Pipes, most: int) -> None:
         self.left = most or sys.maxsize
+        self.written = 0
+        self.last = b""  # what was copied last
+        self.unended: set[int] = set()  # the targets whose last line has no end
         self.over = False
         self.failure: OSError | None = None
         self.targets = {pipes.errors[0]: STDERR, pipes.output[0]: STDOUT}
@@ -141,6 +145,10 @@ class Copier:
         self.over = len(content) > self.left
         content = content[: self.left]
         self.left -= len(content)
+        self.written += len(content)
+        self.last = (self.last + content)[-REMEMBERED:]
+        if content:
+            (self.unended.discard if content[-1:] == b"\n" else self.unended.add)(self.targets[descriptor])
         screen = self.screens.get(self.targets[descriptor])
         try:
             write_whole(self.targets[descriptor], content if screen is None else screen.shown(content))
@@ -154,6 +162,15 @@ class Copier:
                 self.close(open_pipe)
         elif not content:
             self.close(descriptor)
+
+    def has_printed(self, text: str) -> bool:
+        """Whether a text is among the last that the child has printed."""
+        return text.encode() in self.last
+
+    def end_line(self) -> None:
+        """End the line that the child has left on stderr, or on a terminal."""
+        if STDERR in self.unended or (STDOUT in self.unended and os.path.sameopenfile(STDOUT, STDERR)):
+            os.write(STDERR, b"\n")
 
     def close(self, descriptor: int) -> None:
         self.waiting.unregister(descriptor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import warnings
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, ProgramError
 from gradtrace.limits import Budget
+from gradtrace.program.budget import Output
 from gradtrace.program.dialogue import Dialogue
 
 DRAWS = re.compile(
@@ -162,12 +162,12 @@ class Notebook:
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
         """Run a cell; return its output, including the value of the last expression, and its error."""
-        out = io.StringIO()
+        out = Output(self.budget)
         try:
             program = self.talk.parse(displayed(cell.code))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self.talk.run(program, stdout=out, stderr=io.StringIO())
+                self.talk.run(program, stdout=out, stderr=Output(self.budget))
         except GradtraceError as error:
             return out.getvalue(), error
         return out.getvalue(), None

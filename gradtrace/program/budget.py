@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 
 from gradtrace.errors import BudgetError
@@ -33,6 +34,19 @@ class Clock:
 
 def exceeded(field: str, message: str) -> BudgetError:
     return BudgetError(message, advice(field))
+
+
+class Output(io.StringIO):
+    """What a program prints, where it is kept instead of shown: at most so many letters as --max-output has bytes."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self.most = budget.output_bytes
+
+    def write(self, text: str, /) -> int:
+        if self.tell() + len(text) > self.most:
+            raise exceeded("output_bytes", f"the program wrote more than {self.most} bytes")
+        return super().write(text)
 
 
 def out_of_memory(field: str | None = None) -> BudgetError:

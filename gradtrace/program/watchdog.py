@@ -37,18 +37,19 @@ LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
 class _state:
-    """`end` reports an error and returns the exit code; None in a process that is not the command line's. `grace` is
-    how many seconds after its deadline a run may last.
+    """`end` reports an error to `stderr` and returns the exit code; None in a process that is not the command line's.
+    `grace` is how many seconds after its deadline a run may last.
     """
 
     end: Callable[[BudgetError], int] | None = None
+    stderr = sys.stderr
     grace = GRACE
     on = False
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
     """Watch all later runs of this process; `end` reports a run's error when the whole process must be ended."""
-    _state.end = end
+    _state.end, _state.stderr = end, sys.stderr
 
 
 def watches() -> bool:
@@ -172,6 +173,7 @@ class watched:
             return
         status = 1
         try:
+            sys.stderr = _state.stderr  # the run may have another one, which nobody reads
             if _state.end is not None:
                 status = _state.end(self.placed(self.clock.deadline_error()))
         finally:

@@ -51,6 +51,15 @@ def descriptor() -> int:
     return _state.descriptor
 
 
+def free_bytes(place: str | int) -> int:
+    """Return how many bytes may be written to the disk of a folder or of an open file; 0 where nobody can say."""
+    try:
+        found = os.statvfs(place)
+    except (AttributeError, OSError):
+        return 0
+    return found.f_bavail * found.f_frsize
+
+
 class empty_file:
     """Context manager: an empty file for reading and writing, in `folder` where this process is not confined.
 

@@ -2,15 +2,21 @@
 
 `ATTACKS` has a text for each name. A text is run as a program in the yard (`canaries.py`), after PRELUDE. It has failed
 if it raises one of REFUSED; one that ends without an exception has done what it tried. PORT is the port that nobody may
-reach. `FATAL` are programs that must be ended from outside, each with the line that says so; `FORGED` are messages to
+reach, PROGRAM the path of the program. `program_of` makes one program of many attacks, which reports each of them on
+stderr. `FATAL` are programs that must be ended from outside, each with the line that says so; `FORGED` are messages to
 the broker. The families READING and SYSTEM_CALLS are made of all combinations.
 """
 
 from __future__ import annotations
 
+import re
+
+from gradtrace.sandbox import system_calls
+
 PRELUDE = """
 import ctypes, errno, fcntl, glob, io, mmap, os, pathlib, resource, shutil, signal, socket, stat, struct, subprocess
 import sys, tempfile, threading, time
+from _io import open  # a run that is only tried replaces the built-in one
 LIBC = ctypes.CDLL(None, use_errno=True)
 TEMPORARY = tempfile.gettempdir()
 
@@ -97,7 +103,7 @@ WRITING = {
     "symbolic link": "os.symlink('secret.txt', 'made')",
     "folder": "os.mkdir('made')",
     "remove a folder": "os.rmdir('out')",
-    "remove the temporary folder": "shutil.rmtree(TEMPORARY + '/cache'); os.rmdir(TEMPORARY)",
+    "remove the temporary folder": "shutil.rmtree(TEMPORARY + '/cache', True); os.rmdir(TEMPORARY)",
     "move the temporary folder": "os.rename(TEMPORARY, TEMPORARY + '-moved')",
     "file beside the temporary folder": "open(os.path.dirname(TEMPORARY) + '/gradtrace-made', 'w')",
     "pipe": "os.mkfifo('made')",
@@ -111,11 +117,11 @@ WRITING = {
     "owner": "os.chown('secret.txt', 12345, 12345)",
     "attribute": "os.setxattr('secret.txt', 'user.a', b'1')",
     "attribute of a temporary file": "open(TEMPORARY + '/x', 'w'); os.setxattr(TEMPORARY + '/x', 'user.a', b'1')",
-    "flags": "fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x40086602, struct.pack('l', 0x10))",
-    "lock of the program": "fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)",
-    "lease": "fcntl.fcntl(os.open(sys.argv[1], os.O_RDONLY), 1024, fcntl.F_WRLCK)",
+    "flags": "fcntl.ioctl(os.open(PROGRAM, os.O_RDONLY), 0x40086602, struct.pack('l', 0x10))",
+    "lock of the program": "fcntl.flock(os.open(PROGRAM, os.O_RDONLY), fcntl.LOCK_EX)",
+    "lease": "fcntl.fcntl(os.open(PROGRAM, os.O_RDONLY), 1024, fcntl.F_WRLCK)",
     "allocate": "os.posix_fallocate(os.open(TEMPORARY + '/f', os.O_CREAT | os.O_RDWR), 0, 1 << 40)",
-    "write the program": "os.open(sys.argv[1], os.O_RDWR)",
+    "write the program": "os.open(PROGRAM, os.O_RDWR)",
     "write Python's library": "open(os.__file__, 'a')",
     "write the package": "open(sys.modules['gradtrace'].__file__, 'a')",
     "bytecode": "open(os.path.dirname(os.__file__) + '/__pycache__/made.pyc', 'wb')",
@@ -430,16 +436,70 @@ OWN_PROCESS = (
 )  # fmt: skip
 SWEEP = f"""
 import ctypes, os
-LIBC = ctypes.CDLL(None, use_errno=True)
-allowed = []
-for number in [*range({LAST_CALL}), *(0x40000000 | n for n in range({LAST_CALL}))]:
-    if number in {OWN_PROCESS!r}:
-        continue
-    for vector in {VECTORS!r}:
-        ctypes.set_errno(0)
-        result = LIBC.syscall(ctypes.c_long(number), *map(ctypes.c_long, vector))
-        if result != -1 or ctypes.get_errno() not in (1, 38):
-            allowed.append(number)
-            break
-print(allowed)
+def call_all():
+    library, allowed = ctypes.CDLL(None, use_errno=True), []
+    for number in [*range({LAST_CALL}), *(0x40000000 | n for n in range({LAST_CALL}))]:
+        if number in {OWN_PROCESS!r}:
+            continue
+        for vector in {VECTORS!r}:
+            ctypes.set_errno(0)
+            result = library.syscall(ctypes.c_long(number), *map(ctypes.c_long, vector))
+            if result != -1 or ctypes.get_errno() not in (1, 38):
+                allowed.append(number)
+                break
+    os.write(2, f"system calls {{allowed}}\\n".encode())
+call_all()
 """
+
+# ---- many attacks in one program
+
+TRIED = f"""
+def attack_all():
+    folder = os.getcwd()
+    for name, text in ATTACKS.items():
+        try:
+            os.chdir(folder)
+            exec(text, globals())
+        except OSError as error:
+            told = errno.errorcode.get(error.errno, type(error).__name__)
+            told = "refused" if told in {REFUSED!r} else told
+        except BaseException as error:
+            told = type(error).__name__
+        else:
+            told = "DONE"
+        os.write(2, f"attack {{name}} -> {{told}}\\n".encode())
+    os.chdir(folder)
+attack_all()
+"""
+
+
+def program_of(attacks: dict[str, str], port: int, program: str) -> str:
+    """Return a program that makes the attacks one after the other and writes the outcome of each to stderr."""
+    texts = {name: text.replace("PORT", str(port)).replace("PROGRAM", repr(program)) for name, text in attacks.items()}
+    return f"{PRELUDE}\nATTACKS = {texts!r}\n{TRIED}"
+
+
+def outcomes(said: str) -> list[tuple[str, str]]:
+    """Return the name and the outcome of each attack, as often as it was made; a command may have wrapped the lines."""
+    return re.findall(r"\battack (.+?) -> (\w+)", " ".join(said.split()))
+
+
+def surprises(made: list[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the attacks that were not refused."""
+    return {(name, told) for name, told in made if told != "refused" and not is_harmless(name, told)}
+
+
+def is_harmless(name: str, told: str) -> bool:
+    return any(name.endswith(end) and told == known for end, known in HARMLESS.items())
+
+
+def answered_calls(said: str) -> set[int]:
+    """Return the numbers of the system calls that SWEEP did not find refused."""
+    found = re.findall(r"system calls \[(.*?)\]", " ".join(said.split()))
+    return {int(number) for numbers in found for number in numbers.split(", ")}
+
+
+def known_calls() -> set[int]:
+    """Return the numbers of the system calls that a program with a folder for temporary files may make."""
+    table = system_calls.table(1, 1, writes=True, starts=False, temporary=True)
+    return {*table.allowed, *(number for number, _ in table.conditional), *table.ignored}

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import descendants, is_running
 
 from gradtrace.errors import RenderError
 from gradtrace.sandbox import confine, kernel
@@ -16,23 +17,6 @@ from gradtrace.views import animation, image
 pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
 ROOT = Path(__file__).resolve().parents[2]
 MANY = "digraph {\n" + "".join(f"\tn{i} -> n{(i * 7919 + 13) % 6000}\n" for i in range(12_000)) + "}"
-
-
-def descendants(pid):
-    """The ids of all processes below a process."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *descendants(child)]
-    return found
-
-
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])

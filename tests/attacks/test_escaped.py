@@ -4,38 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import pytest
 from canaries import Yard
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-PROGRAM = """import torch
-abs("attempts")
-w = torch.tensor(1.0, requires_grad=True)
-y = (w + 2) * w
-y.backward()
-"""
-EXPRESSION = 'abs("attempts")\nw: leaf = 1.0\n(w + 2) * w\n'
-NOTE = "```python\nabs('attempts')\n```\n"
-PICTURES = ("svg", "png", "pdf", "html", "gif", "apng", "webp", "dot", "mmd", "json", "graphml", "txt", "gt")
-COMMANDS = {
-    "run": ("run", "p.py"),
-    "eval": ("eval", "e.txt"),
-    "why": ("why", "p.py", "w"),
-    "stats": ("stats", "p.py"),
-    "trace": ("trace", "p.py"),
-    "paths": ("paths", "e.txt"),
-    "check": ("check", "e.txt"),
-    "jacobian": ("jacobian", "e.txt"),
-    "hessian": ("hessian", "e.txt"),
-    "diff": ("diff", "p.py", "e.txt"),
-    "verify": ("verify", "n.md"),
-    "plan": ("plan", "e.txt"),
-    "compare": ("compare", "e.txt", "--runs", "2"),
-    "map": ("map", "m.txt", "--grid", "x=0:1:5"),
-    "repl": ("repl",),
-    "run, writing": ("run", "p.py", "--allow-write", "elsewhere-made"),
-}
+ATTEMPTS = 'abs("attempts")\n'
+PROGRAM = ATTEMPTS + commands.PROGRAM
 QUICK = ("run", "repl", "map")
 
 
@@ -43,8 +19,7 @@ QUICK = ("run", "repl", "map")
 def escaped(tmp_path, door):
     """escaped(args, text) -> the process, after it was checked that no canary was touched."""
     yard = Yard(tmp_path, door, None)
-    for name, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("n.md", NOTE), ("m.txt", EXPRESSION + "x*x\n")):
-        (yard.folder / name).write_text(text)
+    commands.write_sources(yard.folder, ATTEMPTS)
 
     def run(args, text="", makes=(), may_make=(), program=None):
         if program is not None:
@@ -73,18 +48,18 @@ def check(done, wanted=()):
     assert not_refused <= WITHOUT_EFFECT, done.stderr[-3000:]
 
 
-SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS]
+SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in commands.COMMANDS]
 
 
 @pytest.mark.parametrize("name", SLOW)
 def test_no_attempt_succeeds(name, escaped):
-    check(escaped(COMMANDS[name], PROGRAM if name == "repl" else ""))
+    check(escaped(commands.COMMANDS[name], PROGRAM if name == "repl" else ""))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", PICTURES)
+@pytest.mark.parametrize("suffix", commands.PICTURES)
 def test_no_attempt_succeeds_while_a_picture_is_made(suffix, escaped):
-    done = escaped(("graph", "e.txt", "-o", f"g.{suffix}"), may_make=(f"g.{suffix}",))
+    done = escaped(commands.drawing(suffix), may_make=(f"g.{suffix}",))
     check(done)
     is_spoilt = "Graphviz could not draw the graph" in done.stderr  # attempts close the process's own descriptors
     assert done.returncode == 0 or (done.returncode == 1 and is_spoilt), done
@@ -172,8 +147,7 @@ PRINTING = {
 @pytest.mark.parametrize("name", PRINTING)
 def test_no_code_prints_more_than_the_limit(name, descriptor, tmp_path, door):
     yard = Yard(tmp_path, door, None)
-    for file, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("m.txt", EXPRESSION + "x*x\n"), ("n.md", NOTE)):
-        (yard.folder / file).write_text(text.replace("attempts", f"flood {descriptor}"))
+    commands.write_sources(yard.folder, f'abs("flood {descriptor}")\n')
     entries = tmp_path / "entries"
     entries.write_text(f'abs("flood {descriptor}")\n')
     with (tmp_path / "log").open("ab") as log, entries.open() as stdin:

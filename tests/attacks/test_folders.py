@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gradtrace.cli import argv, broker, grants
+from gradtrace.cli.commands.map import command as map_command
 from gradtrace.cli.grants import MOST_SCRATCH
+from gradtrace.limits import Budget
 from gradtrace.sandbox import growth, kernel, scratch
 
 pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
@@ -319,3 +322,24 @@ def test_a_folder_that_is_large_already_may_grow(tmp_path):
     assert not measure.is_over(os.getpid(), at_end=True)
     (tmp_path / "too much").write_bytes(bytes(200_000))
     assert measure.is_over(os.getpid(), at_end=True)
+
+
+def test_outputs_leave_room_on_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "free_bytes", lambda place: MOST_SCRATCH)
+    with (tmp_path / "out").open("w") as file:
+        broker.check_room(file.fileno(), MOST_SCRATCH)
+        with pytest.raises(broker.Ended):
+            broker.check_room(file.fileno(), MOST_SCRATCH + 1)
+    reading, writing = os.pipe()
+    broker.check_room(writing, 1 << 40)  # it takes up no room
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_table_does_not_lift_the_limit_on_files(tmp_path):
+    """What the program of `map` writes to the nameless file stays below half of what is free."""
+    found = argv.split(["m.txt", "--grid", "x=0:1:5", "-o", str(tmp_path / "t.npz")], map_command.arity)
+    granted = grants.of_command(found, Budget(), False)
+    assert MOST_SCRATCH < granted.largest_file <= scratch.free_bytes(tmp_path)
+    away = argv.split(["m.txt", "--grid", "x=0:1:5", "-o", "absent/t.npz"], map_command.arity)
+    assert grants.of_command(away, Budget(), False).largest_file >= 0

@@ -4,12 +4,15 @@ import io
 import json
 import random
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from programs import FAILING, VIEW
 
+from gradtrace.analysis import symmetries
 from gradtrace.trace import file
+from gradtrace.trace.record import Value
 
 LOOP = """import torch
 torch.manual_seed(0)
@@ -427,6 +430,28 @@ def test_random_numbers_never_show_a_fault(gt, records, here, name):
         for command in ("trace", "stats", "why"):
             result = gt(command, "bad.gt")
             assert result.exit_code != 70, result.stderr
+
+
+def test_a_gradient_of_another_size_than_its_parameter_is_no_fault():
+    """A damaged record can have one, where three equal parts are looked for in it."""
+    left = Value((4,), "float64", np.ones(4))
+    facts = SimpleNamespace(visits_of=lambda record: [SimpleNamespace(grad_after=left)])
+    assert symmetries.keys_cancel(facts, SimpleNamespace(id=0, shape=(3,))) == ""
+
+
+def test_a_record_whose_parts_do_not_fit_together_is_an_error(gt, records, here):
+    """The weight of the first layer has after its updates the value of another tensor."""
+
+    def change(trace):
+        foreign = next(t.value for t in trace.tensors if t.value.shape == (20, 8))
+        swapped = [
+            t._replace(value=foreign) if t.first != t.id and t.value.shape == (12, 8) else t for t in trace.tensors
+        ]
+        return trace._replace(tensors=tuple(swapped))
+
+    (here / "bad.gt").write_bytes(rewritten((here / records("loop.py")).read_bytes(), change))
+    result = gt("stats", "bad.gt")
+    assert result.exit_code == 2 and "the record is damaged, or this is a fault" in result.stderr, result
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(gt, records, here):

@@ -96,7 +96,7 @@ def document(rng: Random, value: Any) -> Any:
     """Return a JSON document with one to three changes."""
     value = json.loads(json.dumps(value))
     for _ in range(rng.randint(1, 3)):
-        places = list(places_of(value))
+        places = list(places_of(value)) if isinstance(value, (dict, list)) else []
         if not places:
             return rng.choice(ODD)
         container, key = rng.choice(places)
@@ -105,10 +105,13 @@ def document(rng: Random, value: Any) -> Any:
 
 
 def places_of(value: Any) -> Any:
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in list(pairs):
-        yield value, key
-        yield from places_of(part)
+    """Yield each container of a document with each of its keys."""
+    pending = [value]
+    for container in pending:
+        for key, part in container.items() if isinstance(container, dict) else enumerate(container):
+            yield container, key
+            if isinstance(part, (dict, list)):
+                pending.append(part)
 
 
 def change(rng: Random, container: Any, key: Any, places: list[Any]) -> None:
@@ -165,16 +168,21 @@ def records() -> list[dict[str, bytes]]:
 
 
 def record(rng: Random) -> tuple[dict[str, bytes] | bytes, tuple[str, ...]]:
-    """Return the file of a record with changes, and the command that reads it."""
+    """Return the file of a record with changes, and the command that reads it; most are only read, which is faster."""
     parts = dict(rng.choice(records()))
-    return archived(rng, parts), rng.choice(RECORD_COMMANDS)
+    return archived(rng, parts), rng.choice(RECORD_COMMANDS) if rng.random() < 0.2 else ()
+
+
+@cache
+def parsed(content: bytes) -> Any:
+    return json.loads(content)
 
 
 def archived(rng: Random, parts: dict[str, bytes]) -> bytes:
     """Return a zip of parts of which one or two are changed, with right checksums; rarely the zip itself is changed."""
     for name in rng.sample(list(parts), min(len(parts), rng.randint(1, 2))):
         if name.endswith(".json"):
-            parts[name] = dumped(document(rng, json.loads(parts[name])))
+            parts[name] = dumped(document(rng, parsed(parts[name])))
         elif rng.random() < 0.6:
             parts[name] = table(rng, parts[name])
         else:
@@ -182,7 +190,7 @@ def archived(rng: Random, parts: dict[str, bytes]) -> bytes:
     if rng.random() < 0.05:
         del parts[rng.choice(list(parts))]
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as file:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if rng.random() < 0.1 else zipfile.ZIP_STORED) as file:
         for name, content in parts.items():
             file.writestr(name, content)
     return out.getvalue() if rng.random() < 0.95 else mutate.data(rng, [out.getvalue()], 200_000)
@@ -208,9 +216,17 @@ def table(rng: Random, content: bytes) -> bytes:
 
 
 def run_record(made: tuple[bytes, tuple[str, ...]]) -> None:
+    from gradtrace.trace import file
+
     content, args = made
-    Path("f.gt").write_bytes(content)
-    obey(args)
+    if args:
+        Path("f.gt").write_bytes(content)
+        obey(args)
+        return
+    with suppress(GradtraceError):
+        found = file.read("f.gt", io.BytesIO(content))
+        for variant in found._variants:
+            found.trace(variant)
 
 
 # ---- flight logs
@@ -387,16 +403,23 @@ def step(model: Any, batch: Any) -> Any:
     return loss
 
 
-def capsule(rng: Random) -> bytes:
-    return archived(rng, dict(capsule_parts()))
+def capsule(rng: Random) -> tuple[bytes, bool]:
+    """Return the file of a capsule with changes, and whether its step runs; most are only read, which is faster."""
+    return archived(rng, dict(capsule_parts())), rng.random() < 0.05
 
 
-def run_capsule(content: bytes) -> None:
+def run_capsule(made: tuple[bytes, bool]) -> None:
     import torch
 
     from gradtrace import torch as gt
+    from gradtrace.torch import capsule_file
 
+    content, runs = made
     Path("f.gtc").write_bytes(content)
+    if not runs:
+        with suppress(GradtraceError):
+            capsule_file.read("f.gtc")
+        return
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5))
     with suppress(GradtraceError), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         gt.replay("f.gtc", step, model).text()

@@ -1,6 +1,7 @@
 """A short run of every target, and what the long runs found."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from gradtrace.sandbox.channel import ASK, DATA, END  # noqa: E402
+from tests.fuzz.protocol import frame  # noqa: E402
 from tests.fuzz.targets import TARGETS  # noqa: E402
 
 
@@ -37,7 +40,21 @@ RECORDS = b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': Fa
     80
 ) + bytes(8)
 TEXTS = b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80) + b"b\xef\xbb\xbf"
+
+
+def exchange(request: dict[str, object], content: object) -> bytes:
+    frames = (ASK, request), (DATA, content), (END, {})
+    return b"".join(frame(kind, json.dumps(word).encode()) for kind, word in frames)
+
+
+def table(**fields: object) -> dict[str, object]:
+    return {"table": {"rows": 9, "part_rows": 3, "names": [], "offsets": []} | fields, "there": {}, "constants": {}}
+
+
 FOUND = {
+    "a table with too few offsets": ("protocol", exchange({"ask": "cluster"}, table(offsets=[0, 9, 12]))),
+    "a table of too many parts": ("protocol", exchange({"ask": "cluster"}, table(rows=1 << 40))),
+    "a name that no terminal should show": ("protocol", exchange({"ask": "entry", "names": ["\x1b[2J"]}, {})),
     "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
     "an archive with a member that is not an array": ("npy", ("f.npz", archive(x=b"text"), "x")),

@@ -80,9 +80,6 @@ LIBRARY = {
     "tensorflow.compat": "gradtrace.static.tf1",
     "tensorflow.compat.v1": "gradtrace.static.tf1",
 }
-for _tensorflow in ("tensorflow", "tensorflow.compat.v1"):
-    LIBRARY[f"{_tensorflow}.train"] = "gradtrace.static.train"
-    LIBRARY[f"{_tensorflow}.nn"] = LIBRARY[f"{_tensorflow}.losses"] = "gradtrace.static.tf1_nn"
 
 # Modules of which only these names are available.
 FUNCTIONAL = words("""
@@ -105,8 +102,6 @@ ONLY = {
     "torch.utils.hooks": words("RemovableHandle"),
     "tensorboard": (),
     "tensorflow.compat": (),
-    "tensorflow.losses": words("mean_squared_error"),
-    "tensorflow.compat.v1.losses": words("mean_squared_error"),
 }
 
 

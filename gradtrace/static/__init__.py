@@ -31,7 +31,6 @@ HOMES = homes(
         "scalars": "ScalarProgram",
         "graph": "Graph constant placeholder",
         "session": "Session",
-        "variables": "Variable",
         "loops": "while_loop cond",
         "derive": "gradients",
     },

@@ -13,28 +13,13 @@ three times as long as the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.data.lazy import np
 from gradtrace.static.plan import Step
 
 WHILE, WHILE_GRAD, COND = "while_loop", "while_grad", "cond"
-
-
-take_steps: Callable[[int], object] | None = None  # see `counted`
-
-
-@contextmanager
-def counted(by: Callable[[int], object] | None) -> Iterator[None]:
-    """Context manager that calls `by` with the number of steps before each loop iteration, to enforce a budget."""
-    global take_steps
-    before, take_steps = take_steps, by
-    try:
-        yield
-    finally:
-        take_steps = before
 
 
 def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
@@ -63,9 +48,7 @@ def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
 
 
 def goes_on(condition: Any, body: Any, state: Any, outside: Any) -> bool:
-    """Return whether the loop has another iteration, after reporting its steps to `take_steps`."""
-    if take_steps is not None:
-        take_steps(1 + len(body.plan.steps))
+    """Return whether the loop has another iteration."""
     return bool(condition(*state, *outside)[0])
 
 

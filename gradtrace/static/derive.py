@@ -38,17 +38,10 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     graph = get_default_graph()
     graph.check_open()
     parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
-    everything = ancestors([*outputs, *weights], Anything())
+    everything = ancestors([*outputs, *weights], set(placeholders(graph)))
     known = all(t.is_known for op in everything for t in op.outputs)
     grads = iter(expanded(graph, *parts, name) if known else gradient_operation(graph, *parts, name))
     return [next(grads) if there else None for there in reached]
-
-
-class Anything:
-    """A set that contains every tensor whose value comes from outside the graph, such as placeholders."""
-
-    def __contains__(self, tensor: Tensor) -> bool:
-        return tensor.op.is_fed
 
 
 def gradient_operation(
@@ -68,7 +61,7 @@ def expanded(
     """Add the steps of the derivative rules to the graph as operations, and return the gradients of `inputs`."""
     recorder = Recorder()
     ends = [*outputs, *weights, *inputs]
-    places = [op.outputs[0] for op in graph.operations if op.is_fed]
+    places = placeholders(graph)
     have, leaves = leaves_of(places, [t.examples[0] for t in places])
     for leaf in leaves:
         recorder.feed("", leaf)
@@ -85,6 +78,10 @@ def expanded(
         outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, run)
         there.update(zip(step.out, outs, strict=True))
     return [as_node(graph, recorder, there, n, name) for n in numbers]
+
+
+def placeholders(graph: Graph) -> list[Tensor]:
+    return [op.outputs[0] for op in graph.operations if op.type == "Placeholder"]
 
 
 def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:

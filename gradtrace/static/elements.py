@@ -33,7 +33,6 @@ def dtype_name(dtype: Any) -> str:
 
 def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
     """Convert a Python value to an ndarray; as in TensorFlow, floats default to float32 and integers to int32."""
-    value = getattr(value, "_array", value)  # an Array of a program
     array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
     if dtype is not None:
         array = array.astype(dtype_name(dtype))

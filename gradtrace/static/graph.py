@@ -38,32 +38,15 @@ Values = tuple[engine.Tensor, ...]
 
 
 class Operation:
-    """A node of a graph: `compute` maps its inputs' values to its results, as engine tensors.
+    """A node of a graph: `compute` maps its inputs' values to its results, as engine tensors."""
 
-    `source` maps a session to the operation's value, if the session provides it (variables, random numbers); `assigns`
-    is the variable that receives the result, if the operation is an assignment.
-    """
-
-    __slots__ = ("assigns", "compute", "graph", "inputs", "name", "outputs", "source", "type")
+    __slots__ = ("compute", "graph", "inputs", "name", "outputs", "type")
 
     def __init__(
         self, graph: Graph, op_type: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
     ) -> None:
         self.graph, self.type, self.name, self.inputs, self.compute = graph, op_type, name, inputs, compute
         self.outputs: tuple[Tensor, ...] = ()
-        self.source: Callable[[Any], Any] | None = None
-        self.assigns: Any = None
-
-    @property
-    def is_fed(self) -> bool:
-        """Whether the operation's value comes from outside the graph."""
-        return self.type == "Placeholder" or self.source is not None
-
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run the operation in `session`, by default the open one."""
-        from gradtrace.static.session import open_session
-
-        (session or open_session()).run(self, feed_dict)
 
     def __repr__(self) -> str:
         return f"<Operation '{self.name}' type={self.type}>"
@@ -151,20 +134,9 @@ class Graph:
         self.operations: list[Operation] = []
         self.names: dict[str, int] = {}
         self.finalized = False
-        self.variables: list[Any] = []
-        self.seed: int | None = None  # of random numbers
-        self.scope = ""  # prefix of new names
 
     def get_operations(self) -> list[Operation]:
         return list(self.operations)
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor "NAME:INDEX"; raise KeyError if there is none."""
-        operation, _, index = name.partition(":")
-        for op in self.operations:
-            if op.name == operation and index.isdecimal() and int(index) < len(op.outputs):
-                return op.outputs[int(index)]
-        raise KeyError(f"The name '{name}' refers to a Tensor which does not exist.")
 
     def finalize(self) -> None:
         """Freeze the graph: adding an operation raises RuntimeError."""
@@ -179,30 +151,17 @@ class Graph:
         finally:
             stack.pop()
 
-    @contextmanager
-    def name_scope(self, name: str) -> Iterator[str]:
-        """Context manager that prefixes the names of operations added inside with `name/`."""
-        before, own = self.scope, self.unique(name) + "/"
-        self.scope = own
-        try:
-            yield own
-        finally:
-            self.scope = before
-
     def unique(self, name: str) -> str:
-        """Return the name in its scope, with a number if it is taken: Mul, Mul_1, Mul_2."""
+        """Return the name, with a number if it is taken: Mul, Mul_1, Mul_2."""
         if not NAME.fullmatch(name):
             raise ValueError(f"'{name}' is not a valid node name")
-        return self.numbered(self.scope + name)
-
-    def numbered(self, name: str) -> str:
         used = self.names.get(name.lower())
         self.names[name.lower()] = 1 if used is None else used + 1
         if used is None:
             return name
         candidate = f"{name}_{used}"
         if candidate.lower() in self.names:
-            return self.numbered(name)
+            return self.unique(name)
         self.names[candidate.lower()] = 1
         return candidate
 
@@ -230,7 +189,7 @@ class Graph:
         return op.outputs
 
     def check_sources(self) -> None:
-        """Raise ValueError in a part of a loop or conditional, where placeholders and variables cannot be added."""
+        """Raise ValueError in a part of a loop or conditional, where placeholders cannot be added."""
 
     def check_open(self) -> None:
         if self.finalized:
@@ -282,16 +241,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Ten
     sizes: Shape | None = None if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
     graph.check_open()
-    return fed_node(graph, "Placeholder", graph.unique(name), sizes, kind)
-
-
-def fed_node(
-    graph: Graph, op_type: str, name: str, sizes: Shape | None, kind: str, source: Callable[[Any], Any] | None = None
-) -> Tensor:
-    """Add a node with a value from outside the graph, under a unique name; ValueError inside a loop or conditional."""
     graph.check_sources()
-    op = Operation(graph, op_type, name, (), unfed)
-    op.source = source
+    op = Operation(graph, "Placeholder", graph.unique(name), (), unfed)
     one = np.ones((), kind)
     shapes = [[], [SIZES[0]]] if sizes is None else [[k if n is None else n for n in sizes] for k in SIZES]
     examples = tuple(engine.Tensor._wrap(np.broadcast_to(one, shape)) for shape in shapes)  # takes no memory

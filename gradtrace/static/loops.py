@@ -44,7 +44,7 @@ class Part(Graph):
         return self.stands_for[outer]
 
     def check_sources(self) -> None:
-        raise ValueError("placeholders, variables and random numbers must be created outside while_loop and cond")
+        raise ValueError("placeholders must be created outside while_loop and cond")
 
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Add inputs like `inputs` to this graph, call `function` on them, and return its results, the outputs."""

@@ -13,7 +13,7 @@ PROGRAMS = sorted(
     path
     for folder in ("examples", "docs/models", "docs/programs")
     for path in (ROOT / folder).iterdir()
-    if path.suffix in (".py", ".txt") and path.name != "tf1_training.py"  # it has no tensors, PyTorch no TensorFlow
+    if path.suffix in (".py", ".txt")
 )
 pytestmark = needs_torch
 

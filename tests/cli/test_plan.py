@@ -45,10 +45,10 @@ def test_random_numbers_are_refused(refusal):
 
 TF = """import tensorflow as tf
 x = tf.placeholder(tf.float32, [None, 2], name="x")
-y = tf.reduce_sum(tf.square(x) * 3.0)
+y = tf.square(x) * 3.0
 with tf.Session() as s:
     value = s.run({"y": y}, {x: [[1, 2], [3, 4]]})
-    print(value["y"], s.run(tf.gradients(y, [x])[0], {x: [[1, 2]]}))
+    print(value["y"].sum(), s.run(tf.gradients(y, [x])[0], {x: [[1, 2]]}))
 """
 
 
@@ -66,7 +66,6 @@ def test_the_static_graph_of_a_script(answer, here):
         "Square",
         "mul/y",
         "mul",
-        "Sum",
         "gradients",
     ]
     assert "float32 (None, 2)" in text

@@ -1,7 +1,4 @@
-"""Every file of `examples/` runs, as a process; the scripts print what PyTorch 2.13 printed (`NAME.out`).
-
-What imports tensorflow is held against what it prints here, for TensorFlow 1 runs on no Python of today.
-"""
+"""Every file of `examples/` runs, as a process; the scripts print what PyTorch 2.13 printed (`NAME.out`)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ HARMLESS = {"acos_of_one": ((2, 15), "clamp passes no gradient at its bounds")}
 # what is not found, and why
 MISSED: dict[str, str] = {}
 # a program without a tensor (static graphs), and what shows an error or a NaN on purpose
-OTHER = {"tf1_training", "note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
+OTHER = {"note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
 OTHER |= {"note_5_cells_20_26_24_tensorboard", "mixed_precision"}
 FOLDERS = ("examples", "tests/recorded/tutorials", "tests/recorded/seeds")
 RIGHT = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py")) if path.stem not in OTHER]

@@ -55,12 +55,12 @@ def variables_of(text):
         "import torch; import gradtrace; result = torch.Tensor is gradtrace.Tensor",
         "import functorch; result = functorch.vmap",
         "import tensorflow.compat.v1 as tf; result = tf.constant(1.0).name == 'Const:0'",
-        "import tensorflow as tf; result = tf.train.GradientDescentOptimizer(0.1)",
         "from torch.nn.parallel import DistributedDataParallel; from torch.nn.parallel import DataParallel as result",
         "from torch.utils.data._utils.collate import default_collate; result = default_collate",
         "from torch.nn.utils.clip_grad import clip_grad_norm_; result = clip_grad_norm_",
         "from torch.nn.attention import SDPBackend, sdpa_kernel\nwith sdpa_kernel(SDPBackend.MATH): result = True",
         "import torch; result = torch.jit.freeze(torch.jit.optimize_for_inference(torch.nn.ReLU()))",
+        "import tensorflow as tf; result = not hasattr(tf, 'train') and 'while_loop' in dir(tf)",
         "import torch; result = torch.jit.script(abs) is abs and torch.compiler.is_compiling() is False",
     ],
 )

@@ -85,16 +85,16 @@ def test_gradients_of_what_stands_outside(graph):
     a, b, h = (tf.placeholder(tf.float64, shape) for shape in ((2, 2), (2,), (2,)))
 
     def step(i, s):
-        return i + 1, tf.tanh(tf.reduce_sum(a * s, axis=1) + b)
+        return i + 1, tf.tanh(tf.matmul(a, s) + b)
 
     _, s = tf.while_loop(lambda i, s: i < 3, step, [tf.constant(0), h])
     unrolled = h
     for _ in range(3):
-        unrolled = tf.tanh(tf.reduce_sum(a * unrolled, axis=1) + b)
+        unrolled = tf.tanh(tf.matmul(a, unrolled) + b)
     both = []
     for out in (s, unrolled):
-        first = tf.gradients(tf.reduce_sum(tf.square(out)), [a, b, h])
-        second = tf.gradients([tf.reduce_sum(g * g) for g in first], [a, b, h])
+        first = tf.gradients(tf.square(out), [a, b, h])
+        second = tf.gradients([g * g for g in first], [a, b, h])
         both.append([out, *first, *second])
     feed = {a: [[0.3, -0.5], [0.8, 0.1]], b: [0.1, 0.2], h: [0.5, -1.0]}
     with tf.Session() as session:
@@ -105,7 +105,7 @@ def test_gradients_of_what_stands_outside(graph):
 def test_unknown_sizes_in_a_loop():
     x = tf.placeholder(tf.float64, [None])
     _, s = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * x), [tf.constant(0), x])
-    (dx,) = tf.gradients(tf.reduce_sum(s), [x])
+    (dx,) = tf.gradients(s, [x])
     with tf.Session() as session:
         for n in (1, 3):
             at = np.arange(1.0, n + 1)

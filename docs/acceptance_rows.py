@@ -214,16 +214,6 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
         f"gradtrace run {SEEDS}/note_4_static_while_loop_tf1.py",
         "",
     ),
-    "G13, gradients": (
-        "Gradients through a static loop",
-        "Gradients go through the loop and through tf.cond, the second too: x to the power of n, and its derivatives.",
-        "gradtrace run -",
-        "import tensorflow as tf\nx, n = tf.placeholder(tf.float64, ()), tf.placeholder(tf.int32, ())\n"
-        "i, y = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s * x), [tf.constant(0), x * 0.0 + 1.0])\n"
-        "dy, = tf.gradients(y, [x])\nd2y, = tf.gradients(dy, [x])\nwith tf.Session() as session:\n"
-        "    for power in (0, 1, 3):\n"
-        "        print(power, *map(float, session.run([y, dy, d2y], {x: 2.0, n: power})))\n",
-    ),
     "G13, in a program": (
         "A Python loop cannot be frozen",
         "A Python while on a tensor cannot be frozen into a plan: the line, and what to do.",

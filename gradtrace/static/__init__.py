@@ -4,7 +4,7 @@ plan = optimise(trace(f, {"x": 2.0, "w": 1.0}))     steps of values and gradient
 run = program(plan)                                 compiled: on floats, or on arrays in blocks
 run(2.0, 1.0)                                       (6.0, 2.0, 5.0); can be called with other numbers
 
-with Graph().as_default() as graph:                 a graph built by hand, with loops and conditionals
+with Graph().as_default() as graph:                 a graph built by hand, with loops
     x = placeholder("float32", (), "x")
     y = x * x
     slope, = gradients(y, [x])
@@ -31,7 +31,7 @@ HOMES = homes(
         "scalars": "ScalarProgram",
         "graph": "Graph constant placeholder",
         "session": "Session",
-        "loops": "while_loop cond",
+        "loops": "while_loop",
         "derive": "gradients",
     },
 )

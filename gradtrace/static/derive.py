@@ -1,8 +1,7 @@
 """Gradients of a static graph, as operations of the graph.
 
-If all sizes are known, the derivative rules run once on example values, and each of their steps becomes an operation of
-the graph, named under `gradients/`. If a size is unknown, the shapes in those steps would be wrong for other sizes, so
-the gradient is a single operation, whose steps are recorded again for each plan.
+The derivative rules run once on example values, and each of their steps becomes an operation of the graph, named under
+`gradients/`.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from typing import Any
 
 from gradtrace.engine.data import tensor as engine
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state, using
+from gradtrace.engine.data.state import using
 from gradtrace.engine.operators.op import records
+from gradtrace.static import record
 from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
 from gradtrace.static.plan import Step, refs, replaced
-from gradtrace.static.record import Recorder, zeros_like
-from gradtrace.static.record import gradients as recorded_gradients
-from gradtrace.static.replay import GRADIENTS, ancestors, leaves_of, replay
+from gradtrace.static.record import Recorder
+from gradtrace.static.replay import ancestors, new_leaf, replay
 
 
-def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients") -> list[Tensor | None]:
     """Return the gradients of the sum of `ys` with respect to each of `xs`, as nodes; None if no y depends on it.
 
-    `grad_ys` weights the ys. Gradients propagate through while_loop and cond, to any order.
+    `grad_ys` weights the ys. Raises LookupError where the gradient would have to go through a loop.
     """
     outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
@@ -38,61 +37,74 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     graph = get_default_graph()
     graph.check_open()
     parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
-    everything = ancestors([*outputs, *weights], set(placeholders(graph)))
-    known = all(t.is_known for op in everything for t in op.outputs)
-    grads = iter(expanded(graph, *parts, name) if known else gradient_operation(graph, *parts, name))
+    grads = iter(add_gradients(graph, *parts, name))
     return [next(grads) if there else None for there in reached]
 
 
-def gradient_operation(
-    graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
-) -> tuple[Tensor, ...]:
-    n, m = len(outputs), len(inputs)
+def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
+    """Return whether any output depends on x by differentiable operations; LookupError if it does through a loop."""
+    seen: set[Operation] = set()
+    waiting = list(outputs)
+    depends = False
+    while waiting:
+        tensor = waiting.pop()
+        if tensor is x:
+            depends = True
+            continue
+        if tensor.op in seen or not tensor.dtype.is_floating or tensor.op.type == "StopGradient":
+            continue
+        seen.add(tensor.op)
+        if tensor.op.type != "While":
+            waiting.extend(tensor.op.inputs)
+        elif depends_on(list(tensor.op.inputs), x):
+            raise LookupError(
+                f"No gradient defined for operation '{tensor.op.name}' (op type: While); "
+                "a Python loop in a program that imports torch has one"
+            )
+    return depends
 
-    def compute_gradients(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
-        return differentiate(values[:n], values[n : n + m], values[n + m :])
 
-    return graph.add(GRADIENTS, graph.unique(name), [*outputs, *inputs, *weights], compute_gradients)
-
-
-def expanded(
+def add_gradients(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> list[Tensor]:
     """Add the steps of the derivative rules to the graph as operations, and return the gradients of `inputs`."""
     recorder = Recorder()
-    ends = [*outputs, *weights, *inputs]
-    places = placeholders(graph)
-    have, leaves = leaves_of(places, [t.examples[0] for t in places])
-    for leaf in leaves:
-        recorder.feed("", leaf)
+    known: dict[Tensor, engine.Tensor] = {}
+    for operation in graph.operations:
+        if operation.type == "Placeholder":
+            leaf = known[operation.outputs[0]] = new_leaf(operation.outputs[0].example)
+            if leaf.is_floating_point():
+                leaf.requires_grad_()
+            recorder.feed("", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
-        replay(ancestors(ends, have), have)
-        grads = differentiate([have[t] for t in outputs], [have[t] for t in inputs], [have[t] for t in weights])
-        numbers = [recorder.number(g) for g in grads]
+        replay(ancestors([*outputs, *weights, *inputs], known), known)
+        roots = [
+            (known[y], known[weights[i]] if i < len(weights) else record.ones_like(known[y]))
+            for i, y in enumerate(outputs)
+        ]
+        grads = record.gradients(recorder, roots, [known[x] for x in inputs])
+        numbers = [
+            recorder.number(record.zeros_like(known[x]) if g is None else g) for g, x in zip(grads, inputs, strict=True)
+        ]
     there: dict[int, Tensor] = {}
-    for tensor, value in have.items():
+    for tensor, value in known.items():
         there.setdefault(recorder.number(value), tensor)
     for step in needed_steps(recorder.steps, numbers, there):
-        given = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]
-        run = recorder.recompute.get(step.out) or function_of(step)
-        outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, run)
+        operands = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]
+        outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), operands, function_of(step))
         there.update(zip(step.out, outs, strict=True))
     return [as_node(graph, recorder, there, n, name) for n in numbers]
-
-
-def placeholders(graph: Graph) -> list[Tensor]:
-    return [op.outputs[0] for op in graph.operations if op.type == "Placeholder"]
 
 
 def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:
     """Return the steps needed to compute the values `numbers` from `there`, the values that the graph already has."""
     wanted = set(numbers) - there.keys()
-    results = []
+    needed = []
     for step in reversed(steps):
         if wanted.intersection(step.out):
-            results.append(step)
+            needed.append(step)
             wanted.update(n for n in refs(step.args) if n not in there)
-    return results[::-1]
+    return needed[::-1]
 
 
 def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
@@ -110,30 +122,3 @@ def function_of(step: Step) -> Callable[..., Any]:
         return records[step.op](*replaced(step.args, lambda _: next(taken)))
 
     return apply_record
-
-
-def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
-    """Return whether any output depends on x by differentiable operations."""
-    seen: set[Operation] = set()
-    waiting = list(outputs)
-    while waiting:
-        tensor = waiting.pop()
-        if tensor is x:
-            return True
-        if tensor.op not in seen and tensor.dtype.is_floating and tensor.op.type != "StopGradient":
-            seen.add(tensor.op)
-            waiting.extend(tensor.op.inputs)
-    return False
-
-
-def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
-    """Return the gradients of `ys` with respect to `xs`, recorded as further steps; zeros where there is none."""
-    recorder = state.planner
-    if not isinstance(recorder, Recorder):
-        return tuple(engine.Tensor._wrap(np.ones(x.shape, x.dtype.np)) for x in xs)
-    roots = [
-        (y, weights[i] if i < len(weights) else engine.Tensor._wrap(np.ones(y.shape, y.dtype.np)))
-        for i, y in enumerate(ys)
-    ]
-    found = recorded_gradients(recorder, roots, xs)
-    return tuple(zeros_like(x) if g is None else g for g, x in zip(found, xs, strict=True))

@@ -8,8 +8,7 @@
         session.run(y, {x: 3.0})      # 6.0
 
 A node has a name, a shape and a dtype, but no value. To infer shapes and dtypes, and to report errors while the graph
-is built, each operation runs on example values (ones). An unknown size (None) is tried with two sizes; a size of the
-result that differs between the two tries is unknown too. Names and their numbering follow TensorFlow 1.
+is built, each operation runs on example values: placeholders are ones. Names and their numbering follow TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -25,15 +24,13 @@ from gradtrace.engine.data.state import using
 from gradtrace.ops import api, find
 from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
-SIZES = (2, 3)  # example values of an unknown size
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BOOL_MESSAGE = (
     "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value while it is built. "
-    "Use while_loop for a loop and cond for a choice."
+    "Use while_loop for a loop and where for a choice."
 )
 FROZEN_MESSAGE = "Graph is finalized and cannot be modified."
 
-Shape = tuple[int | None, ...]
 Values = tuple[engine.Tensor, ...]
 
 
@@ -53,12 +50,9 @@ class Operation:
 
 
 class Tensor:
-    """A symbolic result of an operation: `op`, `name`, `shape`, `dtype`.
+    """A symbolic result of an operation: `op`, `name`, `shape`, `dtype`."""
 
-    An unknown size is None in the shape; if the number of dims is unknown, the shape itself is None.
-    """
-
-    __slots__ = ("dtype", "examples", "index", "op", "shape")
+    __slots__ = ("dtype", "example", "index", "op", "shape")
     __array_ufunc__ = None  # numpy arrays defer to our operators
     if TYPE_CHECKING:  # see SIGNS
         __add__: Any
@@ -69,13 +63,12 @@ class Tensor:
         __rmul__: Any
         __truediv__: Any
 
-    def __init__(self, op: Operation, index: int, examples: Values) -> None:
-        self.op, self.index, self.examples = op, index, examples
-        first, second = (tuple(e.shape) for e in examples)
-        same = len(first) == len(second)
-        pairs = zip(first, second, strict=True) if same else ()
-        self.shape: Shape | None = tuple(a if a == b else None for a, b in pairs) if same else None
-        self.dtype = DType(examples[0].dtype.name)
+    def __init__(self, op: Operation, index: int, example: engine.Tensor) -> None:
+        self.op = op
+        self.index = index
+        self.example = example
+        self.shape = tuple(example.shape)
+        self.dtype = DType(example.dtype.name)
 
     @property
     def graph(self) -> Graph:
@@ -85,14 +78,6 @@ class Tensor:
     def name(self) -> str:
         return f"{self.op.name}:{self.index}"
 
-    def get_shape(self) -> Shape | None:
-        return self.shape
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the whole shape is known."""
-        return self.shape is not None and None not in self.shape
-
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Return the value, from `session` or the open one."""
         from gradtrace.static.session import open_session
@@ -100,7 +85,7 @@ class Tensor:
         return (session or open_session()).run(self, feed_dict)
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={spelled(self.shape)}, dtype={self.dtype.name})'
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
 
     __repr__ = __str__
 
@@ -121,10 +106,6 @@ class Tensor:
 
     def __eq__(self, other: object) -> bool:
         return self is other
-
-
-def spelled(shape: Shape | None) -> str:
-    return "<unknown>" if shape is None else str(shape)
 
 
 class Graph:
@@ -176,20 +157,15 @@ class Graph:
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
-        try:
-            tried = [run_on_examples(run, [t.examples[k] for t in reached]) for k in (0, 1)]
-        except (RuntimeError, IndexError, ValueError):
-            unknown = next((t for t in reached if t.shape is None), None)
-            if unknown is None:
-                raise
-            tried = [(example,) for example in unknown.examples]  # the example values do not match; the fed ones may
+        with using(recorder=None, planner=None, grad_enabled=False):
+            examples = results(run(*[t.example for t in reached]))
         op = Operation(self, op_type, name, reached, run)
-        op.outputs = tuple(Tensor(op, i, pair) for i, pair in enumerate(zip(*tried, strict=True)))
+        op.outputs = tuple(Tensor(op, i, example) for i, example in enumerate(examples))
         self.operations.append(op)
         return op.outputs
 
     def check_sources(self) -> None:
-        """Raise ValueError in a part of a loop or conditional, where placeholders cannot be added."""
+        """Raise ValueError in a part of a loop, where placeholders cannot be added."""
 
     def check_open(self) -> None:
         if self.finalized:
@@ -211,12 +187,6 @@ def reset_default_graph() -> None:
     stack[0] = Graph()
 
 
-def run_on_examples(run: Callable[..., Any], examples: list[Any]) -> Values:
-    """Call `run` on example values without recording, and return its results as a tuple."""
-    with using(recorder=None, planner=None, grad_enabled=False):
-        return results(run(*examples))
-
-
 def results(out: Any) -> Values:
     return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 
@@ -236,17 +206,16 @@ def add_constant(graph: Graph, name: str, raw: Any) -> Tensor:
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
-    """Add a node that is fed at every run. A size of None in `shape` accepts any size, a shape of None any shape."""
+    """Add a node that is fed at every run; ValueError inside a loop, and for a shape that is not known."""
+    if shape is None or None in shape:
+        raise ValueError(f"placeholder '{name}': give the whole shape; unknown sizes (None) are not supported")
     kind = dtype_name(dtype)
-    sizes: Shape | None = None if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
     graph.check_open()
     graph.check_sources()
     op = Operation(graph, "Placeholder", graph.unique(name), (), unfed)
-    one = np.ones((), kind)
-    shapes = [[], [SIZES[0]]] if sizes is None else [[k if n is None else n for n in sizes] for k in SIZES]
-    examples = tuple(engine.Tensor._wrap(np.broadcast_to(one, shape)) for shape in shapes)  # takes no memory
-    op.outputs = (Tensor(op, 0, examples),)
+    example = np.broadcast_to(np.ones((), kind), tuple(map(int, shape)))  # takes no memory
+    op.outputs = (Tensor(op, 0, engine.Tensor._wrap(example)),)
     graph.operations.append(op)
     return op.outputs[0]
 

@@ -1,36 +1,38 @@
-"""`while_loop` and `cond` as nodes, whose parts are graphs executed by the plan (see `flow`, `control`).
+"""`while_loop` as a node of a static graph, whose condition and body are graphs that become plans.
 
-A part may use tensors of the outer graph; it captures them, and they become inputs of the node.
+The condition and the body may use tensors of the outer graph; they capture them, and these become inputs of the node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from gradtrace.engine.data import tensor as engine
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.data.state import state
 from gradtrace.static.elements import raw_of
-from gradtrace.static.flow import choice, loop
 from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, results, unfed
-from gradtrace.static.replay import ancestors, replay
+from gradtrace.static.plan import Plan
+from gradtrace.static.record import Recorder
+from gradtrace.static.replay import plan_of
 
 
 class Part(Graph):
-    """A graph inside a node. `inputs` are its inputs; `captured` maps each captured outer tensor to its input."""
+    """A graph inside a node. `inputs` are its inputs; `captured` is filled with the outer tensors that it uses."""
 
-    def __init__(self, outside: Graph, captured: dict[Tensor, Tensor]) -> None:
+    def __init__(self, outside: Graph, captured: dict[Tensor, None]) -> None:
         super().__init__()
         self.outside = outside
         self.inputs: list[Tensor] = []
         self.captured = captured
-        self.stands_for: dict[Tensor, Tensor] = {}
+        self.stands_for: dict[Tensor, Tensor] = {}  # a captured tensor: the input in its place
         self.outputs: tuple[Tensor, ...] = ()
 
     def receive(self, tensor: Tensor, name: str) -> Tensor:
         """Add an input with the shape and dtype of `tensor`."""
         op = Operation(self, "Placeholder", self.unique(name), (), unfed)
-        op.outputs = (Tensor(op, 0, tensor.examples),)
+        op.outputs = (Tensor(op, 0, tensor.example),)
         self.operations.append(op)
         return op.outputs[0]
 
@@ -40,11 +42,11 @@ class Part(Graph):
         outer = self.outside.reach(tensor)
         if outer not in self.stands_for:
             self.stands_for[outer] = self.receive(outer, "captured")
-            self.captured.setdefault(outer, outer)
+            self.captured[outer] = None
         return self.stands_for[outer]
 
     def check_sources(self) -> None:
-        raise ValueError("placeholders must be created outside while_loop and cond")
+        raise ValueError("placeholders must be created outside while_loop")
 
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Add inputs like `inputs` to this graph, call `function` on them, and return its results, the outputs."""
@@ -57,9 +59,11 @@ class Part(Graph):
             )
         return self.outputs
 
-
-def as_tensors(values: Sequence[Any]) -> list[Tensor]:
-    return [v if isinstance(v, Tensor) else constant(v) for v in values]
+    def plan(self, outside: list[Tensor]) -> Plan:
+        """Return the plan from the inputs and the values of the outer tensors `outside` to the outputs."""
+        feeds = [*self.inputs, *map(self.stands_for.get, outside)]
+        examples = [tensor.example for tensor in (*self.inputs, *outside)]
+        return plan_of(list(self.outputs), feeds, examples)
 
 
 def while_loop(
@@ -68,61 +72,36 @@ def while_loop(
     """Add a node that runs `body` on the variables while `cond(*variables)` holds; return the list of last values.
 
     Both functions take and return nodes. `body` must return as many nodes as it takes, with the same dtypes and shapes;
-    else TypeError or ValueError is raised. The gradient backpropagates through the executed iterations.
+    else TypeError or ValueError is raised. The node has no gradient.
     """
     graph = get_default_graph()
     graph.check_open()
-    first = as_tensors(loop_vars)
-    captured: dict[Tensor, Tensor] = {}
+    first = [v if isinstance(v, Tensor) else constant(v) for v in loop_vars]
+    captured: dict[Tensor, None] = {}
     test, step = Part(graph, captured), Part(graph, captured)
     asked = test.build(cond, first)
     if len(asked) != 1 or asked[0].dtype.name != "bool" or asked[0].shape != ():
         raise TypeError("the condition of while_loop must be one bool scalar")
-    after = step.build(body, first)
-    check_same(first, after, "body")
+    check_same(first, step.build(body, first))
     outside = list(captured)
-    run = partial(loop, runner(test, outside), runner(step, outside), len(first))
-    outs = graph.add("While", graph.unique(name), [*first, *outside], run)
+    plans = test.plan(outside), step.plan(outside)
+
+    def record_loop(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
+        outs = tuple(engine.Tensor._wrap(np.array(v.own_array())) for v in values[: len(first)])
+        if isinstance(state.planner, Recorder):
+            state.planner.loop(plans, values, outs)
+        return outs
+
+    outs = graph.add("While", graph.unique(name), [*first, *outside], record_loop)
     return outs[0] if len(outs) == 1 else list(outs)
 
 
-def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Any:
-    """Add a node that runs one of two branches, selected by a bool; both return the same dtypes and shapes.
-
-    The node's gradient is the gradient of the executed branch.
-    """
-    if callable(pred):
-        raise TypeError("pred must not be a Python function")
-    graph = get_default_graph()
-    graph.check_open()
-    (predicate,) = as_tensors([pred])
-    captured: dict[Tensor, Tensor] = {}
-    parts = [Part(graph, captured), Part(graph, captured)]
-    yes, no = parts[0].build(true_fn, []), parts[1].build(false_fn, [])
-    check_same(list(yes), no, "false_fn")
-    outside = list(captured)
-    run = partial(choice, runner(parts[0], outside), runner(parts[1], outside))
-    outs = graph.add("If", graph.unique(name), [predicate, *outside], run)
-    return outs[0] if len(outs) == 1 else list(outs)
-
-
-def check_same(wanted: Sequence[Tensor], got: Sequence[Tensor], what: str) -> None:
-    if len(wanted) != len(got):
-        raise ValueError(f"{what} must return {len(wanted)} tensors, not {len(got)}")
-    for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
+def check_same(variables: Sequence[Tensor], after: Sequence[Tensor]) -> None:
+    """Raise TypeError or ValueError unless a loop's body returns tensors like its variables."""
+    if len(variables) != len(after):
+        raise ValueError(f"body must return {len(variables)} tensors, not {len(after)}")
+    for i, (a, b) in enumerate(zip(variables, after, strict=True)):
         if a.dtype != b.dtype:
-            raise TypeError(f"{what}: tensor {i} must have dtype {a.dtype.name}, not {b.dtype.name}")
+            raise TypeError(f"body: tensor {i} must have dtype {a.dtype.name}, not {b.dtype.name}")
         if a.shape != b.shape:
-            raise ValueError(f"{what}: tensor {i} must have shape {a.shape}, not {b.shape}")
-
-
-def runner(part: Part, outside: list[Tensor]) -> Callable[..., Any]:
-    """Return a function of engine tensors that runs a part; its arguments are the inputs, then the `outside` values."""
-
-    def replay_part(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
-        feeds = [*part.inputs, *(part.stands_for.get(t) for t in outside)]
-        known = {feed: value for feed, value in zip(feeds, values, strict=True) if feed is not None}
-        replay(ancestors(part.outputs, known), known)
-        return tuple(known[t] for t in part.outputs)
-
-    return replay_part
+            raise ValueError(f"body: tensor {i} must have shape {a.shape}, not {b.shape}")

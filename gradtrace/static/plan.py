@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 FORWARD, BACKWARD = "forward", "backward"
+WHILE = "while_loop"  # the operator of a step that is a loop
 
 
 class Ref(NamedTuple):
@@ -38,7 +39,11 @@ class PlanValue(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A call of an operator record, or of a loop (see `control`). `line` is the source line, 0 if unknown."""
+    """A call of an operator record, or of a loop. `line` is the source line, 0 if unknown.
+
+    The arguments of a loop are the plans of its condition and its body, and the Refs of its variables, then of the
+    outer values that these plans use; both plans have all of these as inputs.
+    """
 
     op: str
     args: tuple[Any, ...]

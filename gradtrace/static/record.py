@@ -21,9 +21,9 @@ from gradtrace.engine.operators.op import records
 from gradtrace.engine.operators.promote import promote
 from gradtrace.engine.reverse.backward import run_backward
 from gradtrace.errors import UnsupportedError
-from gradtrace.static.plan import BACKWARD, FORWARD, Plan, PlanValue, Ref, Step, refs
+from gradtrace.static.plan import BACKWARD, FORWARD, WHILE, Plan, PlanValue, Ref, Step, refs
 
-ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop and cond"
+ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop"
 LEAVES = (
     "a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, while, float() "
     "or an index)"
@@ -47,7 +47,6 @@ class Recorder:
         self.arrays: dict[int, int] = {}  # id of an array: the value
         self.fed: set[int] = set()  # values that depend on an input
         self.shared: set[int] = set()  # values that share their storage with another
-        self.recompute: dict[tuple[int, ...], Callable[..., Any]] = {}  # results of a loop or conditional: its function
         self.keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self.random = random_state()
 
@@ -118,23 +117,11 @@ class Recorder:
         if records[name].view and type(given[0]) is Ref:
             self.shared.update((given[0].number, *numbers))
 
-    def control(
-        self,
-        op: str,
-        parts: tuple[Plan, ...],
-        values: Sequence[Tensor],
-        outs: Sequence[Tensor],
-        recompute: Callable[..., Any],
-        *more: Any,
-    ) -> None:
-        """Record a loop or conditional as one step (see `control`).
-
-        `recompute` is a function that runs the loop or conditional on other values.
-        """
-        given = tuple(Ref(self.number(v)) for v in values)
+    def loop(self, parts: tuple[Plan, Plan], values: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
+        """Record a loop as one step; `parts` are the plans of its condition and its body."""
+        operands = tuple(Ref(self.number(v)) for v in values)
         numbers = tuple(self.add(o) for o in outs)
-        self.steps.append(Step(op, (parts, given, *more), numbers, self.phase))
-        self.recompute[numbers] = recompute
+        self.steps.append(Step(WHILE, (parts, operands), numbers, self.phase))
         self.fed.update(numbers)
 
     def argument(self, a: Any) -> Any:

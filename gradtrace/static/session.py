@@ -15,7 +15,7 @@ from gradtrace.static.replay import plan_of
 class Session:
     """A session that runs a graph. `built` counts plans, `runs` counts runs.
 
-    Runs with equal fetches and equal shapes of fed values share a plan.
+    Runs with equal fetches and equal feeds share a plan.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None) -> None:
@@ -57,7 +57,7 @@ class Session:
     def compute(self, wanted: tuple[Tensor, ...], arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
         if not wanted:
             return {}
-        key = wanted, tuple((t, a.shape) for t, a in arrays.items())
+        key = wanted, tuple(arrays)
         if key not in self.plans:
             plan = plan_of(list(wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()])
             self.plans[key] = program(plan)
@@ -103,11 +103,7 @@ def as_feed(tensor: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")
     array = raw_of(value, tensor.dtype)
-    fits = tensor.shape is None or (
-        len(array.shape) == len(tensor.shape)
-        and all(n in (None, m) for n, m in zip(tensor.shape, array.shape, strict=True))
-    )
-    if not fits:
+    if array.shape != tensor.shape:
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
         )

@@ -1,7 +1,7 @@
 """TensorFlow 1's API for static graphs: `import tensorflow as tf` in a program.
 
 Only what shows how a static graph works is implemented: constants, placeholders, elementwise operations, gradients,
-conditionals, loops and sessions. Names, numbering, dtypes (a Python float is float32, an int int32) and the errors for
+loops and sessions. Names, numbering, dtypes (a Python float is float32, an int int32) and the errors for
 Python's `while` and `if` are TensorFlow's; operations and gradients are gradtrace's.
 """
 
@@ -20,7 +20,7 @@ from gradtrace.static.graph import (
     placeholder,
     reset_default_graph,
 )
-from gradtrace.static.loops import cond, while_loop
+from gradtrace.static.loops import while_loop
 from gradtrace.static.session import Session
 
 __version__ = "1.15.0"
@@ -49,7 +49,7 @@ def disable_v2_behavior() -> None:
 disable_eager_execution = disable_v2_behavior
 
 __all__ = [
-    *OPERATIONS, "DType", "Graph", "Operation", "Session", "Tensor", "bool", "cond", "constant",
+    *OPERATIONS, "DType", "Graph", "Operation", "Session", "Tensor", "bool", "constant",
     "disable_eager_execution", "disable_v2_behavior", "float16", "float32", "float64", "get_default_graph", "gradients",
     "int32", "int64", "placeholder", "reset_default_graph", "while_loop",
 ]  # fmt: skip

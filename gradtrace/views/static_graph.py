@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.static.graph import Graph, Operation, Tensor, spelled
+from gradtrace.static.graph import Graph, Operation, Tensor
 from gradtrace.views.plan_text import RESULT, aligned, quoted
 from gradtrace.views.style import LIGHT, listed, upward
 
 
 def shape_text(tensor: Tensor) -> str:
-    return f"{tensor.dtype.name} {spelled(tensor.shape)}"
+    return f"{tensor.dtype.name} {tensor.shape}"
 
 
 def render(graph: Graph) -> str:
@@ -30,10 +30,7 @@ def as_data(graph: Graph) -> dict[str, Any]:
                 "name": op.name,
                 "type": op.type,
                 "inputs": [t.name for t in op.inputs],
-                "outputs": [
-                    {"name": t.name, "dtype": t.dtype.name, "shape": None if t.shape is None else list(t.shape)}
-                    for t in op.outputs
-                ],
+                "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": list(t.shape)} for t in op.outputs],
             }
             for op in graph.operations
         ],
@@ -66,4 +63,4 @@ def end_label(op: Operation) -> str:
     """Return the label of a placeholder or constant; a constant that is one number shows its value."""
     if op.type != "Const" or op.outputs[0].shape != ():
         return op.name
-    return f"{op.name} = {op.outputs[0].examples[0].item():g}"
+    return f"{op.name} = {op.outputs[0].example.item():g}"

@@ -112,7 +112,7 @@ def show(dynamic: Side, static: Side, building: float, format: str) -> None:
 
 
 WORDS = (
-    ("flexible", "yes: any Python if, while, for", "no: where, cond, while_loop"),
+    ("flexible", "yes: any Python if, while, for", "no: where, while_loop"),
     ("to debug", "values are there at each line", "values exist only in a run"),
     ("like", "Python: done line by line", "C: compiled, then run"),
 )

@@ -25,8 +25,8 @@ class RowMap:
         self.constants = constants or {}
         self.last: list[Any] = []
         self.labels = [label for label, _ in plan.outputs]
-        numbers = tuple(number for _, number in plan.inputs)
-        self.program = RowProgram(plan, numbers, tuple(number for _, number in plan.outputs), block)
+        self.numbers = list(dict.fromkeys(number for _, number in plan.outputs))
+        self.program = RowProgram(plan, block)
 
     def __call__(self, columns: dict[str, Any], rows: int, threads: int = 1) -> dict[str, Any]:
         inputs = []
@@ -37,15 +37,13 @@ class RowMap:
             else:
                 inputs.append(np.broadcast_to(np.asarray(self.constants[name], value.dtype), (rows, *value.shape)))
         outs = self.outputs(rows)
-        self.program.run(inputs, [], outs, threads)
-        return dict(zip(self.labels, outs, strict=True))
+        self.program.run(inputs, outs, threads)
+        return {label: outs[self.numbers.index(number)] for label, number in self.plan.outputs}
 
     def outputs(self, rows: int) -> list[Any]:
         """Return arrays for the results: those of the last call if nothing refers to them, since allocation is slow."""
         last, self.last = self.last, []
-        if len(last) != len(self.labels) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
-            last = [
-                np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype) for _, n in self.plan.outputs
-            ]
+        if len(last) != len(self.numbers) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
+            last = [np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype) for n in self.numbers]
         self.last = last
         return list(last)

@@ -42,7 +42,11 @@ class Operation:
     def __init__(
         self, graph: Graph, op_type: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
     ) -> None:
-        self.graph, self.type, self.name, self.inputs, self.compute = graph, op_type, name, inputs, compute
+        self.graph = graph
+        self.type = op_type
+        self.name = name
+        self.inputs = inputs
+        self.compute = compute
         self.outputs: tuple[Tensor, ...] = ()
 
     def __repr__(self) -> str:

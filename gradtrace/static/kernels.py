@@ -2,8 +2,8 @@
 
     instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
 
-A call is (function, arguments). An argument is a Ref, OUT (the buffer for the step's result), SECOND (the buffer for a
-second result), or a constant. The results are bitwise equal to those of the operator's kernel.
+A call is (function, arguments). An argument is a Ref, OUT (the buffer for the step's result), or a constant. The
+results are bitwise equal to those of the operator's kernel.
 """
 
 from __future__ import annotations
@@ -17,29 +17,16 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.op import Op, records
 from gradtrace.engine.operators.tables import record_table
 from gradtrace.lazy_names import words
-from gradtrace.static.pairs import ERF_AND_BELL
 from gradtrace.static.plan import Plan, Step, refs, replaced
 
 Call = tuple[Any, tuple[Any, ...]]
-
-
-class Out:
-    """A placeholder for the buffer of a result."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-OUT, SECOND = Out("OUT"), Out("SECOND")
+OUT = object()
 
 
 def is_elementwise(step: Step) -> bool:
     """Return whether each element of the result depends only on the operands' elements at the same position."""
     record = records.get(step.op)
-    return step.op == ERF_AND_BELL if record is None else record.kind == "elementwise"
+    return record is not None and record.kind == "elementwise"
 
 
 # The ufuncs that do the same as an operator's function on floats.
@@ -62,8 +49,6 @@ def ufunc_of(record: Op) -> Any:
 
 def instructions(step: Step, plan: Plan) -> list[Call] | None:
     """Return the calls of an elementwise step; None for any other step."""
-    if step.op == ERF_AND_BELL:
-        return [(erf_into, (step.args[0], OUT, SECOND))]
     if not is_elementwise(step) or len(step.out) != 1:
         return None
     calls = TABLE.get(step.op)
@@ -88,10 +73,10 @@ def copied(kernel: Any, *rest: Any) -> None:
     np.copyto(out, kernel(*args))
 
 
-def erf_into(x: Any, out: Any, bell: Any = None) -> None:
+def erf_into(x: Any, out: Any) -> None:
     from gradtrace.ops.special import erf_kernels
 
-    erf_kernels.erf(x, out, bell)
+    erf_kernels.erf(x, out)
 
 
 def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
@@ -125,7 +110,10 @@ class RowStep:
     """
 
     def __init__(self, step: Step, plan: Plan, rowwise: set[int]) -> None:
-        self.op, self.args, self.several, self.rowwise = step.op, step.args, len(step.out) > 1, rowwise
+        self.op = step.op
+        self.args = step.args
+        self.several = len(step.out) > 1
+        self.rowwise = rowwise
         self.numbers = list(refs(step.args))
         self.shape = plan.values[step.out[0]].shape
         self.value = plan.values[(self.numbers or step.out)[0]]

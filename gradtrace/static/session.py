@@ -6,8 +6,8 @@ from typing import Any
 
 from gradtrace.engine.data import tensor as engine
 from gradtrace.engine.data.lazy import np
-from gradtrace.static import program
 from gradtrace.static.elements import raw_of
+from gradtrace.static.executor import PlanProgram
 from gradtrace.static.graph import Graph, Tensor, get_default_graph, sessions
 from gradtrace.static.replay import plan_of
 
@@ -60,7 +60,7 @@ class Session:
         key = wanted, tuple(arrays)
         if key not in self.plans:
             plan = plan_of(list(wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()])
-            self.plans[key] = program(plan)
+            self.plans[key] = PlanProgram(plan)
             self.built += 1
         self.runs += 1
         result = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()])

@@ -5,8 +5,8 @@ removed.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.static.emit import emit
 from gradtrace.static.plan import Plan, Ref, Step
+from gradtrace.static.rows import RowProgram
 from gradtrace.trace.operands import constant_text, public_name
 from gradtrace.views.cells import counted
 from gradtrace.views.style import LIGHT, listed, upward
@@ -45,23 +45,13 @@ def step_text(plan: Plan, names: dict[int, str], step: Step) -> str:
     return f"{', '.join(names[n] for n in step.out)} = {public_name(step.op)}({args})"
 
 
-def places(plan: Plan) -> tuple[dict[int, str], int]:
-    """Return where each result is stored (b0, b1: buffers; out0: an output's own array), and the number of buffers."""
-    made = emit(plan, tuple(n for _, n in plan.inputs), tuple(dict.fromkeys(n for _, n in plan.outputs)))
-    found = {
-        n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""
-        for n, place in made.places.items()
-    }
-    return found, len(made.buffers)
-
-
 def render(plan: Plan, recorded: int) -> str:
     """Return the whole plan as a table; `recorded` is the number of steps before the passes."""
     names = names_of(plan)
-    found, buffers = places(plan)
+    program = RowProgram(plan)
     head = [
         f"{counted(recorded, 'step')} recorded, {len(plan.steps)} after the passes; "
-        f"{counted(results(plan), 'result')} in {counted(buffers, 'buffer')}",
+        f"{counted(results(plan), 'result')} in {counted(len(program.buffers.kinds), 'buffer')}",
         *(f"  {name}: {count}" for name, count in plan.removed),
         "",
     ]
@@ -69,7 +59,7 @@ def render(plan: Plan, recorded: int) -> str:
     rows += [("", names[n], "input", "", shape_text(plan, n)) for _, n in plan.inputs]
     for position, step in enumerate(plan.steps):
         text = step_text(plan, names, step)
-        rows.append((str(position + 1), text, step.phase, str(step.line or ""), found.get(step.out[0], "")))
+        rows.append((str(position + 1), text, step.phase, str(step.line or ""), program.arrays.get(step.out[0], "")))
     rows += [
         ("", f"{label} -> {output_text(plan, names, n)}", "output", "", shape_text(plan, n))
         for label, n in plan.outputs
@@ -93,12 +83,12 @@ def aligned(rows: list[tuple[str, ...]]) -> list[str]:
 def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
     """Return the plan as plain data for JSON."""
     names = names_of(plan)
-    found, buffers = places(plan)
+    program = RowProgram(plan)
     return {
         "schema": "gradtrace/plan",
         "version": 1,
         "recorded_steps": recorded,
-        "buffers": buffers,
+        "buffers": len(program.buffers.kinds),
         "passes": dict(plan.removed),
         "inputs": [
             {"name": names[n], "dtype": plan.values[n].dtype, "shape": list(plan.values[n].shape)}
@@ -111,7 +101,7 @@ def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
                 "out": [names[n] for n in step.out],
                 "phase": step.phase,
                 "line": step.line or None,
-                "place": found.get(step.out[0]) or None,
+                "place": program.arrays.get(step.out[0]),
             }
             for step in plan.steps
         ],

@@ -137,7 +137,7 @@ def test_a_static_plan_and_rows(ripple: Any) -> None:
     others = np.stack([POINTS, POINTS * 0.5, POINTS + 1])
     found = RowMap(plan)({"x": others}, 3)
     for i, x in enumerate(others):
-        y, g = static.program(plan)(x)
+        y, g = static.PlanProgram(plan)(x)
         np.testing.assert_allclose(y, value(x).sum(), 1e-12)
         np.testing.assert_allclose(g, first(x), 1e-12)
         np.testing.assert_allclose(found["y"][i], y, 1e-12)
@@ -147,11 +147,11 @@ def test_a_static_plan_and_rows(ripple: Any) -> None:
 def test_a_plan_of_large_arrays_and_one_of_numbers(ripple: Any) -> None:
     x = np.linspace(-2, 2, 50_000)
     plan = static.optimise(static.trace(lambda x: ripple(x), {"x": x}, order=0))
-    program: Any = static.program(plan)
-    assert [[step.op for step in group] for group in program.groups] == [["ripple"]]
+    program = static.PlanProgram(plan)
+    assert [step.op for step in plan.steps] == ["ripple"]
     np.testing.assert_allclose(program(x)[0], value(x), 1e-12)
-    numbers = static.program(static.optimise(static.trace(lambda x: ripple(x), {"x": 0.5})))
-    assert type(numbers) is static.ScalarProgram and numbers(0.25) == pytest.approx((value(0.25), first(0.25)))
+    numbers = static.PlanProgram(static.optimise(static.trace(lambda x: ripple(x), {"x": 0.5})))
+    assert numbers(0.25) == pytest.approx((value(0.25), first(0.25)))
 
 
 def test_blocks_of_large_arrays(ripple: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -238,7 +238,7 @@ def test_plans_and_rows_take_elementwise_operators(name: str) -> None:
     assert len(steps) == 1 and kernels.is_elementwise(steps[0])
     assert (kernels.instructions(steps[0], plan) is None) == (record.outputs > 1)
     wanted = run(**{k: torch.tensor(a) for k, a in inputs.items()}).numpy()
-    same(static.program(static.optimise(plan))(*arrays), [wanted])
+    same(static.PlanProgram(static.optimise(plan))(*arrays), [wanted])
     rows = {k: np.stack([a, a[::-1]]) for k, a in inputs.items()}
     backwards = [p[::-1] if isinstance(p, np.ndarray) else p for p in plain]
     other = outputs(record(*(torch.tensor(a[::-1].copy()) for a in arrays), *backwards))[0]

@@ -51,7 +51,7 @@ def test_a_plan_is_right_for_other_inputs(name, case):
         plan = static.optimise(static.trace(run, inputs))
     except UnsupportedError:
         return
-    program = static.program(plan)
+    program = static.PlanProgram(plan)
     for given, expected in zip((inputs, others), want, strict=True):
         for got, right in zip(program(*given.values()), expected, strict=False):
             np.testing.assert_allclose(got, right, rtol=1e-10, atol=1e-12)

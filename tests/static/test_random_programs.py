@@ -8,6 +8,7 @@ import pytest
 
 import gradtrace as gt
 from gradtrace import static
+from gradtrace.batch.mapper import RowMap
 
 F = gt.nn.functional
 ONE = [
@@ -106,11 +107,10 @@ def same(a, b):
 def test_by_rows(seed):
     function = function_of(tree(random.Random(seed), 4))
     plan = static.optimise(static.trace(function, {"x": 1.3, "w": 0.7}))
-    program = static.RowProgram(plan, tuple(k for _, k in plan.inputs), tuple(k for _, k in plan.outputs), block=50)
+    mapped = RowMap(plan, block=50)
     x, w = np.array([a for a in ODD for _ in ODD]), np.array([b for _ in ODD for b in ODD])
-    outs = [np.full(len(x), 7.7) for _ in plan.outputs]
-    program.run([x, w], [], outs, threads=1 + seed % 2)
-    for got, want in zip(outs, eager(function, x, w), strict=True):
+    columns = mapped({"x": x, "w": w}, len(x), threads=1 + seed % 2)
+    for got, want in zip(columns.values(), eager(function, x, w), strict=True):
         assert same(got, want)
 
 
@@ -119,7 +119,7 @@ def test_on_whole_arrays(seed):
     chance, rng = random.Random(seed), np.random.default_rng(seed)
     function, shapes = function_of(tree(chance, 4)), chance.choice(SHAPES)
     x, w = (rng.normal(size=shape) for shape in shapes)
-    program = static.program(static.optimise(static.trace(function, {"x": x, "w": w})), 1 + seed % 2)
+    program = static.PlanProgram(static.optimise(static.trace(function, {"x": x, "w": w})))
     x, w = (rng.choice(ODD, size=shape) for shape in shapes)
     for got, want in zip(program(x, w), eager(function, x, w), strict=True):
         assert same(got, want)

@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
 def compare(request: Request, runs: int) -> None:
     from gradtrace.cli.commands.plan import record
-    from gradtrace.static import program as program_of
+    from gradtrace.static import PlanProgram
     from gradtrace.static.dynamic import DynamicProgram
     from gradtrace.static.passes import optimise
 
@@ -54,7 +54,7 @@ def compare(request: Request, runs: int) -> None:
     raws = [tensors[name]._data for name, _ in recorded.inputs]
     start = perf_counter()
     plan = optimise(recorded)
-    static = program_of(plan)
+    static = PlanProgram(plan)
     building = perf_counter() - start
     dynamic = timed(DynamicProgram(recorded, wanted), raws, runs, len(recorded.steps))
     show(dynamic, timed(static, raws, runs, len(plan.steps)), building, request.look.format)

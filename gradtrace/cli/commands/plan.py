@@ -107,9 +107,9 @@ def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
     """Execute the plan `runs` times and return a line with its counters and the time per run."""
     from time import perf_counter
 
-    from gradtrace import static
+    from gradtrace.static import PlanProgram
 
-    program = static.program(made)
+    program = PlanProgram(made)
     values = [tensors[name]._data for name, _ in made.inputs]
     start = perf_counter()
     for _ in range(runs):

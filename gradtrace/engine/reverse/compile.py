@@ -6,7 +6,7 @@ rule that depends on values (a comparison, a branch) has no formula; it is calle
 and returns the same as the interpreter (`evaluate.interpret`), and calls it for the cases that it does not handle:
 freed or changed saved values, and exceptions of Python's floats.
 
-`compile_function` is where all generated code is made, also that of static plans.
+`compile_function` is where all generated code is made.
 """
 
 from __future__ import annotations

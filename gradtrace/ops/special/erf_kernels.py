@@ -2,8 +2,7 @@
 
 erf is looked up in a table with steps of 1/4096, and the difference from the nearest table point x0 is integrated:
 with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2) over [0, h]. Three terms suffice; the
-next is below 1e-16. There are no branches, so numpy's loops run at full speed; the error is within 2 ulp. The
-derivative of erf needs the same exp(-x^2), so `erf` can also return it.
+next is below 1e-16. There are no branches, so numpy's loops run at full speed; the error is within 2 ulp.
 
 erfc uses the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
 for the error function", 1969): four ranges of |x|, each with a quotient of polynomials; as accurate as exp.
@@ -128,19 +127,15 @@ _table: list[Array] = []
 _scratch = threading.local()
 
 
-def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
-    """Return erf of an array, in its dtype, in `out` if given (contiguous, of x's shape and dtype, not x itself).
-
-    With a float64 `out`, exp(-(x * x)) is written to `bell`, an array like `out`, if given.
-    """
+def erf(x: Array, out: Array | None = None) -> Array:
+    """Return erf of an array, in its dtype, in `out` if given (contiguous, of x's shape and dtype, not x itself)."""
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
     direct = out is not None and out.dtype == np.float64
     result = out.reshape(-1) if out is not None and direct else np.empty(len(wide))
-    given = None if bell is None else bell.reshape(-1)
     for start in range(0, len(wide), CHUNK):
         piece = slice(start, start + CHUNK)
-        from_table(wide[piece], result[piece], None if given is None else given[piece])
+        from_table(wide[piece], result[piece])
     if out is None:
         return laid_out_like(x, result.reshape(x.shape))
     if not direct:
@@ -166,10 +161,9 @@ def scratch(n: int) -> list[Array]:
     return [a[:n] for a in _scratch.arrays]
 
 
-def from_table(x: Array, out: Array, bell: Array | None = None) -> None:
-    """Write erf of 1 to CHUNK elements to `out`, and exp(-(x * x)) to `bell` if given."""
-    h, m, t, own, place = scratch(len(x))
-    bell = own if bell is None else bell
+def from_table(x: Array, out: Array) -> None:
+    """Write erf of 1 to CHUNK elements to `out`."""
+    h, m, t, bell, place = scratch(len(x))
     np.multiply(x, x, m)
     np.negative(m, t)
     np.exp(t, bell)

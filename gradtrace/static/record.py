@@ -145,12 +145,12 @@ class Recorder:
         return bool(whole) and any(type(g) is float for g in given)
 
     def cast(self, ref: Ref, raw: Any, line: int) -> Ref:
-        differentiable_inputs = dtypes.of_raw(raw).name
-        if self.values[ref.number].dtype == differentiable_inputs:
+        dtype = dtypes.of_raw(raw).name
+        if self.values[ref.number].dtype == dtype:
             return ref
         number = len(self.values)
-        self.values.append(PlanValue(self.values[ref.number].shape, differentiable_inputs))
-        self.steps.append(Step("cast", (ref, np.dtype(differentiable_inputs)), (number,), self.phase, line))
+        self.values.append(PlanValue(self.values[ref.number].shape, dtype))
+        self.steps.append(Step("cast", (ref, np.dtype(dtype)), (number,), self.phase, line))
         if ref.number in self.fed:
             self.fed.add(number)
         return Ref(number)

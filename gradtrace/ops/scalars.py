@@ -68,9 +68,17 @@ def power(a: float, b: float) -> float:
 
 
 def power_of(a: float, exponent: float) -> float:
-    # PyTorch uses square roots here, which differ from the power at -0.0 and at -inf.
-    if a <= 0 and (exponent == 0.5 or exponent == -0.5):
-        raise ValueError
+    # PyTorch multiplies, divides and takes roots here, from which C's pow differs in the last bit and at -0.0 and -inf.
+    if exponent in (0.5, -0.5):
+        if a <= 0:
+            raise ValueError
+        return math.sqrt(a) if exponent > 0 else 1 / math.sqrt(a)
+    if exponent == 2:
+        return a * a
+    if exponent == 3:
+        return a * a * a
+    if exponent == -2:
+        return 1 / (a * a)
     return math.pow(a, exponent)
 
 

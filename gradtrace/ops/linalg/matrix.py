@@ -378,7 +378,7 @@ def broadcast_batches(a: Ints, b: Ints) -> Ints:
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
-@torch_function(forms="n", vmap="samples")
+@torch_function(forms="n")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
     if not input.ndim or not weight.ndim:

@@ -150,10 +150,6 @@ class Tensor(Methods, metaclass=TensorType):
         if fn is not None:
             fn.ensure_extras().fast_result = (self.extra(), self._data, weakref.ref(self))
 
-    def laid_out(self) -> Array:
-        """Return an array with this tensor's shape and strides, whose values must not be used."""
-        return self.own_array()
-
     @property
     def array(self) -> Array:
         """The data as an ndarray on this tensor's storage."""

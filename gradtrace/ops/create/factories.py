@@ -372,7 +372,7 @@ _filled("empty", 0)
 
 def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
     """Return an array of `values` with the input's order of dims in memory."""
-    out = np.asarray(empty_like(input.laid_out(), kind))
+    out = np.asarray(empty_like(input.own_array(), kind))
     out[...] = values
     return out
 

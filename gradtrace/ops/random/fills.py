@@ -67,7 +67,7 @@ def fill(
 ) -> Tensor:
     """Write `values(stream, array like self)` to the tensor; flat values are placed in its memory order."""
     refuse_unless_tracked(self, *rest)
-    like = self.laid_out()
+    like = self.own_array()
     numbers = sample(generator, like.size, lambda stream: values(stream, like))
     drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))

@@ -59,7 +59,7 @@ def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0
 
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     """Return an empty array with the shape and the order of dims that `rand_like(input)` has."""
-    return strided_view.empty_like(input.laid_out(), np_of(dtype, input.dtype))
+    return strided_view.empty_like(input.own_array(), np_of(dtype, input.dtype))
 
 
 def drawn(

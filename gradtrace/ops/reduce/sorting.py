@@ -122,7 +122,7 @@ def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
 
 
 def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    return Tensor._wrap(copy_like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
+    return Tensor._wrap(copy_like(input.own_array(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
 @public()

@@ -195,7 +195,7 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if input.is_contiguous():
         return view(input, wanted)
-    if can_view(input.laid_out(), wanted):
+    if can_view(input.own_array(), wanted):
         return reshape_alias(input, wanted)
     return unsafe_view(in_c_order(input), wanted)
 

@@ -86,7 +86,6 @@ ONE_BY_ONE = {
     "engine.operators.rounding -> engine.operators.trigonometry": RARE,
     "engine.reverse.backward -> engine.reverse.blocks": RARE,
     "engine.reverse.plan -> engine.reverse.saved_hooks": RARE,
-    "func.levels -> func.shown": CYCLE,
     "nn.modules.loss -> nn.modules.shape": RARE,
     "nn.modules.module -> nn.utils.parametrize": CYCLE,
     "nn.modules.rnn -> nn.modules.rnn_packed": CYCLE,

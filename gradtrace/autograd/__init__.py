@@ -68,9 +68,9 @@ __getattr__, __dir__ = attach(
         "set_multithreading_enabled": "gradtrace.engine.data.modes",
     },
     modules={
-        "forward_ad": "gradtrace.func.forward_ad",
+        "forward_ad": "gradtrace.autograd.forward_ad",
         "grad_mode": "gradtrace.engine.data.modes",
-        "functional": "gradtrace.func.functional",
+        "functional": "gradtrace.autograd.functional",
         "function": "gradtrace.autograd.function",
         "graph": "gradtrace.autograd.graph",
     },

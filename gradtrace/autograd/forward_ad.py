@@ -1,18 +1,90 @@
-"""The public names of torch.autograd.forward_ad, for `import gradtrace.autograd.forward_ad as fwAD`."""
+"""torch.autograd.forward_ad: derivatives of results along the tangents of dual tensors.
 
-from gradtrace.annotations import Any
-from gradtrace.func import forward_ad
-from gradtrace.func.forward_ad import (
-    UnpackedDualTensor,
-    dual_level,
-    enter_dual_level,
-    exit_dual_level,
-    make_dual,
-    unpack_dual,
-)
+https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A dual tensor is a tensor to
+differentiate by; `unpack_dual` computes the tangent of a result from the graph, by differentiating the vjp with respect
+to its cotangent (https://j-towns.github.io/2017/06/12/A-new-trick.html).
+"""
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradtrace.engine import Tensor, enable_grad, grad
+from gradtrace.engine.data.state import state, using
+from gradtrace.func.levels import Level, gradients
+from gradtrace.func.pytree import torch_function
+from gradtrace.func.transforms import check_sizes
+
+__all__ = ["UnpackedDualTensor", "dual_level", "make_dual", "unpack_dual"]
+
+NO_LEVEL = "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(forward_ad, name)  # `_current_level` changes
+class UnpackedDualTensor(NamedTuple):
+    """The primal and the tangent of a dual tensor; a tangent of None is zero."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+class dual_level:
+    """Context manager of a dual level, inside which tensors can be dual.
+
+    It enables gradients: what is computed under a `no_grad` inside of it has no tangent.
+    """
+
+    current: dual_level | None = None
+
+    def __enter__(self) -> int:
+        if dual_level.current is not None:
+            raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        self.recorded = state.grad_enabled
+        state.set(grad_enabled=True)
+        self.level = Level(forward=True)
+        self.duals: list[tuple[Tensor, Tensor]] = []  # each dual tensor with its tangent
+        dual_level.current = self
+        return 0
+
+    def __exit__(self, *exception: object) -> None:
+        dual_level.current = None
+        state.set(grad_enabled=self.recorded)
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """Create a dual tensor: a view of `tensor`, with a tangent of the same shape.
+
+    Raises RuntimeError outside a dual level and for different shapes, ValueError for integers.
+    """
+    if dual_level.current is None:
+        raise RuntimeError(NO_LEVEL)
+    for name, x in (("primal", tensor), ("tangent", tangent)):
+        if not x.is_floating_point():
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
+    check_sizes([tensor], [tangent])
+    with enable_grad():
+        dual = dual_level.current.level.enter(tensor)
+    dual_level.current.duals.append((dual, tangent))
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return a tensor's value, and its tangent; None if it does not depend on a dual tensor."""
+    running = dual_level.current
+    if running is None or not running.duals or not tensor.requires_grad:
+        return UnpackedDualTensor(tensor, None)
+    with enable_grad():
+        cotangent = running.level.leaf(torch_function("zeros_like")(tensor).detach())
+        pulled = grad(tensor, [dual for dual, _ in running.duals], cotangent, create_graph=True, allow_unused=True)
+        pairs = [(p, tangent) for p, (_, tangent) in zip(pulled, running.duals, strict=True) if p is not None]
+        if not pairs:
+            return UnpackedDualTensor(tensor, None)
+        outside = running.level.depends_on_outside((tensor, *(tangent for _, tangent in pairs)))
+        derivatives = gradients(
+            [p for p, _ in pairs],
+            [cotangent],
+            [t for _, t in pairs],
+            create_graph=running.recorded and outside,
+            retain_graph=True,
+        )
+    with using(grad_enabled=running.recorded):
+        return UnpackedDualTensor(*running.level.leave((tensor, *derivatives)))

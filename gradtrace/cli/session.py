@@ -273,10 +273,7 @@ def boxed(run: Any) -> Any:
 
 
 def roots_of(run: Any) -> list[Tensor]:
-    """Return the tensors that backward starts from: those of --output, else the program's last value.
-
-    Raise UsageError for a tensor that escaped from a function under vmap, since its value is lost.
-    """
+    """Return the tensors that backward starts from: those of --output, else the program's last value."""
     from gradtrace.engine import Tensor
 
     values = [run.root]
@@ -284,10 +281,4 @@ def roots_of(run: Any) -> list[Tensor]:
         values = [tensor for _, tensor in run.outputs]
     elif isinstance(run.root, (list, tuple)):
         values = list(run.root)
-    found = [value for value in values if isinstance(value, Tensor)]
-    if any(tensor.escaped for tensor in found):
-        raise UsageError(
-            "the result escaped from a function under vmap and can no longer be read",
-            "return it from that function; or --output NAME another tensor",
-        )
-    return found
+    return [value for value in values if isinstance(value, Tensor)]

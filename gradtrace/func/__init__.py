@@ -15,7 +15,6 @@ _HOMES = homes(
         "jacobians": "hessian jacfwd jacrev",
         "batching": "vmap",
         "stateless": "functional_call replace_all_batch_norm_modules_ stack_module_state",
-        "shown": "debug_unwrap",
     },
 )
 

@@ -1,21 +1,25 @@
-"""vmap: map a function of one sample over a batch by running it once on batched tensors (`batched.py`).
+"""vmap: call a function once for each sample of a batch, and stack the results.
 
-Each operator runs on the whole batch by its batching rule (`rules.py`), or in a loop over the samples if it has none.
+A sample is a view, so gradients flow through it. Values and errors of the arguments are PyTorch's; what PyTorch cannot
+batch (`item()`, a condition on a value, a result whose shape depends on values) works as in any loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.func.batched import Batched
-from gradtrace.func.interpret import interpreter
-from gradtrace.func.levels import Running
+from gradtrace.engine.data.state import using
 from gradtrace.func.pytree import TreeSpec, broadcast, flatten, torch_function, unflatten
 from gradtrace.func.transforms import wrapping
 from gradtrace.ops.api import check_dim
 from gradtrace.ops.random.generator import default_generator
+
+RANDOM_MESSAGE = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
 
 
 def vmap(
@@ -26,8 +30,12 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Vectorise a function (torch.func.vmap). `in_dims` is the batch dimension of each argument (None: not batched),
-    `out_dims` its position in each output."""
+    """Map a function of one sample over a batch (torch.func.vmap). `in_dims` is the batch dimension of each argument
+    (None: not batched), `out_dims` its position in each output.
+
+    With the randomness "different" the samples draw one after another, so their numbers are not those of PyTorch, which
+    draws for all samples at once. `chunk_size` only limits memory in PyTorch, and has no effect here.
+    """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if not (chunk_size is None or chunk_size > 0):
@@ -38,20 +46,21 @@ def vmap(
         leaves, spec = flatten(args)
         dims = _input_dims(func, in_dims, args, leaves, spec)
         size = _batch_size(leaves, dims)
-        step = size if chunk_size is None or size == 0 else chunk_size
-        if step >= size:
-            return _run(func, leaves, dims, spec, kwargs, out_dims, Vmap(size, randomness))
-        parts: list[Any] = []
-        before = default_generator.get_state()
-        for start in range(0, size, step):
-            count = min(step, size - start)
-            if randomness == "same":
-                default_generator.set_state(before)
-            chunk = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
-            parts.append(_run(func, chunk, dims, spec, kwargs, out_dims, Vmap(count, randomness)))
-        return _concatenated(parts, out_dims)
+        before = default_generator.get_state() if randomness == "same" else None
+        outputs = []
+        with refused_draws(randomness):
+            for sample in _samples(leaves, dims, size):
+                if before is not None:
+                    default_generator.set_state(before)
+                outputs.append(func(*unflatten(sample, spec), **kwargs))
+        return _stacked(func, outputs, out_dims, size)
 
     return wrapping(func, wrapper)
+
+
+def refused_draws(randomness: str) -> using:
+    """Return a context in which random numbers are refused if `randomness` is "error"."""
+    return using(refused_draws=RANDOM_MESSAGE) if randomness == "error" else using()
 
 
 def _name(func: Any) -> str:
@@ -124,28 +133,21 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
     return int(sizes[0])
 
 
-class Vmap(Running):
-    """A running vmap over `size` samples."""
-
-    batches = True
-    interpreter = interpreter
-
-    def __init__(self, size: int, randomness: str) -> None:
-        super().__init__(randomness)
-        self.size = size
-        self.drawing = False  # whether a random operation is running sample by sample
+def _samples(leaves: list[Any], dims: list[Any], size: int) -> Iterator[list[Any]]:
+    """Yield the arguments of each sample. An empty batch has one sample of zeros, which shows what the result is."""
+    pairs = list(zip(leaves, dims, strict=True))
+    if not size:
+        yield [x if d is None else x.new_zeros(x.shape[:d] + x.shape[d + 1 :]) for x, d in pairs]
+    for i in range(size):
+        yield [x if d is None else x.select(d, i) for x, d in pairs]
 
 
-def _run(
-    func: Any, leaves: list[Any], dims: list[Any], spec: TreeSpec, options: dict[str, Any], out_dims: Any, level: Vmap
-) -> Any:
-    with level:
-        batched = [x if d is None else Batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
-        output = func(*unflatten(batched, spec), **options)
-        result, out_spec = flatten(output)
-        wanted = _output_dims(func, out_dims, out_spec)
-        results = [_result(_name(func), x, d, level) for x, d in zip(result, wanted, strict=True)]
-    return unflatten(results, out_spec)
+def _stacked(func: Any, outputs: list[Any], out_dims: Any, size: int) -> Any:
+    """Stack the outputs of the samples, which are nested alike, along `out_dims`."""
+    spec = flatten(outputs[0])[1]
+    columns = zip(*(flatten(output)[0] for output in outputs), strict=True)
+    dims = _output_dims(func, out_dims, spec)
+    return unflatten([_result(_name(func), c, d, size) for c, d in zip(columns, dims, strict=True)], spec)
 
 
 def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
@@ -159,30 +161,19 @@ def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
     return dims
 
 
-def _result(name: str, x: Any, dim: Any, level: Vmap) -> Any:
+def _result(name: str, samples: tuple[Any, ...], dim: Any, size: int) -> Any:
     """Return an output with its samples along `dim`; None requires an output that is the same for all samples."""
-    own = isinstance(x, Batched) and x.level is level
+    first = samples[0]
     if dim is None:
-        if own:
+        equal = torch_function("equal")
+        if isinstance(first, Tensor) and not all(x is first or equal(x, first) for x in samples):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
-        return x
-    if not isinstance(x, Tensor):
+        return first
+    if not isinstance(first, Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
-            "to None for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did you mean to set "
+            "out_dims= to None for output?"
         )
-    if isinstance(x, Batched) and own:
-        dim = check_dim(dim, x.value.ndim)
-        return x.value if dim == x.bdim else torch_function("movedim")(x.value, x.bdim, dim)
-    sizes = list(x.shape)
-    sizes.insert(check_dim(dim, x.ndim + 1), level.size)
-    return x.expand(sizes)
-
-
-def _concatenated(parts: list[Any], out_dims: Any) -> Any:
-    """Concatenate the outputs of the chunks along their batch dims."""
-    columns = zip(*(flatten(part)[0] for part in parts), strict=True)
-    spec = flatten(parts[0])[1]
-    dims = _output_dims(None, out_dims, spec)
-    cat = torch_function("cat")
-    return unflatten([c[0] if d is None else cat(list(c), d) for c, d in zip(columns, dims, strict=True)], spec)
+    dim = check_dim(dim, first.ndim + 1)
+    result = torch_function("stack")(samples, dim)
+    return result if size else result.narrow(dim, 0, 0)

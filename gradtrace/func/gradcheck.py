@@ -19,7 +19,6 @@ from gradtrace.func.gradcheck_demands import (
     check_undefined,
     check_zero_gives_zero,
     differentiable,
-    forward_jacobians,
     requiring_grad,
 )
 from gradtrace.ops.random.distributions import uniform
@@ -191,19 +190,6 @@ def _slow_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -
         raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-def _forward_check(func: Checked, inputs: Inputs, tol: Tolerances) -> None:
-    """Compare the Jacobians from dual tensors, element by element."""
-    _check_inputs(inputs)
-    keep = [k for k, out in enumerate(as_tuple(func(*inputs))) if out.requires_grad]
-    numerical = _numerical_jacobians(func, inputs, tol.eps)
-    for i, per_output in enumerate(forward_jacobians(func, inputs)):
-        for number, k in enumerate(keep):
-            a, n = per_output[k], numerical[i][k]
-            if not _close(a, n, tol.rtol, tol.atol):
-                text = _mismatch(Tensor._wrap(a), Tensor._wrap(n.astype(a.dtype, copy=False)), number, i)
-                raise GradcheckError(text.replace("Jacobian mismatch", "Jacobian computed with forward mode mismatch"))
-
-
 def _random_unit(x: Tensor, generator: Any) -> Array:
     """Return a random positive vector of length 1 with the tensor's number of elements."""
     vector = generator.random(x.numel())
@@ -264,8 +250,6 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
     masked: bool | None = None,
@@ -275,14 +259,11 @@ def gradcheck(
     Returns True, or raises GradcheckError (returns False without `raise_exception`). Raises ValueError if no input
     requires grad. Options about batched gradients are accepted and ignored.
     """
-    if not (check_forward_ad or check_backward_ad):
+    if not check_backward_ad:
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     tol, xs = Tolerances(eps, atol, rtol, nondet_tol), as_tuple(inputs)
     try:
-        if check_backward_ad:
-            _gradcheck(func, xs, tol, fast_mode, check_undefined_grad)
-        if check_forward_ad:
-            _forward_check(func, xs, tol)
+        _gradcheck(func, xs, tol, fast_mode, check_undefined_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -316,7 +297,6 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
     masked: bool = False,

@@ -1,4 +1,4 @@
-"""Further checks of gradcheck: zero and undefined gradients in backward, and Jacobians of the forward mode."""
+"""Further checks of gradcheck: zero and undefined gradients in backward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from gradtrace.engine import Function, Tensor, grad
 from gradtrace.engine.data.lazy import np
-from gradtrace.func.forward_ad import dual_level, make_dual, unpack_dual
 from gradtrace.func.pytree import torch_function
 
 UNDEFINED_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
@@ -81,37 +80,3 @@ def check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                 + UNDEFINED_NOTE
             )
-
-
-# ---- Jacobians from dual tensors, one column for each input element
-
-
-def forward_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...]) -> list[list[Any]]:
-    """Return, for each input that requires grad and each output, a Jacobian (input elements, output elements)."""
-    wanted = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
-    return [_jacobians(func, inputs, i) for i in wanted]
-
-
-def _jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], at: int) -> list[Any]:
-    x = inputs[at]
-    rows = []
-    for j in range(x.numel()):
-        unit = np.zeros(x.numel(), x.dtype.np)
-        unit[j] = 1.0
-        with dual_level():
-            duals = [_dual(each) for each in inputs]
-            duals[at] = make_dual(x.detach(), Tensor._wrap(unit.reshape(tuple(x.shape))))
-            rows.append([_tangent(out) for out in as_tuple(func(*duals))])
-    return [np.stack(column) for column in zip(*rows, strict=True)]
-
-
-def _dual(x: Any) -> Any:
-    """Return a differentiable input with a tangent of zeros, as PyTorch's check gives it to the function."""
-    if not isinstance(x, Tensor) or not x.requires_grad:
-        return x
-    return make_dual(x.detach(), Tensor._wrap(np.zeros(tuple(x.shape), x.dtype.np)))
-
-
-def _tangent(out: Tensor) -> Any:
-    tangent = unpack_dual(out).tangent
-    return np.zeros(out.numel(), out.dtype.np) if tangent is None else np.array(tangent._data).reshape(-1)

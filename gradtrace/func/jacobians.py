@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.func.levels import Argnums, Running, pick
+from gradtrace.func.batching import refused_draws
+from gradtrace.func.levels import Argnums, pick
 from gradtrace.func.pytree import TreeSpec, flatten, torch_function, unflatten
 from gradtrace.func.transforms import pushforward, vjp_of_arguments, wrapping
 
@@ -70,7 +71,7 @@ def jacfwd(
     """Like `jacrev`, but compute the Jacobian by columns. `func` may also return integers, with zero derivatives."""
 
     def wrapper(*args: Any) -> Any:
-        with Running(randomness):  # PyTorch runs a vmap over the columns, which shows in the printed level numbers
+        with refused_draws(randomness):
             output, push, aux = pushforward(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))

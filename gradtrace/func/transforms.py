@@ -8,7 +8,6 @@ from typing import Any
 
 from gradtrace.engine import Tensor, enable_grad
 from gradtrace.engine.data.state import state
-from gradtrace.func.batched import whole
 from gradtrace.func.levels import (
     Argnums,
     Level,
@@ -135,7 +134,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         )
     _check_tensors(flat_primals, "primals")
     _check_tensors(directions, "tangents")
-    _check_sizes(flat_primals, directions)
+    check_sizes(flat_primals, directions)
     output, push, aux = pushforward(func, primals, None, has_aux, strict=strict)
     result = output, _widened(push(directions), flat_primals, directions)
     return (*result, aux) if has_aux else result
@@ -161,20 +160,18 @@ def pushforward(
     tangents, nested like the output. The derivative of an integer output is zero.
     """
     zeros_like = torch_function("zeros_like")
-    if state.forward is not None:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     with Level(forward=True) as level, enable_grad():
         if argnums is None:
             wanted = primals = _enter_floats(level, primals)
         else:
             chosen = positions(argnums, len(primals))
-            primals = tuple(_enter_floats(level, p) if i in chosen else level.wrap(p) for i, p in enumerate(primals))
+            primals = tuple(_enter_floats(level, p) if i in chosen else p for i, p in enumerate(primals))
             wanted = pick(primals, argnums)
         output, aux = func(*primals), None
         if has_aux:
             output, aux = split_aux(output, JVP)
         outputs = check_outputs(output, JVP)
-        if strict and not all(whole(t).requires_grad for t in outputs):
+        if strict and not all(t.requires_grad for t in outputs):
             raise RuntimeError(
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
                 "allowed with strict=True."
@@ -210,7 +207,7 @@ def _check_tensors(leaves: list[Any], name: str) -> None:
             raise RuntimeError(f"{JVP}: Expected {name} to only contain Tensors, got {type(leaf)}")
 
 
-def _check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
+def check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
     for primal, tangent in zip(primals, tangents, strict=True):
         if primal.shape != tangent.shape:
             raise RuntimeError(

@@ -39,9 +39,7 @@ def _share(target: Tensor, data: Tensor) -> None:
     target._req = False
     target._fast_spec = None
     target._x = None
-    extra = target.extra()
-    extra.counter = data.counter()
-    extra.transforms = state.levels
+    target.extra().counter = data.counter()
 
 
 def _empty() -> Tensor:

@@ -10,7 +10,6 @@ from importlib import import_module
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.higher import higher
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.operators.op import records
 from gradtrace.lazy_names import words
@@ -66,16 +65,11 @@ def _method(name: str) -> Any:
 
 
 def _getitem(self: Tensor, key: object) -> Tensor:
-    getitem = import_module("gradtrace.ops.index.indexing").getitem
-    return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
+    return import_module("gradtrace.ops.index.indexing").getitem(self, key)
 
 
 def _setitem(self: Tensor, key: object, value: object) -> None:
-    setitem = import_module("gradtrace.ops.index.indexing").setitem
-    if state.batching is None:
-        setitem(self, key, value)
-    else:
-        state.batching.setitem(setitem, self, key, value)
+    import_module("gradtrace.ops.index.indexing").setitem(self, key, value)
 
 
 higher["getitem"] = _getitem

@@ -11,7 +11,6 @@ from gradtrace.engine.calls import call
 from gradtrace.engine.calls.inplace import inplace
 from gradtrace.engine.data.dtypes import float64, get_default_dtype, python_number
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Later, Tensor
 from gradtrace.engine.data.types import Ints
 from gradtrace.engine.operators.op import Op
@@ -45,25 +44,6 @@ NOT_GIVEN: Any = NotGiven()
 catalogue: dict[str, tuple[str, str]] = {}
 
 
-def sample_wise(function: F, kind: str) -> F:
-    """Wrap a function so that a running vmap intercepts its calls. The kind says what it does with them:
-
-    samples  call a rule of `func/function_rules.py` for all samples at once, or else the function for each of them
-    like     call the function once for all samples; each sample then gets its own copy of the result
-    random   draw numbers, as the vmap's `randomness` says
-    dynamic  refuse: each sample's result would have another shape, or is not a tensor
-    """
-
-    def call(*args: Any, **options: Any) -> Any:
-        if state.batching is not None:
-            return state.batching.call(function, call, args, options)
-        return function(*args, **options)
-
-    wrapper = copy_metadata(call, function)
-    wrapper.vmap = kind
-    return wrapper
-
-
 def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
     """Copy metadata as functools.wraps does; importing functools is slow."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
@@ -73,14 +53,11 @@ def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
     return call
 
 
-def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None, vmap: str = "") -> F:
+def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
     """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special.
 
     The form c is torch.NAME_copy, which copies the views that the function returns; it has the first name only.
-    `vmap` says how a running vmap treats a function that does more than calling records; see `sample_wise`.
     """
-    if vmap:
-        function = sample_wise(function, vmap)
     if "c" in forms:
         expose(copying(function, names[0] if names else function.__name__), forms="f")
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
@@ -114,13 +91,13 @@ def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return named(call, f"{name}_copy", f"Copy of {name} in new memory (torch.{name}_copy).")
 
 
-def public(*names: str, forms: str = "fm", vmap: str = "") -> Callable[[F], F]:
+def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
     """Return a decorator that renames a function to the first name and exposes it; see `expose`."""
 
     def decorate(function: F) -> F:
         if names:
             function.__name__ = function.__qualname__ = names[0]
-        return expose(function, *names, forms=forms, vmap=vmap)
+        return expose(function, *names, forms=forms)
 
     return decorate
 

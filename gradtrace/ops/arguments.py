@@ -13,10 +13,8 @@ from gradtrace.ops.api import Choice, F, check_dim, check_dims, copy_metadata, e
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-def torch_function(
-    *names: str, forms: str = "fm", renamed: dict[str, str] | None = None, vmap: str = ""
-) -> Callable[[F], F]:
-    """Return a decorator for a public function of a tensor `input`; for `names`, `forms` and `vmap` see `api.expose`.
+def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
+    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see `api.expose`.
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
@@ -44,24 +42,24 @@ def torch_function(
 
         wrapper: Any = call
         wrapper.__wrapped__ = function
-        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms, vmap=vmap)
+        return expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
 
     return decorate
 
 
 def in_both_forms(
-    name: str, forms: str = "fm", vmap: str = "", renamed: dict[str, str] | None = None
+    name: str, forms: str = "fm", renamed: dict[str, str] | None = None
 ) -> Callable[[Callable[..., Choice]], None]:
     """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
 
     That checks its arguments and returns a record and the record's arguments.
-    For `forms`, `vmap` and `renamed` see `torch_function`.
+    For `forms` and `renamed` see `torch_function`.
     """
 
     def decorate(choose: Callable[..., Choice]) -> None:
-        torch_function(name, forms=forms, renamed=renamed, vmap=vmap)(form_of(choose, name))
+        torch_function(name, forms=forms, renamed=renamed)(form_of(choose, name))
         method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
-        torch_function(name + "_", forms="m", renamed=renamed, vmap=vmap)(method)
+        torch_function(name + "_", forms="m", renamed=renamed)(method)
 
     return decorate
 
@@ -81,9 +79,9 @@ def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
     return copy_metadata(call, chosen)
 
 
-def linalg_function(*names: str, forms: str = "l", vmap: str = "", **renamed: str) -> Callable[[F], F]:
+def linalg_function(*names: str, forms: str = "l", **renamed: str) -> Callable[[F], F]:
     """Return the decorator `torch_function` for a function of a matrix, which PyTorch calls A."""
-    return torch_function(*names, forms=forms, renamed={"A": "input", **renamed}, vmap=vmap)
+    return torch_function(*names, forms=forms, renamed={"A": "input", **renamed})
 
 
 def missing_arguments(name: str, missing: list[str]) -> TypeError:

@@ -11,7 +11,7 @@ from gradtrace.engine.data.state import state
 from gradtrace.lazy_names import words
 
 MODES = words("""grad_enabled inference origin locate recorder scope watcher keeper planner anomaly
-    anomaly_check_nan levels forward saved_hooks no_saved_hooks running devices""")
+    anomaly_check_nan levels refused_draws saved_hooks no_saved_hooks running devices""")
 
 
 class restored:

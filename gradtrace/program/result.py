@@ -68,7 +68,6 @@ def is_result(value: Any) -> bool:
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
     """Return the last assigned tensor, preferring computed tensors to leaves that require grad (parameters)."""
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
-    tensors = [tensor for tensor in tensors if not tensor.escaped]
     computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
     return (computed or tensors or [None])[-1]
 

@@ -24,10 +24,10 @@ ABSENT = object()
 
 # The modules of torch that have the same name in gradtrace.
 SAME_NAMES = words("""
-    amp autograd autograd.graph distributions distributions.constraints distributions.kl distributions.transforms func
-    linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils nn.utils.fusion nn.utils.parametrizations
-    nn.utils.parametrize nn.utils.rnn optim optim.lr_scheduler random signal signal.windows special testing utils
-    utils.benchmark utils.checkpoint utils.data
+    amp autograd autograd.forward_ad autograd.functional autograd.graph distributions distributions.constraints
+    distributions.kl distributions.transforms func linalg nn nn.functional nn.init nn.modules nn.parameter nn.utils
+    nn.utils.fusion nn.utils.parametrizations nn.utils.parametrize nn.utils.rnn optim optim.lr_scheduler random signal
+    signal.windows special testing utils utils.benchmark utils.checkpoint utils.data
 """)
 LAYER_FILES = words("""
     activation batchnorm container conv dropout instancenorm lazy linear loss module normalization padding pooling rnn
@@ -55,9 +55,7 @@ LIBRARY = {
     **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
     **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
     "torch.distributions.utils": "gradtrace.distributions.distribution",
-    "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
     "torch.autograd.function": "gradtrace.engine.calls.function",
-    "torch.autograd.functional": "gradtrace.func.functional",
     "torch.autograd.grad_mode": "gradtrace.engine.data.modes",
     "torch.autograd.gradcheck": "gradtrace.func.gradcheck",
     "torch.autograd.variable": "gradtrace.autograd",

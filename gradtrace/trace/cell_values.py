@@ -31,7 +31,7 @@ class CellRecorder:
             state.set(recorder=None)
             return
         outs = out if type(out) is tuple else (out,)
-        node = node_of(outs[0]) if outs and type(outs[0]) is Tensor and not state.levels else None
+        node = node_of(outs[0]) if outs and type(outs[0]) is Tensor else None
         if node is None or any(out is arg for arg in args for out in outs):
             return
         raws = tuple(copied(one._data) for one in outs)

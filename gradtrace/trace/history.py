@@ -149,8 +149,6 @@ class History:
             args, beside = self._apart(name, self._with_tensors(args), args)
             used = operands.tensors_in(args)
             made = (*operands.tensors_in(out), *beside)
-            if any(tensor.escaped for tensor in (*used, *made)):
-                continue  # a step within a vmap that has ended: its data are gone
             for tensor in made:
                 self._note_array(tensor)
             if not used:

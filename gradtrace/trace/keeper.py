@@ -274,11 +274,9 @@ class Keeper:
             name, args, out, _ = records[index]
             changed = out if name[-1:] == "_" else None
             for tensor in tensors_in(args):
-                if tensor is not changed and not tensor.escaped:
+                if tensor is not changed:
                     self._reads(tensor, index)
             for tensor in tensors_in(out):
-                if tensor.escaped:  # from a vmap that has ended: its data are gone
-                    continue
                 self._add(tensor, self._made, index)
                 base = tensor._base if changed is not None else None
                 if base is not None:

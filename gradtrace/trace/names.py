@@ -10,12 +10,17 @@ from gradtrace.trace.events import is_tied
 from gradtrace.trace.holders import held_by, items_of
 
 
+def always(tensor: Any) -> bool:
+    """Return True: every tensor of a library is readable, where nothing else is said."""
+    return True
+
+
 class Library(NamedTuple):
     """What tells the tensors and modules of a library from other values. A tensor that is not readable has no name."""
 
     is_tensor: Callable[[Any], bool]
     is_module: Callable[[Any], bool]
-    is_readable: Callable[[Any], bool]
+    is_readable: Callable[[Any], bool] = always
 
 
 class Names:

@@ -98,9 +98,4 @@ def is_tensor(value: Any) -> bool:
     return issubclass(type(value), Tensor)
 
 
-def is_readable(tensor: Any) -> bool:
-    """Whether a tensor did not escape from a vmap: such a one can be kept but no longer read."""
-    return not tensor.escaped
-
-
-LIBRARY = Library(is_tensor, is_module, is_readable)
+LIBRARY = Library(is_tensor, is_module)

@@ -119,30 +119,3 @@ def test_without_tensorboardx(here):
     said = refused(here, *EXPR, "--tensorboard", "runs", code=1, first=[str(here / "stub")])
     assert "needs tensorboardX" in said and "pip install 'gradtrace[tensorboard]'" in said
     assert not (here / "runs").exists()
-
-
-LEAK = """
-import torch
-from torch.func import vmap
-kept = []
-def f(x):
-    y = x * 2
-    kept.append(y)
-    return y.sum()
-z = vmap(f)(torch.ones(3, 2, requires_grad=True))
-z.sum().backward()
-"""
-
-
-@pytest.mark.parametrize("command", ["graph", "stats", "trace", "paths", "why", "check"])
-def test_what_escaped_from_vmap_is_left_out(here, command):
-    (here / "leak.py").write_text(LEAK)
-    done = process(here, command, "leak.py")
-    assert done.returncode == 0, done.stderr
-    assert "kept" not in done.stdout
-
-
-def test_a_result_that_escaped_from_vmap(here):
-    (here / "leak.py").write_text(LEAK + "kept[0]\n")
-    said = refused(here, "eval", "leak.py")
-    assert "escaped from a function under vmap" in said and "return it from that function" in said

@@ -167,20 +167,51 @@ def test_vmap_agrees_with_the_batched_operation() -> None:
 
 def test_vmap_over_no_samples() -> None:
     assert func.vmap(lambda t: t.sin().sum())(torch.zeros(0, 2)).shape == (0,)
-    with pytest.raises(RuntimeError, match="batch of size 0"):
-        func.vmap(lambda t: t.repeat_interleave(2))(torch.zeros(0, 2))
+    assert func.vmap(lambda t: (t, t.sum()), in_dims=1, out_dims=(1, 0))(torch.zeros(2, 0))[0].shape == (2, 0)
 
 
-def test_vmap_runs_the_function_once() -> None:
-    shapes = []
+def test_vmap_passes_ordinary_samples() -> None:
+    """Values can be read, conditions depend on them, and samples are views that a function may change."""
+    x = torch.tensor([[1.0, 2.0], [-3.0, 4.0]])
+    assert func.vmap(lambda t: t * t[0].item())(x).tolist() == [[1.0, 2.0], [9.0, -12.0]]
+    assert func.vmap(lambda t: t.sum() if t[0] > 0 else -t.sum())(x).tolist() == [3.0, -1.0]
+    func.vmap(lambda t: t.add_(1))(x)
+    assert x.tolist() == [[2.0, 3.0], [-2.0, 5.0]]
 
-    def noted(t: torch.Tensor) -> torch.Tensor:
-        shapes.append(tuple(t.shape))
-        return t.sin()
 
-    func.vmap(noted)(torch.zeros(5, 2))
-    func.vmap(noted, chunk_size=2)(torch.zeros(5, 2))
-    assert shapes == [(2,)] * 4
+def test_samples_draw_as_the_randomness_says() -> None:
+    x = torch.zeros(3)
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        func.vmap(lambda t: t + torch.rand(()))(x)
+    torch.manual_seed(0)
+    one, after = torch.rand(()), torch.rand(())
+    torch.manual_seed(0)
+    assert func.vmap(lambda t: t + torch.rand(()), randomness="same")(x).tolist() == [one.item()] * 3
+    assert torch.rand(()) == after
+    torch.manual_seed(0)
+    rows = func.vmap(lambda t: t + torch.rand(()), randomness="different")(x)
+    torch.manual_seed(0)
+    assert torch.equal(rows, torch.stack([torch.rand(()) for _ in range(3)]))
+
+
+def test_nested_and_differentiated_maps() -> None:
+    a = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    b = torch.arange(4.0)
+    outer = func.vmap(func.vmap(lambda s, t: s * t, in_dims=(0, None)), in_dims=(None, 0), out_dims=2)
+    assert torch.equal(outer(a, b), a[..., None] * b)
+    (slope,) = torch.autograd.grad(func.vmap(func.grad(lambda t: (t**3).sum()))(a).sum(), a)
+    assert torch.equal(slope, 6 * a)
+    jacobian = func.jacrev(func.vmap(lambda t: t**2))(a.detach())
+    assert jacobian.shape == (2, 3, 2, 3)
+    assert torch.equal(jacobian.reshape(6, 6), torch.diag(2 * a.detach().reshape(-1)))
+    assert torch.equal(func.vmap(func.jacfwd(torch.sin))(a.detach())[1], torch.diag(a[1].detach().cos()))
+
+
+def test_out_dims_of_none_is_for_what_all_samples_share() -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert func.vmap(lambda t: torch.ones(3), out_dims=None)(x).shape == (3,)
+    with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
+        func.vmap(lambda t: t, out_dims=None)(x)
 
 
 def test_functional_call_puts_parameters_back_after_an_error() -> None:

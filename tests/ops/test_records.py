@@ -19,7 +19,6 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators import op as op_module
 from gradtrace.engine.operators.op import KINDS, Op, records
 from gradtrace.engine.operators.tables import function_tables, record_tables
-from gradtrace.func import interpret, rules, vmap
 from gradtrace.program.names import MATHEMATICS
 from gradtrace.static import kernels
 from gradtrace.trace.local import local_derivatives
@@ -41,7 +40,6 @@ load_everything()
 # Records that tests of this process made are not among them.
 ELEMENTWISE = sorted(name for name, record in records.items() if record.kind == "elementwise")
 SHAPE = (4, 3)
-SIZE = SHAPE[0]
 
 
 # ---- tables
@@ -199,30 +197,6 @@ def test_elements_do_not_see_each_other(name: str) -> None:
         same([o[0] for o in one], [w[i] for w in whole])
 
 
-def refuse(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a loop over the samples")
-
-
-@pytest.mark.parametrize("name", ELEMENTWISE)
-def test_vmap_runs_elementwise_operators_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "map_samples", refuse)
-    record = records[name]
-    arrays, plain = samples(record)
-    plain = row_of(plain, 0)
-    tensors = [torch.tensor(a) for a in arrays]
-    for batched in {(True,) * record.arity, *(tuple(i == k for i in range(record.arity)) for k in range(record.arity))}:
-        args = [t if b else t[0] for t, b in zip(tensors, batched, strict=True)]
-        wanted = [
-            outputs(record(*(t[k] if b else t for t, b in zip(args, batched, strict=True)), *plain))
-            for k in range(SIZE)
-        ]
-        found = vmap(lambda *own: record(*own, *plain), tuple(0 if b else None for b in batched))(*args)
-        same(outputs(found), [np.stack(column) for column in zip(*wanted, strict=True)])
-        last = [t.movedim(0, -1) if b else t for t, b in zip(args, batched, strict=True)]
-        found = vmap(lambda *own: record(*own, *plain), tuple(-1 if b else None for b in batched))(*last)
-        same(outputs(found), [np.stack(column) for column in zip(*wanted, strict=True)])
-
-
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_plans_and_rows_take_elementwise_operators(name: str) -> None:
     record = records[name]
@@ -282,28 +256,6 @@ def test_every_record_has_a_kind() -> None:
 def test_views_are_views() -> None:
     assert {record.kind for record in records.values() if record.view} == {"view", "elementwise"}
     assert [name for name, record in records.items() if record.view and record.kind == "elementwise"] == ["alias"]
-
-
-@pytest.mark.parametrize("name", with_field("dims"))
-def test_dims_name_plain_arguments(name: str) -> None:
-    record = records[name]
-    assert record.arity == 1 and set(record.dims) <= set(record.plain_names)
-    assert rules.rule_of(record) in (rules.along_dims, rules.RULES.get(name))
-
-
-@pytest.mark.parametrize("name", sorted(n for n, r in records.items() if r.kind == "linalg" and r.arity == 1))
-def test_stacks_of_matrices(name: str) -> None:
-    """A vmap runs an operator of one matrix once on the stack, with the results of a loop."""
-    record = records[name]
-    plain = {"upper": False, "lower": True, "mode": "reduced", "full_matrices": False, "atol": 0.0, "rtol": 1e-10}
-    given = [plain.get(n, False) for n in record.plain_names]
-    square = np.random.default_rng(3).normal(size=(2, 3, 3))
-    stack = torch.tensor(square @ square.swapaxes(1, 2) + np.eye(3))
-    assert rules.rule_of(record) is rules.of_matrices
-    wanted = zip(*(outputs(record(matrix, *given)) for matrix in stack), strict=True)
-    found = vmap(lambda matrix: record(matrix, *given))(stack)
-    for a, b in zip(outputs(found), wanted, strict=True):
-        np.testing.assert_allclose(a, np.stack(b), 1e-9, 1e-12)
 
 
 @pytest.mark.parametrize("name", with_field("identity"))

@@ -193,11 +193,3 @@ del alive
         assert leaf._x.accumulator() is None
     finally:
         gc.enable()
-
-
-def test_a_level_of_dual_tensors_ends_with_the_run() -> None:
-    text = "import torch\nimport torch.autograd.forward_ad as fw\nfw.enter_dual_level()\ny = torch.ones(2).sum()"
-    run(text)
-    run(text)
-    assert state.forward is None
-    assert state.levels == ()

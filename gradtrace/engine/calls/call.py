@@ -44,10 +44,6 @@ def make_call(record: Op) -> Callable[..., Any]:
 
     def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
         now = state
-        if now.batching is not None:
-            batched: Tensor | tuple[Tensor, ...] = now.batching.operate(record, args)
-            if batched is not NotImplemented:
-                return batched
         raws, mask = unwrap(record, args)
         if mask < 0:
             return call(*map(python_number, args))
@@ -118,11 +114,9 @@ def is_float(raw: Raw) -> bool:
 
 
 def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
-    """Report a call to the recorder and to forward-mode differentiation, if they are active."""
+    """Report a call to the recorder, if there is one."""
     if state.recorder is not None:
         state.recorder(record.name, args, out, state.place())
-    if state.forward is not None:
-        state.forward.push(record, args, out)
 
 
 def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int) -> tuple[Tensor, ...]:

@@ -36,9 +36,6 @@ NO_SETUP = (
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
 ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
-NO_VMAP = (
-    "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
-)
 ONCE_ONLY_MESSAGE = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
     "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
@@ -57,13 +54,12 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Save tensors for jvp."""
+        """Accept the tensors that a `jvp` would read; derivatives forward are computed by `backward`."""
         if not all(isinstance(tensor, Tensor) or tensor is None for tensor in tensors):
             raise AssertionError(
                 "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
                 "ctx."
             )
-        self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Mark inputs that forward changed in place."""
@@ -81,7 +77,6 @@ class FunctionCtx:
     _materialize_non_diff_grads = True
 
     _to_save: tuple[Any, ...] = ()
-    _for_forward: tuple[Any, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
@@ -92,7 +87,7 @@ class FunctionCtx:
 ENGINE_NAMES = frozenset(
     (
         *(name for name in vars(Node) if not name.startswith("_")),
-        *words("call dtype freed function hooks name next next_functions release tangents"),
+        *words("call dtype freed function hooks name next next_functions release"),
     )
 )
 
@@ -156,8 +151,6 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Any, ...]:
         if engine_value(self, "freed"):
             raise RuntimeError(FREED_MESSAGE)
-        if self.__dict__.get("_in_jvp"):
-            return self._for_forward
         saved = self.__dict__.get("_saved")
         if saved is None:  # still inside forward
             return self._to_save
@@ -228,15 +221,6 @@ class BackwardCFunction(Node, FunctionCtx):
             return None
         return Tensor._wrap(0.0 if dtype is None else np.zeros(self.shape[i], dtype))
 
-    def tangents(self, args: tuple[Any, ...], known: list[Tensor | None]) -> list[Tensor | None]:
-        """Return jvp's arguments: the tangents, with zeros for tensors without one (None if not materialized)."""
-        return [
-            Tensor._wrap(np.zeros_like(a.laid_out()))
-            if t is None and self._materialize and isinstance(a, Tensor) and a.is_floating_point()
-            else t
-            for a, t in zip(args, known, strict=True)
-        ]
-
     def _checked(self, answers: tuple[Any, ...], traced: bool) -> tuple[Any, ...]:
         n = len(self.needs_input_grad)
         extra = answers[n:]
@@ -267,7 +251,6 @@ class Function(metaclass=FunctionMeta):
     """
 
     _backward_cls: type[BackwardCFunction]
-    generate_vmap_rule = False
     clear_saved_tensors_on_access = False
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -300,17 +283,6 @@ class Function(metaclass=FunctionMeta):
     def vjp(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
         raise NotImplementedError(NO_BACKWARD)
 
-    @staticmethod
-    def jvp(ctx: FunctionCtx, *tangents: Any) -> Any:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-        )
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
-        """Compute forward on a whole batch, for torch.vmap: return the outputs and their batch dims."""
-        raise NotImplementedError(NO_VMAP)
-
     @classmethod
     def apply(cls, *args: Any, **options: Any) -> Any:
         """Run forward outside the graph and record one node for it."""
@@ -318,12 +290,8 @@ class Function(metaclass=FunctionMeta):
             args, options = bound_arguments(cls.forward, args, options)
         elif options:
             args, options = by_position(cls.forward, args, options)
-        if state.levels:
-            if cls.setup_context is Function.setup_context:
-                raise RuntimeError(NO_SETUP)
-            batched = NotImplemented if state.batching is None else state.batching.apply(cls, args, options)
-            if batched is not NotImplemented:
-                return batched
+        if state.levels and cls.setup_context is Function.setup_context:
+            raise RuntimeError(NO_SETUP)
         if options and cls.setup_context is not Function.setup_context:
             raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(options))}'")
         ctx = cls.context()
@@ -333,18 +301,14 @@ class Function(metaclass=FunctionMeta):
         if options:
             ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
-        if tracked and cls.jvp is Function.jvp and any(map(has_tangent, args)):
-            cls.jvp(ctx)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
-        recorder, forward = state.recorder, state.forward
-        with using(grad_enabled=False, recorder=recorder if state.planner is not None else None, forward=None):
+        recorder = state.recorder
+        with using(grad_enabled=False, recorder=recorder if state.planner is not None else None):
             output = cls._run_forward(ctx, args)
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
         if recorder is not None:
             recorder(cls.__name__, args, result, state.place())
-        if forward is not None:
-            forward.push_function(cls, ctx, args, result)
         return result
 
     @classmethod
@@ -449,14 +413,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def has_tangent(a: object) -> bool:
-    """Whether a value was computed in a running transform of forward mode."""
-    return isinstance(a, Tensor) and any(level.differentiates(a) for level in state.levels if level.forward)
-
-
 def requiring(a: object) -> object:
     """Return a floating-point tensor's alias that requires grad, and any other value unchanged."""
-    return a.alias().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
+    return a.alias().set_requires_grad(True) if isinstance(a, Tensor) and a.is_floating_point() else a
 
 
 class Error(Function):

@@ -128,7 +128,7 @@ def contains(values: Iterable[object], wanted: object) -> bool:
 
 def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
     for before, after in zip(given, outputs, strict=True):
-        saved = (*ctx._to_save, *ctx._for_forward)
+        saved = ctx._to_save
         if before is not after and contains(saved, before) and not contains(ctx._dirty, before):
             raise RuntimeError(SAVED_ALIAS_MESSAGE)
 

@@ -142,12 +142,6 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             inplace(record, *args)
             watch_read(target, read)
             return target
-    if state.levels:
-        state.levels[-1].guard(record.name, target)
-    if state.batching is not None:
-        batched = state.batching.operate_inplace(record, args)
-        if batched is not NotImplemented:
-            return batched
     raws, mask = unwrap(record, args)
     if mask < 0:
         return inplace(record, target, *map(python_number, rest))
@@ -160,7 +154,6 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     node = make_node(record, target, rest, mask, raw) if tracked else None
     if state.planner is not None:
         state.planner.change(target)
-    tangents = None if state.forward is None else state.forward.tangents_of(record, args)
     write(target, raw)
     if target.is_inference() and not state.inference:  # like PyTorch, only after the data were written
         raise RuntimeError(INFERENCE_MESSAGE)
@@ -175,8 +168,6 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         rebase_history(target, node)
     if state.recorder is not None:
         state.recorder(record.name + "_", args, target, state.place())
-    if state.forward is not None and tangents is not None:
-        state.forward.settle(target, tangents[0])
     return target
 
 

@@ -24,7 +24,7 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
 class State:
-    """The active modes. Change `levels`, `inference`, `in_rule` and all other fields that `set` reads with `set`."""
+    """The active modes. Change `inference`, `in_rule` and all other fields that `set` reads with `set`."""
 
     def __init__(self) -> None:
         self.levels: tuple[Any, ...] = ()  # the stack of running transforms of `func`, the outermost first
@@ -32,7 +32,6 @@ class State:
         self.in_rule = False  # whether a derivative rule runs on Tensors
         self.watched: tuple[tuple[Any, int, Any], ...] = ()  # the tensors whose arrays that rule reads (NodeExtras)
         self.recorder: Recorder | None = None
-        self.forward: Any = None  # the level of forward-mode differentiation
         self.saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
         self.grad_enabled = True
         self.anomaly = False
@@ -47,12 +46,10 @@ class State:
         self.watcher: Watcher | None = None
         self.keeper: WriteWatcher | None = None
         self.planner: Any = None
-        self.printer: Callable[[Any], str | None] | None = None
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
+        self.refused_draws: str | None = None  # why random numbers are refused, if they are
         self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
         self.running: Any = None  # the active backward.OrderedPass
-        self.batching: Any = None  # what runs calls under vmap, if one of `levels` is a vmap
-        self.marks = False  # whether new tensors are marked: inference, transforms
         self.devices: tuple[Any, ...] = ()  # defaults for new tensors, the last one in force; without any the CPU
         self.special = False  # whether every operator call needs the slow path: any of these modes is on
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
@@ -61,20 +58,12 @@ class State:
         """Set fields, and update those that follow from them: the flags that say which calls need the slow path."""
         for name, value in fields.items():
             setattr(self, name, value)
-        self.batching = batching_of(self.levels) if self.levels else None
-        self.marks = self.inference or bool(self.levels)
-        watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
-        self.special = self.marks or watched or self.anomaly
+        self.special = self.inference or self.recorder is not None or bool(self.saved_hooks) or self.anomaly
         self.closely = self.special or self.in_rule
 
     def place(self) -> int:
         """Return the number of the source span that is being evaluated, for what observes a run."""
         return self.origin if self.locate is None else self.locate()
-
-
-def batching_of(levels: tuple[Any, ...]) -> Any:
-    """Return what runs calls under the vmaps among some transforms; None if there is none."""
-    return next((level.interpreter for level in levels if level.batches), None)
 
 
 state = State()

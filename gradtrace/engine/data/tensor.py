@@ -99,7 +99,6 @@ class Tensor(Methods, metaclass=TensorType):
     _req: bool
     _fast_spec: TensorSpec | None
     _x: TensorExtras | None
-    escaped = False  # for a sample of a vmap: whether that vmap has ended and the data are gone
 
     @classmethod
     def _wrap(cls, raw: Raw | NumpyScalar) -> Tensor:
@@ -111,10 +110,9 @@ class Tensor(Methods, metaclass=TensorType):
         t._req = False
         t._fast_spec = None
         t._x = None
-        if state.marks:
+        if state.inference:
             extra = t.extra()
-            extra.inference = extra.needs_slow_path = state.inference
-            extra.transforms = state.levels
+            extra.inference = extra.needs_slow_path = True
         return t
 
     # ---- storage
@@ -151,10 +149,6 @@ class Tensor(Methods, metaclass=TensorType):
             fn = self._x.accumulator()
         if fn is not None:
             fn.ensure_extras().fast_result = (self.extra(), self._data, weakref.ref(self))
-
-    def laid_out(self) -> Array:
-        """Return an array with this tensor's shape and strides, whose values must not be used."""
-        return self.own_array()
 
     @property
     def array(self) -> Array:
@@ -464,10 +458,6 @@ class Tensor(Methods, metaclass=TensorType):
     def __repr__(self) -> str:
         from gradtrace.engine.data.text import tensor_text
 
-        if state.printer is not None:
-            text = state.printer(self)
-            if text is not None:
-                return text
         try:
             fn = self.grad_fn
             fn_text = None if fn is None else grad_fn_text(fn)
@@ -479,7 +469,6 @@ class Tensor(Methods, metaclass=TensorType):
             default_dtype_name=dtypes.get_default_dtype().name,
             requires_grad=fn_text is None and self.requires_grad,
             grad_fn_name=fn_text,
-            tangent=None if state.forward is None else state.forward.text(self),
         )
 
     def __format__(self, spec: str) -> str:

@@ -34,13 +34,12 @@ class View:
 class TensorExtras:
     """The rarely used parts of a tensor.
 
-    `needs_slow_path` is set for a view or an inference tensor. `transforms` are the transforms of `func` that were
-    active when the tensor was made. `tangent` is a pair: the level and the tangent of a dual tensor.
+    `needs_slow_path` is set for a view or an inference tensor.
     """
 
     __slots__ = (
         "accumulator", "counter", "detached", "grad", "grad_dtype", "hooks", "inference", "needs_slow_path",
-        "post_hooks", "retains", "tangent", "transforms", "view",
+        "post_hooks", "retains", "view",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,8 +50,6 @@ class TensorExtras:
         self.hooks: HookTable | None = None
         self.post_hooks: HookTable | None = None
         self.retains = False
-        self.tangent: tuple[Any, Any] | None = None
-        self.transforms: tuple[Any, ...] = ()
         self.inference = False
         self.detached = 0  # number of the newest node at the time of detach_: older ones may have saved this
         self.needs_slow_path = False

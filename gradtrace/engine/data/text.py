@@ -99,7 +99,6 @@ def tensor_text(
     default_dtype_name: str,
     requires_grad: bool,
     grad_fn_name: str | None,
-    tangent: str | None = None,
     prefix: str = "tensor(",
 ) -> str:
     """Return the `repr` of a tensor.
@@ -115,8 +114,6 @@ def tensor_text(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    if tangent is not None:
-        suffixes.append(tangent)
     return _with_suffixes(prefix + contents, suffixes, len(prefix))
 
 

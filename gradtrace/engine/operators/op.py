@@ -33,7 +33,7 @@ The record also has the facts about an operator that other packages need; commen
 These packages keep no tables of operator names; a table of code for single operators is registered
 (`engine/operators/tables.py`) and checked by tests/ops/test_records.py.
 
-- The kind decides how vmap, local derivatives, static plans and `map` treat the operator:
+- The kind decides how local derivatives, static plans and `map` treat the operator:
 
       elementwise    each element of the result depends only on the broadcast operands' elements at its position and
                      on the plain arguments; a plain argument that is an array broadcasts with the operands
@@ -50,8 +50,6 @@ These packages keep no tables of operator names; a table of code for single oper
       window         each result depends on a neighbourhood: pooling, resampling, sampling at points
       loss           a loss of its operands, or its gradient
 
-- `dims="dim1 dim2"`: the plain arguments that are dim numbers of the only operand; nothing else in the call depends on
-  the operand's number of dims, so vmap can add a batch dim in front.
 - `zero`, one of ZEROS: the reason, for the command `why`, that the derivative can be 0 everywhere:
 
       flat       it is piecewise constant                clamp       the input is outside of its bounds
@@ -191,7 +189,6 @@ class Op:
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
     exact_number: bool = False  # float16 with a number is computed in float32 and rounded once
     c_order: bool = False  # whether results lie in C order whatever the operands do
-    dims: tuple[str, ...] = ()  # given as words
     identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype
     constant: float | None = None  # the number that all elements of the result are, whatever the operands
     commutative: bool | None = None  # True: exchanged operands give the same bits; False: their order is worth showing
@@ -221,7 +218,7 @@ class Op:
         assert not bare, f"{self.name}: a rule without the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
         unknown = fields.keys() - Op.__annotations__.keys()
         assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
-        self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))
+        self.__dict__.update(fields)
         assert self.kind in KINDS, f"{self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}"
         assert self.zero in ZEROS, f"{self.name}: zero {self.zero!r} is not one of {', '.join(ZEROS)}"
         if isinstance(unsupported := fields.get("unsupported_dtypes"), str):

@@ -1,7 +1,7 @@
 """Tables of code keyed by operator. They are registered so that a test can check every key.
 
 The facts about an operator are on its record (`engine/operators/op.py`). A table is for code that belongs to another
-package, for example the functions by which vmap runs single operators on a batch.
+package, for example the kernels that a static plan calls for single operators.
 """
 
 from __future__ import annotations

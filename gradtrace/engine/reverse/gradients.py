@@ -147,8 +147,7 @@ def grad(
         check_batch(as_tuple(outputs), as_tuple(grad_outputs))
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
-        one = one_pass if state.batching is None else state.batching.gradients
-        results = one(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
+        results = one_pass(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
     if not allow_unused:
         for i, r in enumerate(results):
             if r is None:

@@ -334,7 +334,7 @@ def _filled(name: str, value: float) -> None:
         return finish(raw, requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
-    public(name + "_like", forms="f", vmap="like")(make_like)
+    public(name + "_like", forms="f")(make_like)
 
     def new(
         self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
@@ -343,7 +343,7 @@ def _filled(name: str, value: float) -> None:
         return finish(raw, requires_grad, device)
 
     new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
-    public("new_" + name, forms="m", vmap="like")(new)
+    public("new_" + name, forms="m")(new)
 
 
 def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -372,7 +372,7 @@ _filled("empty", 0)
 
 def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
     """Return an array of `values` with the input's order of dims in memory."""
-    out = np.asarray(empty_like(input.laid_out(), kind))
+    out = np.asarray(empty_like(input.own_array(), kind))
     out[...] = values
     return out
 
@@ -404,7 +404,7 @@ def full(
     return finish(full_of(shape, plain_number(fill_value), kind), requires_grad, device)
 
 
-@public(forms="f", vmap="like")
+@public(forms="f")
 def full_like(
     input: Tensor,
     fill_value: Tensor | float,
@@ -420,7 +420,7 @@ def full_like(
     return finish(filled_like(input, value, kind), requires_grad, device)
 
 
-@public(forms="m", vmap="like")
+@public(forms="m")
 def new_full(
     self: Tensor,
     size: Sequence[int],

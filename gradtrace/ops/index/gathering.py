@@ -104,7 +104,7 @@ where_mixed = elementwise_op("where_mixed(condition, self, other; np_dtype)",
 # fmt: on
 
 
-@public("where", vmap="dynamic")
+@public("where")
 def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Select input where condition holds, else other; with the condition alone, nonzero (torch.where)."""
     if input is None and other is None:
@@ -135,14 +135,14 @@ def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
 Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[method-assign]
 
 
-@public("gather", vmap="samples")
+@public("gather")
 def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
     dim = check_dim(dim, input.ndim)
     return gather(input, dim, gather_index(input, dim, index))
 
 
-@in_both_forms("scatter", vmap="samples")
+@in_both_forms("scatter")
 def choose_scatter(
     input: Tensor,
     dim: int,
@@ -169,7 +169,7 @@ def choose_scatter(
     return scatter_by, (input, dim, index.shared(), src.shared(), reduce)
 
 
-@in_both_forms("scatter_add", vmap="samples")
+@in_both_forms("scatter_add")
 def choose_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Choice:
     """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
@@ -177,7 +177,7 @@ def choose_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> C
     return scatter_add, (input, source_for(index, src) if index.numel() else src, dim, index)
 
 
-@public("index_select", vmap="samples")
+@public("index_select")
 def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Select the entries along a dim that the index lists (torch.index_select)."""
     if not isinstance(index, Tensor):
@@ -186,14 +186,14 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return index_select(input, dim, select_index(input, dim, index))
 
 
-@in_both_forms("index_add", vmap="samples")
+@in_both_forms("index_add")
 def choose_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Choice:
     """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
     return index_add, (input, source, dim, added_index(input, dim, index, source), alpha)
 
 
-@in_both_forms("index_put", vmap="samples")
+@in_both_forms("index_put")
 def choose_index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Choice:
     """Return a copy with values written (or added) at the indices (torch.index_put)."""
     return index_put, (input, values, put_indices(input, indices, values), accumulate)
@@ -221,7 +221,7 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
     return masked_fill, (mask, value)
 
 
-@public("masked_fill", vmap="samples")
+@public("masked_fill")
 def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
@@ -232,7 +232,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return record.call(input, *rest)
 
 
-@public(forms="m", vmap="samples")
+@public(forms="m")
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """In-place form of masked_fill (Tensor.masked_fill_)."""
     refuse_unless_tracked(self, value)
@@ -241,7 +241,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return inplace(record, self, *rest)
 
 
-@public("masked_select", vmap="dynamic")
+@public("masked_select")
 def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the mask is True as a 1-d tensor (torch.masked_select)."""
     if mask.dtype.category != dtypes.BOOL:
@@ -250,13 +250,13 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     return masked_select(input, mask)
 
 
-@public(vmap="samples")
+@public()
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Select elements by flat position (torch.take)."""
     return take_record(input, flat_positions("take", input, index))
 
 
-@public(vmap="dynamic")
+@public()
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim (torch.nonzero)."""
     result = np.nonzero(np.atleast_1d(input.shared()))
@@ -265,7 +265,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return Tensor._wrap(np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64))
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """One-hot encode class indices as int64 (torch.nn.functional.one_hot)."""
     classes = tensor.shared()

@@ -138,13 +138,13 @@ def scatter_kernel(a: Array, src: Array, dim: int, index_array: Array, ufunc: st
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
 # fmt: off
 select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
-    "out = self[..., index, ...]", dims="dim", zero="choice", self="select_place(grad, self.shape, dim, index)")
+    "out = self[..., index, ...]", zero="choice", self="select_place(grad, self.shape, dim, index)")
 select_place = structural_op("select_place(self; shape, dim, index)", place_along,
     "out[..., i, ...] = self if i == index else 0",
     node="SelectBackwardBackward0", self="select(grad, dim, index)")
 slice_record = view_op("slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
-    "out[..., i, ...] = self[..., start + step * i, ...]", dims="dim", zero="choice",
+    "out[..., i, ...] = self[..., start + step * i, ...]", zero="choice",
     self="slice_place(grad, self.shape, dim, start, stop, step)")
 slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(g, shape, dim, slice(start, stop, step)),
@@ -204,7 +204,7 @@ scatter_add = gather_op("scatter_add(self, src; dim, index)",
 fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",
     node="SliceBackward0", self="fit(grad, self.shape)")
 index_select = gather_op("index_select(self; dim, index)", take_slices,
-    "out[..., i, ...] = self[..., index[i], ...]", dims="dim", zero="choice",
+    "out[..., i, ...] = self[..., index[i], ...]", zero="choice",
     self=d("~self index", "index_rows(None, grad, self.shape, dim, index)"))
 # fmt: on
 

@@ -191,7 +191,7 @@ put_record = gather_op("put(self, source; index, accumulate)", put_kernel,
 # ---- public names
 
 
-@in_both_forms("scatter_reduce", vmap="samples")
+@in_both_forms("scatter_reduce")
 def choose_scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Choice:
@@ -204,7 +204,7 @@ def choose_scatter_reduce(
     return scatter_reduce_record, (input, src, dim, index, reduce, include_self)
 
 
-@in_both_forms("index_fill", vmap="samples")
+@in_both_forms("index_fill")
 def choose_index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Choice:
     """Return a copy with a value at the given indices (torch.index_fill)."""
     if isinstance(value, Tensor):
@@ -219,14 +219,14 @@ def choose_index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | fl
     return index_fill_record, (input, dim, filled_index(input, dim, index), value)
 
 
-@in_both_forms("index_copy", vmap="samples")
+@in_both_forms("index_copy")
 def choose_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Choice:
     """Return a copy with slices of source at the indices (torch.index_copy)."""
     dim = check_dim(dim, input.ndim)
     return index_copy_record, (input, source, dim, copied_index(input, dim, index, source))
 
 
-@in_both_forms("index_reduce", vmap="samples")
+@in_both_forms("index_reduce")
 def choose_index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Choice:
@@ -237,7 +237,7 @@ def choose_index_reduce(
     return index_reduce_record, (input, source, dim, index, reduce, include_self)
 
 
-@in_both_forms("masked_scatter", vmap="samples")
+@in_both_forms("masked_scatter")
 def choose_masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Choice:
     """Return a copy with the elements of source, in order, where the mask is True (torch.masked_scatter)."""
     if mask.dtype.name != "bool":
@@ -255,7 +255,7 @@ def choose_masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Choice
     return masked_scatter_record, (input, source, mask)
 
 
-@in_both_forms("put", vmap="samples")
+@in_both_forms("put")
 def choose_put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Choice:
     """Return a copy with source at positions of the flattened tensor (Tensor.put)."""
     if input.dtype is not source.dtype:
@@ -272,7 +272,7 @@ def choose_put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = 
     return put_record, (input, source, positions, accumulate)
 
 
-@public(vmap="samples")
+@public()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Select the entries at `indices` along dim, with shapes broadcast (torch.take_along_dim)."""
     if dim is not None and indices.dtype is not dtypes.int64:

@@ -260,7 +260,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> Result:
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues of symmetric matrices, in ascending order (torch.linalg.eigvalsh)."""
     return eigen(input, UPLO)[0]
@@ -282,7 +282,7 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
     return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, in descending order (torch.linalg.svdvals)."""
     return singular(input, False)[1]
@@ -340,7 +340,7 @@ def threshold(value: Tensor | float | None) -> Any:
     return None if value is None else float(value)
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def pinv(
     input: Tensor,
     rcond: Tensor | float | None = None,
@@ -379,7 +379,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: s
     return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(result)
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def matrix_rank(
     input: Tensor,
     tol: Tensor | float | None = None,
@@ -396,7 +396,7 @@ def matrix_rank(
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix

@@ -231,7 +231,7 @@ def need_pivoting(pivot: bool) -> None:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
     """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]

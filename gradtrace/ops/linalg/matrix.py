@@ -332,7 +332,7 @@ def folds(a: Tensor, b: Tensor) -> bool:
         return True
     if a.ndim == 2:
         return False
-    big = larger.laid_out() if larger is a else larger.laid_out().swapaxes(-1, -2)
+    big = larger.own_array() if larger is a else larger.own_array().swapaxes(-1, -2)
     if not big.size:
         return True
     return all(big.strides[i] == big.strides[i + 1] * big.shape[i + 1] for i in range(big.ndim - 2))
@@ -378,7 +378,7 @@ def broadcast_batches(a: Ints, b: Ints) -> Ints:
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
-@torch_function(forms="n", vmap="samples")
+@torch_function(forms="n")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
     if not input.ndim or not weight.ndim:

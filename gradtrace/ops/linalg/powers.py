@@ -73,7 +73,7 @@ def exponential(input: Tensor) -> Tensor:
     return matrix_exp(input)
 
 
-@linalg_function("matrix_power", forms="fml", vmap="samples")
+@linalg_function("matrix_power", forms="fml")
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
     if not isinstance(n, int) or isinstance(n, bool):

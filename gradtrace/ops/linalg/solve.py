@@ -252,7 +252,7 @@ def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     return out, info
 
 
-@linalg_function(vmap="samples")
+@linalg_function()
 def inv(input: Tensor) -> Tensor:
     """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one (torch.linalg.inv)."""
     return inverse("linalg.inv", input, True)[0]
@@ -332,7 +332,7 @@ def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> t
     return x, info
 
 
-@linalg_function(B="other", vmap="samples")
+@linalg_function(B="other")
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices (torch.linalg.solve)."""
     return solved("linalg.solve", input, other, left, True)[0]

@@ -211,7 +211,7 @@ def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tu
     return factor, info
 
 
-@torch_function("cholesky", forms="l", vmap="samples")
+@torch_function("cholesky", forms="l")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite (torch.linalg.cholesky)."""
     return factor_and_info("linalg.cholesky", input, upper, True)[0]
@@ -224,7 +224,7 @@ def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
 
-@torch_function(vmap="samples")
+@torch_function()
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Cholesky factor (torch.cholesky, the older form)."""
     check_square_floats("cholesky", input)

@@ -121,7 +121,7 @@ def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p
 
 # fmt: off
 vector_norm = reduction_op("vector_norm(self; ord, dim, keepdim, dtype)", norm_kernel,
-    "sum[i](abs(self[..., i, ...])**ord)**(1 / ord)", dims="dim", node="LinalgVectorNormBackward0",
+    "sum[i](abs(self[..., i, ...])**ord)**(1 / ord)", node="LinalgVectorNormBackward0",
     self=d("self out", norm_grad))
 dist = reduction_op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, False),
     "sum[i](abs(self[i] - other[i])**p)**(1 / p)", promote="arith",
@@ -259,7 +259,7 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return dist(input, other, float(p))
 
 
-@in_both_forms("renorm", vmap="samples")
+@in_both_forms("renorm")
 def choose_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Choice:
     """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
     if p <= 0:

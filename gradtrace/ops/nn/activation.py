@@ -137,7 +137,7 @@ hardshrink_record = elementwise_op("hardshrink(self; lambd)",
     lambda x, lambd: np.where((x >= -fitting(lambd, x.dtype)) & (x <= lambd), np.zeros_like(x), x),
     "where(abs(self) > lambd, self, 0)",
     zero="rectifier", unsupported_dtypes="bi hardshrink_cpu", self="hardshrink_backward(grad, self, lambd)")
-glu_record = structural_op("glu(self; dim)", glu_kernel, "a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)", dims="dim",
+glu_record = structural_op("glu(self; dim)", glu_kernel, "a / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)",
     unsupported_dtypes="bi glu_cpu", self="glu_backward(grad, self, dim)")
 # fmt: on
 
@@ -323,7 +323,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
 
 
-@public(forms="fn", vmap="random")
+@public(forms="fn")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:

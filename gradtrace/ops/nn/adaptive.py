@@ -219,15 +219,13 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
         return both(input, output_size)
 
     record = maxima[max(n, 2)]
-    expose(named(function, name, doc), forms="n", record=record, vmap="samples")
+    expose(named(function, name, doc), forms="n", record=record)
     expose(named(with_indices, name + "_with_indices", doc), forms="n", record=record)
     if n == 1:
-        expose(named(both, name, doc), forms="f", record=record, vmap="samples")
+        expose(named(both, name, doc), forms="f", record=record)
 
 
-expose(adaptive_avg_pool1d, forms="fn", record=averages[2], vmap="samples")
+expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
 for _n, _both in ((1, max_with_indices1d), (2, max_with_indices(2)), (3, max_with_indices(3))):
     _expose_max(_n, _both)
-adaptive_avg_pools = {1: adaptive_avg_pool1d} | {
-    n: expose(_averages(n), forms="n", record=averages[n], vmap="samples") for n in (2, 3)
-}
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}

@@ -28,7 +28,7 @@ def safe_softmax_kernel(a: Array, dim: int) -> Array:
 
 # fmt: off
 safe_softmax = normalization_op("safe_softmax(self; dim)", safe_softmax_kernel,
-    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", dims="dim",
+    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))",
     self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))))
 # fmt: on
 
@@ -120,7 +120,7 @@ def check(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -77,7 +77,7 @@ def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -
     return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -104,7 +104,7 @@ def binary_cross_entropy(
     return bce(input, target, weight, reduction)
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -105,7 +105,7 @@ nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[
 nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -140,7 +140,7 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     return result.view(*target.shape) if apart else result
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

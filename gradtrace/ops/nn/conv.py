@@ -236,7 +236,7 @@ def _transposed(n: int) -> None:
 
 
 for _n in (1, 2, 3):
-    expose(_forward(_n), forms="fn", record=convolution, vmap="samples")
+    expose(_forward(_n), forms="fn", record=convolution)
     _transposed(_n)
 
 

@@ -19,7 +19,7 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 
 # fmt: off
 norm_of = reduction_op("norm_of(self; p, dims, keepdim)", norm_kernel, "sum[i](abs(self[..., i, ...])**p)**(1 / p)",
-    dims="dims", node="NormBackward1", promote="float",
+    node="NormBackward1", promote="float",
     self=d("self out", norm_grad))
 trilinear = contraction_op("trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
@@ -47,7 +47,7 @@ def normalize(
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-@public(forms="fn", vmap="samples")
+@public(forms="fn")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine similarity of vectors along dim, with norms of at least eps (torch.nn.functional.cosine_similarity)."""
     common = dtypes.result_type((x1._data, True), (x2._data, True))

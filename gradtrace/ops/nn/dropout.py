@@ -63,7 +63,7 @@ def kept_or_alpha(input: Tensor, kept: Array, p: float, inplace: bool) -> Tensor
     return scaled.add_(shift) if inplace else scaled + shift
 
 
-@public(forms="n", vmap="random")
+@public(forms="n")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability p and scale the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
     return drop(input, p, training, inplace)
@@ -74,7 +74,7 @@ def dropout_function(input: Tensor, p: float, train: bool) -> Tensor:
     return drop(input, p, train, False)
 
 
-public("dropout", forms="f", vmap="random")(dropout_function)
+public("dropout", forms="f")(dropout_function)
 
 
 def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
@@ -92,26 +92,26 @@ def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
         return out.squeeze(0) if batch is not input else out
 
     doc = f"Zero whole channels with probability p (torch.nn.functional.{name})."
-    return expose(named(function, name, doc), forms="n", vmap="random")
+    return expose(named(function, name, doc), forms="n")
 
 
 for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d", 4, 5)):
     _channels(_name, _low, _high)
 
 
-@public(forms="n", vmap="random")
+@public(forms="n")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
     return drop(input, p, training, inplace, alpha=True)
 
 
-@public(forms="n", vmap="random")
+@public(forms="n")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
     return drop(input, p, training, inplace, channels=True, alpha=True)
 
 
-@public(forms="n", vmap="random")
+@public(forms="n")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
     like = np.empty(logits.shape, logits.dtype.np)

@@ -140,7 +140,7 @@ def renormalise(weight: Tensor, indices: Array, max_norm: float, norm_type: floa
     change_data(weight, fresh)
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -162,7 +162,7 @@ def embedding(
     return embedding_record(weight, input, padding, scale_grad_by_freq)
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

@@ -141,7 +141,7 @@ def _fractional(n: int) -> Callable[..., Any]:
         "input (N, C, *sizes) or (C, *sizes); output_size, or output_ratio times the input's sizes. _random_samples "
         f"(N, C, {n}) are numbers from 0 to 1. With return_indices also flat positions within the plane."
     )
-    return expose(named(function, name, doc), forms="n", record=records[n], vmap="samples")
+    return expose(named(function, name, doc), forms="n", record=records[n])
 
 
 fractional_max_pools = {n: _fractional(n) for n in (2, 3)}

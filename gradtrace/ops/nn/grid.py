@@ -330,7 +330,7 @@ def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: 
     return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-expose(grid_sample, forms="n", vmap="samples")
+expose(grid_sample, forms="n")
 expose(sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", forms="f")
 
 

@@ -199,7 +199,7 @@ batch_fixed = normalization_op("batch_norm_fixed(input, weight, bias, mean, var;
 # ---- batch norm
 
 
-@torch_function(forms="n", vmap="samples")
+@torch_function(forms="n")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -258,7 +258,7 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     return out if bias is None else out + bias[0]
 
 
-@torch_function("batch_norm", forms="f", vmap="samples")
+@torch_function("batch_norm", forms="f")
 def torch_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -296,7 +296,7 @@ def native_batch_norm(
     return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
 
 
-@torch_function(forms="n", vmap="samples")
+@torch_function(forms="n")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -316,7 +316,7 @@ def instance_norm(
     return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
 
 
-@torch_function("instance_norm", forms="f", vmap="samples")
+@torch_function("instance_norm", forms="f")
 def torch_instance_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -355,7 +355,7 @@ def normalise_layer(
     return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
 
 
-@torch_function(forms="fn", vmap="samples")
+@torch_function(forms="fn")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],

@@ -305,7 +305,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

@@ -135,7 +135,7 @@ loss_op("multilabel_margin_loss_backward(g, self; target, reduction)",
 # fmt: on
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -156,7 +156,7 @@ def multi_margin_loss(
     return multi_margin(input, target, p, margin, weight, reduction)
 
 
-@public(forms="n", vmap="samples")
+@public(forms="n")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:

@@ -10,7 +10,6 @@ from math import prod
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints, Kernel
 from gradtrace.engine.operators.op import OneResult, SeveralResults, d, gather_op, window_op
@@ -227,7 +226,7 @@ def check_bool(input: Tensor, name: str) -> None:
 
 def alone(values: Tensor) -> Tensor:
     """Return the result of max_pool1d: without a gradient PyTorch uses another kernel, whose result is not a view."""
-    if values.requires_grad or state.batching is not None:
+    if values.requires_grad:
         return values
     out = Tensor._wrap(values.own_array())
     out.counter().n = 1 if values.ndim == 2 else 0  # squeezed in place
@@ -260,7 +259,7 @@ def _max_pool(n: int, always_indices: bool) -> Callable[..., Any]:
     if always_indices:
         function.__annotations__["return"] = "tuple[Tensor, Tensor]"
         return expose(named(function, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
-    expose(named(function, name, doc), forms="fn", record=record, vmap="samples")
+    expose(named(function, name, doc), forms="fn", record=record)
     return function
 
 
@@ -343,7 +342,5 @@ def avg_pool1d(
     return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)
 
 
-expose(avg_pool1d, forms="fn", record=averages[2], vmap="samples")
-average_pools = {1: avg_pool1d} | {
-    n: expose(_average(n), forms="n", record=averages[n], vmap="samples") for n in (2, 3)
-}
+expose(avg_pool1d, forms="fn", record=averages[2])
+average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}

@@ -58,11 +58,11 @@ def log_softmax_grad(g: Array, result: Array, dims: Ints) -> Array:
 
 # fmt: off
 logsumexp = reduction_op("logsumexp(self; dim, keepdim)", log_sum_exp, "log(sum[i](exp(self[..., i, ...])))",
-    dims="dim", promote="float",
+    promote="float",
     self=d("self out", lambda xp, g, out, self, dim, keepdim: broadcast_back(xp, g, self.shape, dim, keepdim)
         * xp.exp(self - broadcast_back(xp, out, self.shape, dim, keepdim))))
 softmax = normalization_op("softmax(self; dim)", softmax_kernel,
-    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", dims="dim", zero="saturated",
+    "out[..., i, ...] = exp(self[..., i, ...]) / sum[k](exp(self[..., k, ...]))", zero="saturated",
     c_order=True, self="softmax_backward(grad, out, dim)")
 softmax_backward = normalization_op("softmax_backward(g, result; dim)", softmax_grad,
     "out[..., i, ...] = result[..., i, ...] * (g[..., i, ...] - sum[k](g[..., k, ...] * result[..., k, ...]))",
@@ -70,7 +70,7 @@ softmax_backward = normalization_op("softmax_backward(g, result; dim)", softmax_
     result=d("g result", lambda xp, gg, out, g, result, dim:
         g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)))
 log_softmax = normalization_op("log_softmax(self; dim)", log_softmax_kernel,
-    "out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))", dims="dim", zero="saturated",
+    "out[..., i, ...] = self[..., i, ...] - log(sum[k](exp(self[..., k, ...])))", zero="saturated",
     c_order=True, self="log_softmax_backward(grad, out, dim)")
 log_softmax_backward = normalization_op("log_softmax_backward(g, result; dim)", log_softmax_grad,
     "out[..., i, ...] = g[..., i, ...] - exp(result[..., i, ...]) * sum[k](g[..., k, ...])",

@@ -112,7 +112,7 @@ def _unpool(n: int) -> Callable[..., Tensor]:
 
 
 for _n in (1, 2, 3):
-    expose(_unpool(_n), forms="n", record=records[max(_n, 2)], vmap="samples")
+    expose(_unpool(_n), forms="n", record=records[max(_n, 2)])
 
 
 # ---- power-average pooling

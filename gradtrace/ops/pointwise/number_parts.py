@@ -67,7 +67,7 @@ def choose_heaviside(input: Tensor, values: Tensor) -> Choice:
     return heaviside, (input, values)
 
 
-@in_both_forms("ldexp", vmap="samples")
+@in_both_forms("ldexp")
 def choose_ldexp(input: Tensor, other: Tensor) -> Choice:
     """Return input * 2 ** other (torch.ldexp)."""
     check_tensors("ldexp", input=input, other=other)

@@ -249,15 +249,6 @@ def swapped(targets: Array, steps: Array) -> Array:
 
 def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
     """Return normal numbers: in blocks of 16 for a contiguous tensor of at least 16 elements, else pair by pair."""
-    if not stream.samples:
-        return normal_at_once(stream, n, kind, mean, std, contiguous)
-    if stream.ahead is None:
-        numbers = normal_at_once(stream, n * stream.samples, kind, mean, std, contiguous)
-        stream.ahead = iter(numbers.reshape(stream.samples, n))
-    return next(stream.ahead)
-
-
-def normal_at_once(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
     if n < VECTORISED or not contiguous:
         pairs = normal_pairs(stream, n)
         return (pairs if (mean, std) == (0, 1) else fused(pairs, std, mean)).astype(kind)

@@ -67,7 +67,7 @@ def fill(
 ) -> Tensor:
     """Write `values(stream, array like self)` to the tensor; flat values are placed in its memory order."""
     refuse_unless_tracked(self, *rest)
-    like = self.laid_out()
+    like = self.own_array()
     numbers = sample(generator, like.size, lambda stream: values(stream, like))
     drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
@@ -81,7 +81,7 @@ def fill_with(
     return fill(record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers))
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
     """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
     low, high = bounds_of("uniform_", bounds, named, 0.0, 1.0)
@@ -109,14 +109,14 @@ def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *default
     return bounds
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers (Tensor.normal_)."""
     mean, std = float(mean), float(std)
     return fill(normal, self, generator, lambda stream, like: normal_like(stream, like, mean, std))
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
     """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits) (Tensor.random_)."""
     kind = self.dtype.np
@@ -142,7 +142,7 @@ def end_of(dtype: dtypes.dtype) -> int:
     return 2 if dtype is dtypes.bool_ else int(np.iinfo(dtype.np).max) + 1
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
     if isinstance(p, Tensor):
@@ -171,7 +171,7 @@ def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
     return np.asarray(in_memory_order(numbers, like) < chances)
 
 
-@public(vmap="random")
+@public()
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Sample 1 with the probability given by each element, or with probability p, else 0 (torch.bernoulli)."""
     like = np.empty(input.shape, input.dtype.np)
@@ -182,7 +182,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return bernoulli_sample(input, drawn.astype(like.dtype))
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd` (Tensor.exponential_)."""
     if not lambd > 0:
@@ -191,7 +191,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     return fill_with(exponential, self, generator, distributions.exponential, lambd)
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with the exponentials of normal numbers (Tensor.log_normal_)."""
     if not std > 0:
@@ -200,7 +200,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return fill_with(log_normal, self, generator, distributions.log_normal, mean, std)
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
     if not sigma > 0:
@@ -209,7 +209,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return fill_with(cauchy, self, generator, distributions.cauchy, median, sigma)
 
 
-@public(forms="m", vmap="random")
+@public(forms="m")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
     if not 0 < p < 1:
@@ -217,7 +217,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return fill_with(geometric, self, generator, distributions.geometric, p)
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample Poisson distributions with the given rates (torch.poisson)."""
     rates = input.shared()
@@ -229,7 +229,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return poisson_sample(input, drawn.astype(rates.dtype, copy=False).reshape(rates.shape))
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample binomial distributions: the successes of `count` trials with probability `prob` (torch.binomial)."""
     trials, chances = np.broadcast_arrays(count.shared(), prob.shared())

@@ -80,8 +80,8 @@ default_generator.seed()
 
 def draw(generator: Generator | None) -> Stream:
     """Return the stream to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
-    for level in state.levels:
-        level.allow_random()
+    if state.refused_draws is not None:
+        raise RuntimeError(state.refused_draws)
     return (generator or default_generator).source
 
 

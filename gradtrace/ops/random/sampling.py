@@ -59,7 +59,7 @@ def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0
 
 def empty_like(input: Tensor, dtype: dtypes.dtype | None) -> Array:
     """Return an empty array with the shape and the order of dims that `rand_like(input)` has."""
-    return strided_view.empty_like(input.laid_out(), np_of(dtype, input.dtype))
+    return strided_view.empty_like(input.own_array(), np_of(dtype, input.dtype))
 
 
 def drawn(
@@ -100,16 +100,16 @@ def _drawn(name: str, numbers: Callable[[Stream, Array], Array], doc: str) -> No
     ) -> Tensor:
         return drawn(numbers, empty_like(input, dtype), generator, requires_grad, device)
 
-    expose(named(make, name, f"{doc} (torch.{name})."), forms="f", vmap="random")
+    expose(named(make, name, f"{doc} (torch.{name})."), forms="f")
     like_doc = f"`{name}` with the shape, dtype and layout of `input` (torch.{name}_like)."
-    expose(named(make_like, f"{name}_like", like_doc), forms="f", vmap="random")
+    expose(named(make_like, f"{name}_like", like_doc), forms="f")
 
 
 _drawn("rand", uniform_like, "Sample uniformly from [0, 1)")
 _drawn("randn", normal_like, "Sample the standard normal distribution")
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def randint(
     low: Any = NOT_GIVEN,
     high: Any = NOT_GIVEN,
@@ -126,7 +126,7 @@ def randint(
     return drawn(integers_like, like, generator, requires_grad, device, start, stop)
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def randint_like(
     input: Tensor,
     low: Any = NOT_GIVEN,
@@ -190,7 +190,7 @@ def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def randperm(
     n: int,
     *,
@@ -206,7 +206,7 @@ def randperm(
     return drawn(permuted, np.empty(n, kind), generator, requires_grad, device)
 
 
-@public(forms="f", vmap="random")
+@public(forms="f")
 def normal(
     mean: Tensor | float,
     std: Tensor | float = 1.0,
@@ -237,7 +237,7 @@ def normal(
     return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device)
 
 
-@public(vmap="random")
+@public()
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:

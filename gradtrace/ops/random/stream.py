@@ -5,7 +5,7 @@ numpy's RandomState has the same generator and returns whole arrays of words (ht
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Iterator
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
@@ -23,21 +23,18 @@ SIZE = 5056  # bytes
 
 
 class Stream:
-    """The numbers that follow one seed. `next_normal` is the unused second number of a pair of normal numbers, or None.
+    """The numbers that follow one seed.
 
-    PyTorch draws the normal numbers of all samples of a vmap at once. If a vmap runs its samples one by one, `samples`
-    is their count, and `ahead` iterates over the numbers already drawn for the remaining samples.
+    `next_normal` is the unused second number of a pair of normal numbers, or None.
     """
 
-    __slots__ = ("ahead", "bits", "next_normal", "samples", "words")
+    __slots__ = ("bits", "next_normal", "words")
 
     def __init__(self, seed: int) -> None:
         self.bits: MT19937 = np.random.MT19937(0)
         self.words: RandomState = np.random.RandomState(self.bits)  # the same generator with further methods
         self.words.seed(seed & LOW_BITS)
         self.next_normal: float | None = None
-        self.samples = 0
-        self.ahead: Iterator[Array] | None = None
 
     def uint32(self, n: int) -> Array:
         """Return n random uint32 numbers, one word each."""

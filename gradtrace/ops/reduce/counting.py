@@ -36,7 +36,7 @@ def raw_of(value: Any) -> Any:
     return value.array if isinstance(value, Tensor) else value
 
 
-@public(vmap="samples")
+@public()
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Result:
     """Return the k-th smallest value along a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
@@ -65,7 +65,7 @@ unique_consecutive_record = gather_op("unique_consecutive(self; values)", lambda
 # fmt: on
 
 
-@public(vmap="dynamic")
+@public()
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -96,7 +96,7 @@ def dim_of_slices(input: Tensor, dim: int) -> int:
     return dim
 
 
-@public(vmap="dynamic")
+@public()
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
@@ -112,7 +112,7 @@ def unique_consecutive(
     return with_positions(values, (return_inverse, inverse), (return_counts, counts))
 
 
-@public(vmap="samples")
+@public()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
@@ -141,7 +141,7 @@ def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-@public(vmap="samples")
+@public()
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Histogram with equal bins between min and max, by default the data's range (torch.histc)."""
     if bins <= 0:
@@ -247,7 +247,7 @@ def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: b
     return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
 
 
-@public(forms="f", vmap="samples")
+@public(forms="f")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | float,
@@ -307,7 +307,7 @@ def check_sorter(boundaries: Tensor, sorter: Tensor) -> None:
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 
-@public(forms="f", vmap="samples")
+@public(forms="f")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Index of the bucket of each value between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
@@ -315,7 +315,7 @@ def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = Fa
     return search(boundaries, input, right, out_int32)
 
 
-@public(forms="f", vmap="samples")
+@public(forms="f")
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -344,7 +344,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
 
 
-@public(vmap="dynamic")
+@public()
 def argwhere(input: Tensor) -> Tensor:
     """Indices of the non-zero elements, one row for each (torch.argwhere)."""
     return wrap(np.argwhere(input.array))

@@ -103,15 +103,15 @@ def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> 
 
 # fmt: off
 shift = structural_op("shift(self; dim, steps, fill)", shift_kernel, "out[..., i, ...] = self[..., i - steps, ...]",
-    dims="dim", node="ConstantPadNdBackward0",
+    node="ConstantPadNdBackward0",
     self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)))
 cumsum = scan_op("cumsum(self; dim, dtype)", running("add"), "out[..., i, ...] = sum[k, 0, i](self[..., k, ...])",
-    dims="dim", c_order=True, self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
+    c_order=True, self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
 cumprod = scan_op("cumprod(self; dim, dtype)", running("multiply"),
-    "out[..., i, ...] = prod[k, 0, i](self[..., k, ...])", dims="dim", c_order=True,
+    "out[..., i, ...] = prod[k, 0, i](self[..., k, ...])", c_order=True,
     self=d("self out", cumprod_grad))
 logcumsumexp = scan_op("logcumsumexp(self; dim)", running_log_sum,
-    "out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))", dims="dim", c_order=True,
+    "out[..., i, ...] = log(sum[k, 0, i](exp(self[..., k, ...])))", c_order=True,
     self=d("self out", logcumsumexp_grad))
 # fmt: on
 

@@ -172,7 +172,7 @@ def _of_all(name: str, kernel: str | Kernel, formula: str, node: str | None = No
 
 
 def _along(name: str, kernel: Kernel, formula: str, node: str | None = None) -> Op:
-    return reduction_op(f"{name}(self; dim, keepdim)", kernel, formula, dims="dim", zero="choice", node=node,
+    return reduction_op(f"{name}(self; dim, keepdim)", kernel, formula, zero="choice", node=node,
         outputs=2, differentiable=(0,), undefined_grad="none",
         self=d("~self out1", lambda xp, g, out, self, dim, keepdim:
             index_grad(xp, g[0], out, self, out[1], dim, keepdim, "order_place")))  # fmt: skip
@@ -180,12 +180,12 @@ def _along(name: str, kernel: Kernel, formula: str, node: str | None = None) -> 
 
 def _in_groups(name: str, ufunc: str, formula: str) -> Op:
     return reduction_op(f"{name}(self; dim, keepdim)", lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim), formula,
-        dims="dim", zero="choice",
+        zero="choice",
         self=d("self out", group_grad))  # fmt: skip
 
 
 def _running(name: str, ufunc: str, formula: str) -> Op:
-    return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, dims="dim", outputs=2, c_order=True,
+    return scan_op(f"{name}(self; dim)", running_extreme(ufunc), formula, outputs=2, c_order=True,
         differentiable=(0,), undefined_grad="none",
         self=d("self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out, self, out[1], dim)))  # fmt: skip
 
@@ -206,7 +206,7 @@ mode = _along("mode", mode_along, "argmax[v](sum[i](1 if self[..., i, ...] == v 
 amax = _in_groups("amax", "maximum", "max[i](self[..., i, ...])")
 amin = _in_groups("amin", "minimum", "min[i](self[..., i, ...])")
 aminmax = reduction_op("aminmax(self; dim, keepdim)", lowest_and_highest,
-    "min[i](self[..., i, ...]), max[i](self[..., i, ...])", dims="dim", outputs=2, undefined_grad="none",
+    "min[i](self[..., i, ...]), max[i](self[..., i, ...])", outputs=2, undefined_grad="none",
     self=d("self out", aminmax_grad))
 cummax = _running("cummax", "maximum", "out[..., i, ...] = max[k, 0, i](self[..., k, ...])")
 cummin = _running("cummin", "minimum", "out[..., i, ...] = min[k, 0, i](self[..., k, ...])")

@@ -41,14 +41,14 @@ topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries
 # fmt: on
 
 
-@public(vmap="dynamic")
+@public()
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
-@public(vmap="samples")
+@public()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
@@ -63,7 +63,7 @@ def check_comparable(input: Tensor, other: Tensor, **tolerances: float) -> None:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
 
 
-@public(vmap="dynamic")
+@public()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Return whether the shapes and all elements are equal (torch.equal)."""
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
@@ -114,7 +114,7 @@ def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
         raise TypeError("with stable, all arguments are given by name")
 
 
-@public(vmap="samples")
+@public()
 def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
     """Indices that sort a dim; same arguments as sort (torch.argsort)."""
     named_only(args, options)
@@ -122,10 +122,10 @@ def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
 
 
 def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    return Tensor._wrap(copy_like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
+    return Tensor._wrap(copy_like(input.own_array(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
-@public(vmap="samples")
+@public()
 def sort(input: Tensor, *args: Any, **options: Any) -> Result:
     """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
     named_only(args, options)
@@ -138,7 +138,7 @@ def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False,
     return values_and_indices("sort", ((sort_stable if stable else sort_by)(input, dim, order), order))
 
 
-@public(vmap="samples")
+@public()
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Result:
     """The k largest (or smallest) values along a dim: (values, indices) (torch.topk)."""
     if input.dtype.name == "bool":

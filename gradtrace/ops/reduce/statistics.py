@@ -157,7 +157,7 @@ def _quantile(name: str, ignore_nan: bool) -> None:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 
     function.__doc__ = f"The q-th quantiles of all elements or along `dim`; q is a number or 1-d (torch.{name})."
-    torch_function(name, vmap="samples")(function)
+    torch_function(name)(function)
 
 
 _quantile("quantile", False)

@@ -196,47 +196,47 @@ def pair_grad(
 sum_all = reduction_op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), "sum[i](self[i])",
     symbolic=lambda s, a, *_: a, scalar=reduce_float,
     self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_back(xp, g, self.shape)))
-sum_dim = reduction_op("sum_dim(self; dim, keepdim, dtype)", add_up, "sum[i](self[..., i, ...])", dims="dim",
+sum_dim = reduction_op("sum_dim(self; dim, keepdim, dtype)", add_up, "sum[i](self[..., i, ...])",
     node="SumBackward1",
     self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
         broadcast_back(xp, g, self.shape, dim, keepdim)))
 mean_all = reduction_op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype),
     "sum[i](self[i]) / n", symbolic=lambda s, a, *_: a, scalar=reduce_float,
     self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_mean(xp, g, count(self.shape), self.shape)))
-mean_dim = reduction_op("mean_dim(self; dim, keepdim, dtype)", average, "sum[i](self[..., i, ...]) / n", dims="dim",
+mean_dim = reduction_op("mean_dim(self; dim, keepdim, dtype)", average, "sum[i](self[..., i, ...]) / n",
     node="MeanBackward1",
     self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None:
         broadcast_mean(xp, g, count(self.shape, dim), self.shape, dim, keepdim)))
 prod_all = reduction_op("prod(self; dtype)", lambda a, dtype=None: multiply_up(a, None, False, dtype),
     "prod[i](self[i])", self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, out, self)))
-prod_dim = reduction_op("prod_dim(self; dim, keepdim, dtype)", multiply_up, "prod[i](self[..., i, ...])", dims="dim",
+prod_dim = reduction_op("prod_dim(self; dim, keepdim, dtype)", multiply_up, "prod[i](self[..., i, ...])",
     node="ProdBackward1",
     self=d("self out", prod_grad))
 var = reduction_op("var(self; dim, correction, keepdim)", variance,
-    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction)", dims="dim",
+    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction)",
     self=d("self", var_grad))
 std = reduction_op("std(self; dim, correction, keepdim)", deviation,
-    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))", dims="dim",
+    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction))",
     self=d("self out", std_grad))
 var_mean = reduction_op("var_mean(self; dim, correction, keepdim)", with_average(variance),
-    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean", dims="dim", outputs=2, undefined_grad="none",
+    "sum[i]((self[..., i, ...] - mean)**2) / (n - correction), mean", outputs=2, undefined_grad="none",
     self=d("self", lambda xp, g, out, self, dim, correction, keepdim:
         pair_grad(xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, out, self, dim, correction, keepdim))))
 std_mean = reduction_op("std_mean(self; dim, correction, keepdim)", with_average(deviation),
-    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean", dims="dim", outputs=2,
+    "sqrt(sum[i]((self[..., i, ...] - mean)**2) / (n - correction)), mean", outputs=2,
     undefined_grad="none",
     self=d("self out0", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(xp, g, self, dim, keepdim,
         lambda first: std_grad(xp, first, out[0], self, dim, correction, keepdim))))
 nansum = reduction_op("nansum(self; dim, keepdim, dtype)",
     lambda a, dim=None, keepdim=False, dtype=None:
         add_up(np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype),
-    "sum[i](0 if isnan(self[..., i, ...]) else self[..., i, ...])", dims="dim",
+    "sum[i](0 if isnan(self[..., i, ...]) else self[..., i, ...])",
     self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None:
         broadcast_back(xp, g, self.shape, dim, keepdim) * (self == self)))
-any_record = reduction_op("any(self; dim, keepdim)", logical("logical_or"), "any[i](self[..., i, ...])", dims="dim")
-all_record = reduction_op("all(self; dim, keepdim)", logical("logical_and"), "all[i](self[..., i, ...])", dims="dim")
+any_record = reduction_op("any(self; dim, keepdim)", logical("logical_or"), "any[i](self[..., i, ...])")
+all_record = reduction_op("all(self; dim, keepdim)", logical("logical_and"), "all[i](self[..., i, ...])")
 count_nonzero = reduction_op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None),
-    "sum[i](1 if self[..., i, ...] != 0 else 0)", dims="dim")
+    "sum[i](1 if self[..., i, ...] != 0 else 0)")
 trace = reduction_op("trace(self)", lambda a: add_up(np.diagonal(a)), "sum[i](self[i, i])",
     unsupported_dtypes="b trace", self="on_diagonal(grad, self.shape)")
 on_diagonal = structural_op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,

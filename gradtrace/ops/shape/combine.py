@@ -40,7 +40,7 @@ def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Arra
 
 # fmt: off
 unfold_record = view_op("unfold(self; dim, size, step)", windows_kernel,
-    "out[..., i, ..., k] = self[..., step * i + k, ...]", dims="dim",
+    "out[..., i, ..., k] = self[..., step * i + k, ...]",
     self="unfold_place(grad, self.shape, dim, size, step)")
 unfold_place = structural_op("unfold_place(self; shape, dim, size, step)", windows_back,
     "out[..., j, ...] = sum[i, k](self[..., i, ..., k] if step * i + k == j else 0)", node="UnfoldBackwardBackward0",
@@ -73,7 +73,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack(tuple(grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")), 1)
 
 
-@public(forms="f", vmap="samples")
+@public(forms="f")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Combinations of r elements of a vector, one per row (torch.combinations)."""
     if input.ndim != 1:
@@ -178,7 +178,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@public(vmap="samples")
+@public()
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dim (torch.msort)."""
     return input.sort(0)[0]

@@ -50,7 +50,7 @@ def block_grads(
 
 # fmt: off
 diagonal_copy = structural_op("diagonal_copy(self; offset, dim1, dim2)",
-    lambda a, *rest: np.array(np.diagonal(a, *rest)), "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
+    lambda a, *rest: np.array(np.diagonal(a, *rest)), "out[..., k] = self[..., k, k + offset]",
     node="DiagonalBackward0_copy", self="diagonal_place(grad, self.shape, offset, dim1, dim2)")
 diag_embed_record = structural_op("diag_embed(self; offset, dim1, dim2)", embed_kernel,
     "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", self="diagonal(grad, offset, dim1, dim2)")
@@ -103,7 +103,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_record(flat, offset, 0, 1)
 
 
-@public(vmap="samples")
+@public()
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
@@ -139,7 +139,7 @@ def check_part(name: str, src: Tensor, shape: Ints) -> None:
         )
 
 
-@public(forms="f", vmap="samples")
+@public(forms="f")
 def block_diag(*tensors: Tensor) -> Tensor:
     """Block diagonal matrix of the given matrices (torch.block_diag)."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):

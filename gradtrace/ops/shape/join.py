@@ -102,18 +102,18 @@ stack = structural_op("stack(*tensors; dim)", lambda arrays, dim: np.stack(array
         [xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
 unbind = view_op("unbind(self; dim)",
     lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
-    "out[k] = self[..., k, ...]", dims="dim", outputs=0,
+    "out[k] = self[..., k, ...]", outputs=0,
     self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))
 split = view_op("split(self; dim, sizes)", pieces,
-    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
+    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", outputs=0,
     self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
 split_sizes = view_op("split_with_sizes(self; dim, sizes)", pieces,
-    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", dims="dim", outputs=0,
+    "out[k][..., i, ...] = self[..., s[k] + i, ...]; s[k] = sum[m, 0, k - 1](sizes[m])", outputs=0,
     self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
 repeat = structural_op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), "out[i] = self[i % n]",
     c_order=True, self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
 flip = structural_op("flip(self; dims)", flip_kernel,
-    "out[..., i, ...] = self[..., n - 1 - i, ...]", dims="dims", self="flip(grad, dims)")
+    "out[..., i, ...] = self[..., n - 1 - i, ...]", self="flip(grad, dims)")
 roll = structural_op("roll(self; shifts, dims)", roll_kernel, "out[..., i, ...] = self[..., (i - shifts) % n, ...]",
     self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
 tril = structural_op("tril(self; diagonal)", "tril", "out[..., i, j] = self[..., i, j] if j - i <= diagonal else 0",
@@ -123,7 +123,7 @@ triu = structural_op("triu(self; diagonal)", "triu", "out[..., i, j] = self[...,
 rot90 = structural_op("rot90(self; k, dims)", rotate_kernel, "out[i, j] = self[j, n - 1 - i]",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
 diagonal = view_op("diagonal(self; offset, dim1, dim2)", writable,
-    "out[..., k] = self[..., k, k + offset]", dims="dim1 dim2",
+    "out[..., k] = self[..., k, k + offset]",
     self="diagonal_place(grad, self.shape, offset, dim1, dim2)")
 diagonal_place = structural_op("diagonal_place(self; shape, offset, dim1, dim2)", on_diagonal,
     "out[..., i, j] = self[..., min(i, j)] if j - i == offset else 0", node="DiagonalBackwardBackward0",
@@ -367,7 +367,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
         )
 
 
-@public(vmap="samples")
+@public()
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

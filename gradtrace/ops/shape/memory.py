@@ -99,7 +99,7 @@ as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "f
 # fmt: on
 
 
-@public(forms="fmc", vmap="samples")
+@public(forms="fmc")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
@@ -331,13 +331,13 @@ def empty_strided(
     return finish(placed(np.zeros(0, np_of(dtype)), size, stride, 0), requires_grad, device)
 
 
-@public(forms="m", vmap="like")
+@public(forms="m")
 def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
     """`empty_strided` with the dtype of this tensor (Tensor.new_empty_strided)."""
     return empty_strided(size, stride, **{"dtype": self.dtype, "device": self.device, **options})
 
 
-@public(forms="m", vmap="samples")
+@public(forms="m")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
     if not isinstance(fill_value, (int, float, Tensor)):

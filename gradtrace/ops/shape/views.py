@@ -99,22 +99,22 @@ unsafe_view = view_op("unsafe_view(self; shape)", lambda a, shape: a.reshape(sha
     identity="self", view=False, self=RESHAPED)
 alias = elementwise_op("alias(self)", lambda a: a.view(), "self", identity="self", view=True,
     self=PASS_ON)
-unsqueeze = view_op("unsqueeze(self; dim)", unsqueeze_kernel, "flat(out)[i] = flat(self)[i]", dims="dim",
+unsqueeze = view_op("unsqueeze(self; dim)", unsqueeze_kernel, "flat(out)[i] = flat(self)[i]",
     inplace_node="UnsqueezeBackward1",
     self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)))
 squeeze_all = view_op("squeeze_all(self)", lambda a: np.squeeze(a), "flat(out)[i] = flat(self)[i]",
     node="SqueezeBackward0",
     self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))))
 squeeze_dim = view_op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)),
-    "flat(out)[i] = flat(self)[i]", dims="dim", node="SqueezeBackward1",
+    "flat(out)[i] = flat(self)[i]", node="SqueezeBackward1",
     self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))))
 squeeze_dims = view_op("squeeze_dims(self; dims)", squeeze_dims_kernel,
-    "flat(out)[i] = flat(self)[i]", dims="dims", node="SqueezeBackward2",
+    "flat(out)[i] = flat(self)[i]", node="SqueezeBackward2",
     self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))))
 permute = view_op("permute(self; dims)", lambda a, dims: a.transpose(dims), "out[i] = self[j]; j[dims[k]] = i[k]",
-    dims="dims", self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
+    self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
 transpose = view_op("transpose(self; dim0, dim1)", swapped,
-    "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", dims="dim0 dim1", self="transpose(grad, dim0, dim1)")
+    "out[..., i, ..., j, ...] = self[..., j, ..., i, ...]", self="transpose(grad, dim0, dim1)")
 t_record = view_op("t(self)", lambda a: a.transpose(), "out[i, j] = self[j, i]", self="t(grad)")
 expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", identity="self",
     self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
@@ -195,7 +195,7 @@ def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Ten
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if input.is_contiguous():
         return view(input, wanted)
-    if can_view(input.laid_out(), wanted):
+    if can_view(input.own_array(), wanted):
         return reshape_alias(input, wanted)
     return unsafe_view(in_c_order(input), wanted)
 
@@ -381,8 +381,6 @@ def detach_(self: Tensor) -> Tensor:
         self.extra().detached = state.seq
         self.disable_fast_path()
     self._fn, self._nr, self._req = None, 0, False
-    if state.forward is not None:
-        state.forward.drop(self)
     return self
 
 
@@ -445,16 +443,10 @@ def inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Te
     """Return the in-place form of a view function: the tensor itself takes the new shape."""
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        if state.levels:
-            state.levels[-1].guard(function.__name__, self)
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
         out = function(self, *args, **options)
-        if state.batching is not None and state.batching.reshape(self, out):
-            return self
         self._data = out._data
-        if state.forward is not None:
-            state.forward.take(self, out)
         if self.is_inference() and not state.inference:
             raise RuntimeError(INFERENCE_MESSAGE)
         self.counter().n += 1

@@ -1,4 +1,4 @@
-# Functions with rules of their own for vmap and jvp, after PyTorch's tests of functorch
+# Functions with rules of their own for vmap, after PyTorch's tests of functorch
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -30,7 +30,6 @@ class Cube(torch.autograd.Function):
 
     @staticmethod
     def vmap(info, in_dims, x):
-        print("vmap", info.batch_size, info.randomness, in_dims)
         return Cube.apply(x), in_dims[0]
 
 
@@ -74,7 +73,7 @@ class Old(torch.autograd.Function):
         return g * 2
 
 
-show(lambda: grad(lambda x: Old.apply(x).sum())(x), lambda: vmap(Old.apply)(x))
+show(lambda: grad(lambda x: Old.apply(x).sum())(x))
 
 
 class NoRule(torch.autograd.Function):
@@ -91,18 +90,7 @@ class NoRule(torch.autograd.Function):
         return g * 2
 
 
-show(lambda: vmap(NoRule.apply)(x), lambda: grad(lambda x: NoRule.apply(x).sum())(x))
-
-
-class Both(NoRule):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def vmap(info, in_dims, x):
-        return x, 0
-
-
-show(lambda: vmap(Both.apply)(x))
+show(lambda: grad(lambda x: NoRule.apply(x).sum())(x))
 
 
 class Mul(torch.autograd.Function):
@@ -136,47 +124,6 @@ print(
     grad(lambda x: vmap(Mul.apply)(x, y).sum())(x),
     vmap(lambda x, y: x, (0, 0))(x, y),
 )
-x = torch.arange(3.0)
-
-
-def made(rule, name="Rule"):
-    class Rule(torch.autograd.Function):
-        @staticmethod
-        def forward(x, y=None):
-            return x.clone()
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            pass
-
-        @staticmethod
-        def backward(ctx, g):
-            return g, None
-
-        vmap = staticmethod(rule)
-
-    return Rule
-
-
-def info(i, d, x, y=None):
-    print(i, i.batch_size, i.randomness, d)
-    return x, d[0]
-
-
-for r in ("error", "same", "different"):
-    vmap(made(info).apply, randomness=r)(x)
-for rule in (
-    lambda i, d, x: x,
-    lambda i, d, x: (x, 0, 0),
-    lambda i, d, x: (x, (0,)),
-    lambda i, d, x: (x, None),
-    lambda i, d, x: (x, 1),
-    lambda i, d, x: ((x, x), (0, 0)),
-    lambda i, d, x: (x, 0.5),
-    lambda i, d: 3,
-    lambda i, d, x: None,
-):
-    show(lambda: vmap(made(rule).apply)(x))
 
 
 class Two(torch.autograd.Function):

@@ -508,59 +508,6 @@ a = torch.ones(2, requires_grad=True)
 show(lambda: Scale.apply(a).sum().backward(), lambda: Scale.apply(a, 2.0).sum().backward(), lambda: a.grad)
 show(lambda: Scale.apply(a, factor=2.0))
 
-# ---- jvp of a custom Function
-fwAD = torch.autograd.forward_ad
-
-
-class Mul(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y, n):
-        ctx.save_for_forward(x, y)
-        return x * y
-
-    @staticmethod
-    def jvp(ctx, tx, ty, tn):
-        print(tx, ty, tn)
-        x, y = ctx.saved_tensors
-        return tx * y + ty * x
-
-    @staticmethod
-    def backward(ctx, g):
-        return g, g, None
-
-
-x, y = torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])
-with fwAD.dual_level():
-    dual = fwAD.make_dual(x, torch.ones(2))
-    print(fwAD.unpack_dual(Mul.apply(dual, y, 3)))
-    print(fwAD.unpack_dual(Mul.apply(y, dual, 3)))
-    print(fwAD.unpack_dual(Mul.apply(x, y, 3)))
-
-# ---- jvp without materialised gradients
-fwAD = torch.autograd.forward_ad
-
-
-class Mul(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, y):
-        ctx.set_materialize_grads(False)
-        return x * y
-
-    @staticmethod
-    def jvp(ctx, tx, ty):
-        print(tx, ty)
-        return tx
-
-    @staticmethod
-    def backward(ctx, g):
-        return g, g
-
-
-x, y = torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0])
-with fwAD.dual_level():
-    dual = fwAD.make_dual(x, torch.ones(2))
-    print(fwAD.unpack_dual(Mul.apply(dual, y)))
-
 # ---- func.vjp and func.grad under no_grad
 def f(x):
     return (x * x).sum()
@@ -752,35 +699,6 @@ c.grad_fn.register_hook(lambda gi, go: print("CopySlices", gi, go))
 v.register_hook(lambda g: print("v", g))
 (c.sum() + v.sum()).backward()
 print(a.grad)
-
-# ---- jvp with operands of integers and setup_context
-fwAD = torch.autograd.forward_ad
-
-
-class Mul(torch.autograd.Function):
-    @staticmethod
-    def forward(x, i, factor=3.0):
-        return x * i * factor
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_forward(inputs[1])
-
-    @staticmethod
-    def jvp(ctx, tx, ti, tf):
-        print(tx, ti, tf)
-        (i,) = ctx.saved_tensors
-        return tx * i * 3.0
-
-    @staticmethod
-    def backward(ctx, g):
-        return g, None, None
-
-
-x, i = torch.tensor([2.0, 3.0]), torch.tensor([4, 5])
-with fwAD.dual_level():
-    dual = fwAD.make_dual(x, torch.ones(2))
-    print(fwAD.unpack_dual(Mul.apply(dual, i)))
 
 # ---- jvp of a custom Function in func.jvp
 class Mul(torch.autograd.Function):

@@ -16,8 +16,8 @@ def u(t):
 
 first = vmap(grad(u))(xs)
 second = vmap(grad(grad(u)))(xs)
-print(first)
-print(second)
+print(first.detach())
+print(second.detach())
 loss = (second + first).pow(2).mean()
 loss.backward()
 print(loss, [p.grad for p in net.parameters()])

@@ -1,7 +1,7 @@
-"""torch.func's smaller names: batch norm without statistics, unwrapping, functionalize."""
+"""torch.func's smaller names: batch norm without statistics, functionalize."""
 import torch
 from torch import nn
-from torch.func import debug_unwrap, functionalize, grad, replace_all_batch_norm_modules_, vmap
+from torch.func import functionalize, replace_all_batch_norm_modules_, vmap
 
 rows = torch.tensor([[[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [2.0, 2.0]]])
 net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
@@ -9,16 +9,6 @@ nn.init.eye_(net[0].weight)
 nn.init.zeros_(net[0].bias)
 print(replace_all_batch_norm_modules_(net) is net, net[1].running_mean, net[1].track_running_stats)
 print(vmap(net)(rows).detach())
-
-
-def f(t):
-    print(debug_unwrap(t), debug_unwrap(t, recurse=False))
-    return (t**2).sum()
-
-
-vmap(grad(f))(rows[0])
-grad(f)(rows[0])
-print(debug_unwrap(rows[0]))
 
 
 def changed(t):

@@ -5,7 +5,7 @@ REASONS = {
     "derivatives": "The graph of a derivative (create_graph): PyTorch's own backward formulas are other functions,"
     " without a line.",
     "transforms": "torch.func, torch.autograd.functional and gradcheck make passes of their own, which PyTorch"
-    " shows in part.",
+    " shows in part; vmap calls its function for each sample, and PyTorch's recorder sees nothing inside of it.",
     "refused": "A call of backward that is refused before the engine starts is a pass in PyTorch's record or in"
     " gradtrace's alone.",
     "composed": "gradtrace builds this operator out of others than PyTorch, so the graph has other functions.",
@@ -49,7 +49,12 @@ DIFFERS = {
     "behaviour/errors_05_arguments.py": {"edges": "leaf"},
     "behaviour/func_01_grad.py": {"labels": "transforms", "steps": "transforms"},
     "behaviour/func_03_jacobians.py": {"labels": "transforms", "steps": "transforms"},
-    "behaviour/func_05_functional_call.py": {"labels": "transforms", "steps": "transforms", "why": "transforms"},
+    "behaviour/func_05_functional_call.py": {
+        "kinds": "transforms",
+        "labels": "transforms",
+        "steps": "transforms",
+        "why": "transforms",
+    },
     "behaviour/function_03_gradient_count_errors.py": {"why": "several causes"},
     "behaviour/function_05_once_differentiable.py": {"steps": "derivatives", "why": "derivatives"},
     "behaviour/function_07_non_differentiable.py": {"steps": "refused"},
@@ -155,6 +160,7 @@ DIFFERS = {
         "kinds": "views",
         "labels": "transforms",
         "edges": "transforms",
+        "values": "transforms",
         "steps": "transforms",
         "why": "several causes",
     },

@@ -13,6 +13,7 @@ from gradtrace.program import syntax as ast
 from gradtrace.program.source import Place, Source, Span
 
 Position = tuple[int, int, int, int]  # line, end line, column, end column
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Places:
@@ -140,13 +141,15 @@ class ProgramPlaces(Places):
 def exact_positions(tree: ast.Module) -> dict[Position, Position]:
     """Return the positions of expressions for which the compiler stores other ones.
 
-    What a `for` takes its items from is called with the position of the whole loop, and a method that follows its
-    object on another line with the position of its name.
+    What a loop or a comprehension takes its items from is called with the position of the whole, and a method that
+    follows its object on another line with the position of its name.
     """
     positions: dict[Position, Position] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.For, ast.AsyncFor)):
             positions[position_of(node)] = position_of(node.iter)
+        elif isinstance(node, COMPREHENSIONS):
+            positions[position_of(node)] = position_of(node.generators[0].iter)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name = node.func
             if name.end_lineno != node.lineno:

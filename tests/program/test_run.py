@@ -80,6 +80,24 @@ def test_default_dtype(text: str, dtype: object, name: str) -> None:
     assert run(text, dtype=dtype).root.dtype.name == name
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("for part in x.reshape(1): y = part * 2", "x.reshape(1)"),
+        ("y = [part * 2 for part in x.reshape(1)]", "x.reshape(1)"),
+        ("y = sum(part for part in x.reshape(1))", "x.reshape(1)"),
+        ("y = (x\n  .exp())", "x\n  .exp()"),
+        ("assert x.exp()", "x.exp()"),
+    ],
+)
+def test_the_place_of_a_call_is_its_expression(line: str, text: str) -> None:
+    done = run(line, record=Keeper)
+    spans = {done.spans[origin] for *_, origin in done.records}
+    source = line.split("\n")
+    cut = {"\n".join(source[s.line - 1 : s.end_line])[s.column :][: len(text)] for s in spans}
+    assert text in cut
+
+
 def test_records_and_spans() -> None:
     text = "y = (x + w) * sin(x)\n"
     found = run(text, record=Keeper)

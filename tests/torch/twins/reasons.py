@@ -149,6 +149,7 @@ DIFFERS = {
     "behaviour/gradmode_03_decorators.py": {"why": "asides"},
     "behaviour/hooks_07_hook_on_intermediate_grad.py": {"why": "asides"},
     "behaviour/module_03_parameter.py": {"why": "asides"},
+    "behaviour/module_11_fused.py": {"why": "asides"},
     "behaviour/detach_09_data_of_indices.py": {
         "kinds": "views",
         "steps": "other results",

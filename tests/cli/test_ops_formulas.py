@@ -24,7 +24,7 @@ NO_FORMULA = {
 # Public names that compute nothing from elements.
 NOT_COMPUTED = {
     "Generator get_rng_state initial_seed manual_seed seed set_rng_state": "the state of the random numbers",
-    "as_tensor asarray from_numpy new new_tensor scalar_tensor tensor": "a tensor of given data",
+    "as_tensor asarray from_numpy frombuffer new new_tensor scalar_tensor tensor": "a tensor of given data",
     "empty empty_like empty_strided new_empty new_empty_strided": "memory without values",
     "resize resize_ resize_as_ set_": "the memory of a tensor",
     "cpu cuda data_ptr storage storage_offset untyped_storage": "where the memory is",
@@ -33,6 +33,7 @@ NOT_COMPUTED = {
     "sparse_coo_tensor spmm to_dense to_sparse": "matrices in another layout",
     "adjoint": "the last two dims exchanged: mT, of real numbers",
     "conj conj_physical real resolve_conj resolve_neg": "the real tensor itself",
+    "pca_lowrank svd_lowrank": "an approximation of the svd, by random numbers",
     "is_nonzero": "the truth value of one element",
 }
 BACKWARD = ("_back", "_backward")  # the gradients of other records: sum[i](g[i] * d[self](out[i]))

@@ -84,15 +84,13 @@ def watched_forward(rec: Recorder, cls: Any, forward: Any, grad_enabled: bool) -
     """Return a `forward` that notes the call, to be recorded when its results have their history."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        operands = (
-            args[1:] if args and isinstance(args[0], getattr(cls, private.FUNCTION_NODE)) else args
-        )  # without ctx
-        keep_first_call(rec, cls, operands, kwargs, grad_enabled)
+        inputs = args[1:] if args and isinstance(args[0], getattr(cls, private.FUNCTION_NODE)) else args  # without ctx
+        keep_first_call(rec, cls, inputs, kwargs, grad_enabled)
         settle(rec)
         call = None
         with private.without_torch_function(), rec.lock:
             try:
-                call = operators.begin(rec, cls.__name__, operands, kwargs)
+                call = operators.begin(rec, cls.__name__, inputs, kwargs)
                 call.origin, call.grad_enabled = rec.places.here(2), grad_enabled
             except Exception as error:
                 rec.problem(f"a call of {cls.__name__} ({type(error).__name__})")

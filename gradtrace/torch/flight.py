@@ -84,9 +84,8 @@ class flight:
         if every < 1 or megabytes <= 0:
             raise ValueError("every and megabytes must be positive")
         optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
-        self.optimizers = [
-            getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers
-        ]  # accelerate's wrapper has no hooks
+        # accelerate's wrapper has no hooks
+        self.optimizers = [getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers]
         self.groups = private.modeless(Groups)(model, self.optimizers)
         self.every, self.scaler, self.log = every, scaler, log
         count = sum(len(optimizer.param_groups) for optimizer in self.optimizers)

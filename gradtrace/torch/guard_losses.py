@@ -115,4 +115,6 @@ class StepLosses(Roots):
         """Judge the losses since the last time; say what is wrong with the first that is too far above its level."""
         first, self.judged = self.judged, len(self.losses)
         new = enumerate(self.losses[first:], first)
-        return next((problem for i, loss in new if (problem := self.levels.far((i, self.judged), *loss))), "")
+        return next(
+            (problem for i, noted_loss in new if (problem := self.levels.far((i, self.judged), *noted_loss))), ""
+        )

@@ -98,10 +98,10 @@ class Runs:
                 frame, [tensor for place, tensor in numbers if not (place in kind.writes and overwrites(kind, tensor))]
             )
         before = []
-        for open_frame in self.shadows.frames if written else ():
-            self.settle(open_frame)
-        for open_frame in written:
-            self.shadows.copies.pop(private.storage_of(open_frame) or 0, None)
+        for target in self.shadows.frames if written else ():
+            self.settle(target)
+        for target in written:
+            self.shadows.copies.pop(private.storage_of(target) or 0, None)
         for track in range(1 + len(frame.tracks) if frame is not None else 1) if written else ():
             before.append({id(tensor): self.shadows.value(frame, tensor, track).clone() for tensor in written})
         return WideCall(func, kind, args, kwargs, tensors, written, before, frame)
@@ -152,9 +152,8 @@ class Runs:
         kind, frame, shadows = job.kind, job.frame, self.shadows
         outputs = [output for output in fresh(kind, out) if is_number(output)]
         read = {private.storage_of(tensor) for tensor in job.tensors}
-        if any(
-            private.storage_of(output) in read for output in outputs
-        ):  # a view, which not all schemas say (unsafe_split)
+        # a view, which not all schemas say (unsafe_split)
+        if any(private.storage_of(output) in read for output in outputs):
             return
         if not outputs and not job.written:
             return

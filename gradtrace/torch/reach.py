@@ -37,11 +37,10 @@ class Reach:
             self.env["self"] = owner
         self.file = program_file(function)
         functions = functions_from(function, self.env.get("self"))
-        self.names = {name for member in functions for name in names_in(member.__code__)} | {"self", *kwargs}
+        self.names = {name for callee in functions for name in names_in(callee.__code__)} | {"self", *kwargs}
         self.names |= set(function.__code__.co_varnames[: len(arguments)]) if function is not None else set()
-        passing = {
-            id(argument) for argument in (*args, *kwargs.values())
-        }  # an argument is another object at the next call
+        # an argument is another object at the next call
+        passing = {id(argument) for argument in (*args, *kwargs.values())}
         self.passing = passing - {id(self.env.get("self"))}
         kept = [instance for _, instance in self.objects() if id(instance) not in self.passing]
         self.holders = holders_of(functions, self.names, kept)

@@ -134,9 +134,8 @@ def shards_of(named: Iterable[tuple[str, Any]]) -> list[Shard]:
 def shard(name: str, p: Any) -> Shard:
     part = local(p).detach()
     gradient = None if p.grad is None else local(p.grad)
-    is_unknown = part.is_meta or any(
-        placement.is_partial() for placement in p.placements
-    )  # ranks add parts of a partial one
+    # ranks add parts of a partial one
+    is_unknown = part.is_meta or any(placement.is_partial() for placement in p.placements)
     return Shard(
         name,
         tuple(p.shape),

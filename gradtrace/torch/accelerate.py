@@ -107,10 +107,10 @@ class AcceleratorGuard(LoopGuard):
     @property
     def prepared(self) -> list[Any]:
         """The models, optimizers and schedulers that the program still has."""
-        return [one for known in self.known if (one := known()) is not None]
+        return [instance for reference in self.known if (instance := reference()) is not None]
 
     def added(self, prepared: Any, *args: Any, **kwargs: Any) -> Any:
-        if not any(one is prepared for one in self.prepared):
+        if not any(instance is prepared for instance in self.prepared):
             self.known.append(weakref.ref(prepared))
         return prepared
 
@@ -177,18 +177,20 @@ class AcceleratorGuard(LoopGuard):
             frame = frame.f_back
         self.loader, self.file = loader, frame.f_code.co_filename
         named = named_in(frame, [*self.prepared, self.accelerator])
-        if {name: id(one) for name, one in named.items()} != {name: id(one) for name, one in self.named.items()}:
+        if {name: id(instance) for name, instance in named.items()} != {
+            name: id(instance) for name, instance in self.named.items()
+        }:
             self.named = named
             self.states.clear()
         if self.is_training():
             self.epoch += 1
 
     def of_type(self, kind: Any) -> list[Any]:
-        return [one for one in self.prepared if isinstance(one, kind)]
+        return [instance for instance in self.prepared if isinstance(instance, kind)]
 
     def is_training(self) -> bool:
         models = self.of_type(torch.nn.Module)
-        return not models or any(one.training for one in models)
+        return not models or any(model.training for model in models)
 
     def note_flight(self) -> None:
         if self.path is None:

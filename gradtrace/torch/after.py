@@ -34,10 +34,10 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
     def work() -> Any:
         from gradtrace.views.notebook import picture_of
 
-        found = picture_of(graph_of(tensor, env), **options)
+        drawing = picture_of(graph_of(tensor, env), **options)
         if path is not None:
-            found.save(path)
-        return found
+            drawing.save(path)
+        return drawing
 
     return undisturbed(work)
 
@@ -86,8 +86,8 @@ def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
 def parameter_name(tensor: Any, env: Mapping[str, Any]) -> str:
     for key, value in env.items():
         if isinstance(value, torch.nn.Module):
-            for path, one in value.named_parameters():
-                if one is tensor:
+            for path, parameter in value.named_parameters():
+                if parameter is tensor:
                     return f"{key}.{path}"
     return ""
 

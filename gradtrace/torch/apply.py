@@ -68,14 +68,14 @@ def lookup(rec: Recorder) -> Any:
     asked = AskedFunction()
 
     def __getattribute__(cls: Any, name: str) -> Any:
-        found = plain(cls, name)
+        attribute = plain(cls, name)
         if name == private.FUNCTION_NODE:
             asked.function = None if is_unseen(rec) else cls
             asked.grad_enabled = torch.is_grad_enabled()
         elif name == "forward" and asked.function is cls:
             asked.function = None
-            return watched_forward(rec, cls, found, asked.grad_enabled)
-        return found
+            return watched_forward(rec, cls, attribute, asked.grad_enabled)
+        return attribute
 
     return __getattribute__
 
@@ -84,20 +84,20 @@ def watched_forward(rec: Recorder, cls: Any, forward: Any, grad_enabled: bool) -
     """Return a `forward` that notes the call, to be recorded when its results have their history."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        given = args[1:] if args and isinstance(args[0], getattr(cls, private.FUNCTION_NODE)) else args  # without ctx
-        keep_first_call(rec, cls, given, kwargs, grad_enabled)
+        inputs = args[1:] if args and isinstance(args[0], getattr(cls, private.FUNCTION_NODE)) else args  # without ctx
+        keep_first_call(rec, cls, inputs, kwargs, grad_enabled)
         settle(rec)
         call = None
         with private.without_torch_function(), rec.lock:
             try:
-                call = operators.begin(rec, cls.__name__, given, kwargs)
+                call = operators.begin(rec, cls.__name__, inputs, kwargs)
                 call.origin, call.grad_enabled = rec.places.here(2), grad_enabled
             except Exception as error:
                 rec.problem(f"a call of {cls.__name__} ({type(error).__name__})")
         with rec.unrecorded():
             out = forward(*args, **kwargs)
         if call is not None:
-            rec.unsettled = Unsettled(call, [weakref.ref(one) for one in operators.tensors_in(out)])
+            rec.unsettled = Unsettled(call, [weakref.ref(tensor) for tensor in operators.tensors_in(out)])
         return out
 
     return run
@@ -110,9 +110,9 @@ def view_of_result(rec: Recorder, func: Any, args: Any) -> Any:
     """
     last = rec.unsettled
     if last is not None and func is torch.Tensor.view_as and args[0] is args[1]:
-        operands = [known.ref() for known in knowns_in(last.call.args)]
+        operands = [identity.ref() for identity in knowns_in(last.call.args)]
         for place, ref in enumerate(last.results):
-            if ref() is args[0] and any(one is args[0] for one in operands):
+            if ref() is args[0] and any(operand is args[0] for operand in operands):
                 view = func(*args)
                 last.results[place] = weakref.ref(view)
                 return view
@@ -127,7 +127,7 @@ def settle(rec: Recorder) -> None:
         return
     with private.without_torch_function(), rec.lock:
         try:
-            results = tuple(one for ref in last.results if (one := ref()) is not None)
+            results = tuple(tensor for ref in last.results if (tensor := ref()) is not None)
             operators.finish(rec, last.call, (), {}, results)
         except Exception as error:
             rec.problem(f"the results of {last.call.name} ({type(error).__name__})")

@@ -31,10 +31,10 @@ class Scratch(threading.local):
         self.arrays: dict[str, Any] = {}
 
     def array(self, code: str) -> Any:
-        found = self.arrays.get(code)
-        if found is None:
-            found = self.arrays[code] = numpy.empty(CHUNK, code)
-        return found
+        array = self.arrays.get(code)
+        if array is None:
+            array = self.arrays[code] = numpy.empty(CHUNK, code)
+        return array
 
 
 scratch = Scratch()

@@ -47,11 +47,11 @@ class Ending:
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
         self.failure = failure
-        for known in list(rec.known.values()):
-            tensor = known.ref()
+        for identity in list(rec.known.values()):
+            tensor = identity.ref()
             if tensor is not None:
                 rec.entry(tensor)
-                rec.check_contents(tensor, known)
+                rec.check_contents(tensor, identity)
         self.paths = names.bind(rec, env)
         self.modules = {key for key, value in env.items() if isinstance(value, ModuleType)}
         self.grads: dict[int, Any] = {}
@@ -69,27 +69,27 @@ class Ending:
     def last_of_all(self) -> None:
         """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
-        reduced = {id(sharded.whole(rec, one.sharded_param)): one.sharded_param for one in rec.shards.values()}
-        for known in list(rec.known.values()):
-            tensor = known.ref()
+        reduced = {id(sharded.whole(rec, shard.sharded_param)): shard.sharded_param for shard in rec.shards.values()}
+        for identity in list(rec.known.values()):
+            tensor = identity.ref()
             if tensor is None:
                 continue
             entry = rec.entry(tensor)
             entry.retains = not entry.is_leaf and private.retains_grad(tensor)
-            gradient = private.kept_gradient(reduced.get(id(tensor), tensor), known in rec.set_gradients)
+            gradient = private.kept_gradient(reduced.get(id(tensor), tensor), identity in rec.set_gradients)
             if gradient is not None:
                 own = (
-                    rec.grads.get(known) if id(tensor) in reduced else None
+                    rec.grads.get(identity) if id(tensor) in reduced else None
                 )  # as the pass left it, before it is reduced
-                self.grads[entry.id] = rec.note_of_gradient(known, gradient) if own is None else own[1]
+                self.grads[entry.id] = rec.note_of_gradient(identity, gradient) if own is None else own[1]
                 if gradient.grad_fn is not None:
                     self.grad_fns[entry.id] = private.name_of(gradient.grad_fn).rpartition("::")[2]
 
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""
-        found = names.gradients(self.rec.entries)
-        tensors = ((known, known.ref()) for known in self.rec.known.values())
-        return {known: found[id(t)] for known, t in tensors if t is not None and id(t) in found}
+        grad_names = names.gradients(self.rec.entries)
+        tensors = ((identity, identity.ref()) for identity in self.rec.known.values())
+        return {identity: grad_names[id(t)] for identity, t in tensors if t is not None and id(t) in grad_names}
 
 
 class ModuleScopes(Scopes):
@@ -116,14 +116,14 @@ class Builder(builder.Builder):
         self.processes = processes
         self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
         self.source: SpanTable = rec.places.spans(main)
-        self.backward_ran = any(one.stores for one in rec.passes)
+        self.backward_ran = any(event.stores for event in rec.passes)
         self.scopes = ModuleScopes(self.source, rec.scopes, ending.scope_paths)
         nodes = rec.nodes
         own = [i for i, node in enumerate(nodes) if node.variable is None]
         self.order = sorted(own, key=lambda i: (nodes[i].sequence, i))
         self.order += [i for i, node in enumerate(nodes) if node.variable is not None]
         self.new = {old: new for new, old in enumerate(self.order)}
-        self.freed = {turn.node for one in rec.passes for turn in one.turns if turn.freed}
+        self.freed = {turn.node for event in rec.passes for turn in event.turns if turn.freed}
         self.versions: dict[Known, list[int]] = {}
         for entry in rec.entries:
             self.versions.setdefault(entry.tensor, []).append(entry.id)
@@ -168,20 +168,20 @@ class Builder(builder.Builder):
 
     def program_places(self) -> tuple[tuple[Span, Span], ...]:
         """Return the places in libraries of passes and steps, each with the one place of the program that led there."""
-        known = self.rec.places.leads
-        found = [(self.source.span(at), self.source.span(*own)) for at, own in known.items() if len(own) == 1]
-        return tuple((at, own) for at, own in found if at is not None and own is not None and at.file and not own.file)
+        leads = self.rec.places.leads
+        spans = [(self.source.span(at), self.source.span(*own)) for at, own in leads.items() if len(own) == 1]
+        return tuple((at, own) for at, own in spans if at is not None and own is not None and at.file and not own.file)
 
     def fetch(self) -> None:
         """Copy everything from other devices to the CPU at once."""
         rec = self.rec
         noted = [e.value for e in rec.entries] + [e.grad for e in rec.entries] + list(self.ending.grads.values())
-        for one in rec.passes:
-            noted += one.vectors
-            for turn in one.turns:
+        for event in rec.passes:
+            noted += event.vectors
+            for turn in event.turns:
                 noted += [*turn.upstream, *turn.sent, turn.before, turn.after]
                 noted += [value for run in turn.hooks for value in run[2:4]]
-        contents.fetch([one for one in noted if one is not None])
+        contents.fetch([note for note in noted if note is not None])
 
     def first_roots(self) -> set[int]:
         """Return the tensors at which the last pass began; of a program without backward, the last result."""
@@ -189,9 +189,9 @@ class Builder(builder.Builder):
             return {self.start.id}
         if self.rec.passes and self.rec.passes[-1].roots:
             return {entry.id for entry in self.rec.passes[-1].roots}
-        made = [entry for call in self.rec.calls for entry in call.outputs if entry.last]
-        named = [entry for entry in made if entry.names and entry.requires_grad]
-        return {(named or made)[-1].id} if made else set()
+        outputs = [entry for call in self.rec.calls for entry in call.outputs if entry.last]
+        named = [entry for entry in outputs if entry.names and entry.requires_grad]
+        return {(named or outputs)[-1].id} if outputs else set()
 
     def labels(self) -> list[str]:
         rec, spans = self.rec, self.source
@@ -209,7 +209,7 @@ class Builder(builder.Builder):
             name = None if span is None else variables.get((span.file, *span[:4]))
             if name is not None:
                 texts[id(call)] = name
-        gradients = {id(known): name for known, name in self.ending.gradients.items()}
+        gradients = {id(identity): name for identity, name in self.ending.gradients.items()}
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     # ---- what the events refer to
@@ -229,10 +229,10 @@ class Builder(builder.Builder):
 
     def vectors(self, event: PassEvent) -> tuple[Value, ...]:
         """Return the vectors of a pass: 1 for each root if none was given."""
-        found = [value_of(v) or contents.unknown(v) for v in event.vectors]
-        for entry in event.roots[len(found) :]:
-            found.append(Value((), entry.value.dtype if entry.value is not None else "float32", 1.0))
-        return tuple(found)
+        vectors = [value_of(v) or contents.unknown(v) for v in event.vectors]
+        for entry in event.roots[len(vectors) :]:
+            vectors.append(Value((), entry.value.dtype if entry.value is not None else "float32", 1.0))
+        return tuple(vectors)
 
     def function_of(self, entry: Entry) -> int | None:
         node = self.node_at(entry)
@@ -309,12 +309,12 @@ class Builder(builder.Builder):
         return None, text
 
     def edges(self) -> tuple[FunctionEdge, ...]:
-        found = []
+        edges = []
         for old in self.order:
             for number, edge in enumerate(self.rec.nodes[old].edges):
                 if edge is not None:
-                    found.append(FunctionEdge(self.new[old], self.new[edge[0]], number, edge[1]))
-        return tuple(found)
+                    edges.append(FunctionEdge(self.new[old], self.new[edge[0]], number, edge[1]))
+        return tuple(edges)
 
     # ---- what happened
 
@@ -330,37 +330,37 @@ class Builder(builder.Builder):
         """
         key = id(tensors if len(tensors) > 1 else tensors[0])
         if key not in self.groups:
-            self.groups[key] = tuple(dict.fromkeys(i for known in tensors for i in self.versions.get(known, ())))
+            self.groups[key] = tuple(dict.fromkeys(i for identity in tensors for i in self.versions.get(identity, ())))
         return self.groups[key]
 
     def failure(self) -> Failure | None:
         if self.ending.failure is None:
             return None
         kind, message, place = self.ending.failure
-        failed = [one for one in self.rec.passes if one.error]
+        failed = [event for event in self.rec.passes if event.error]
         forward = None
         if failed and failed[-1].error == f"{kind}: {message}" and failed[-1].turns:
             forward = self.source.span(self.rec.nodes[failed[-1].turns[-1].node].origin)
         return Failure(kind, message, self.source.span(place), forward)
 
     def left_out(self) -> tuple[str, ...]:
-        found = []
-        for what, places in sorted(self.rec.left_out.items()):
+        remarks = []
+        for reason, places in sorted(self.rec.left_out.items()):
             spans = [span for place in places if (span := self.source.span(place)) is not None]
             where = f", first on line {spans[0].where}" if spans else ""
-            found.append(f"left out: {what}{where}" + (f", {len(places)} times" if len(places) > 1 else ""))
+            remarks.append(f"left out: {reason}{where}" + (f", {len(places)} times" if len(places) > 1 else ""))
         unmeasured = self.rec.contents.unmeasured
         if self.rec.parts and self.rec.shards:
-            found += [f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}"] * (self.rank is not None)
-            found += [FREED] if "freed" in unmeasured else []
+            remarks += [f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}"] * (self.rank is not None)
+            remarks += [FREED] if "freed" in unmeasured else []
             unmeasured = unmeasured - {"DTensor", "freed"}
         kinds = ", ".join(sorted(unmeasured))
-        return (*found, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(found)
+        return (*remarks, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(remarks)
 
     def training(self) -> tuple[TrainingStep, ...]:
-        roots_of = [[entry.id for entry in one.roots] for one in self.rec.passes]
-        found = []
-        for number, one in enumerate(iterations(self.rec), 1):
-            roots = tuple(dict.fromkeys(i for ids in roots_of[slice(*one.passes)] for i in ids))
-            found.append(TrainingStep(number, one.calls, one.passes, roots, self.source.span(one.origin)))
-        return tuple(found)
+        roots_of = [[entry.id for entry in event.roots] for event in self.rec.passes]
+        steps = []
+        for number, step in enumerate(iterations(self.rec), 1):
+            roots = tuple(dict.fromkeys(i for ids in roots_of[slice(*step.passes)] for i in ids))
+            steps.append(TrainingStep(number, step.calls, step.passes, roots, self.source.span(step.origin)))
+        return tuple(steps)

@@ -89,10 +89,10 @@ NAMES = {
 def how(func: Any) -> How:
     """Return how calls of a function are recorded; cached."""
     try:
-        found = HOW[func] = _how(func)
+        handling = HOW[func] = _how(func)
     except TypeError:  # not hashable
         return How(operate, getattr(func, "__name__", "operator"))
-    return found
+    return handling
 
 
 def _how(func: Any) -> How:

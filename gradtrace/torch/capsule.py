@@ -154,17 +154,21 @@ def before(tensors: Tensors, model: Any, batch: Any, reach: Reach, loader: Any =
         "config": config_of(model),
         "sources": {},
         "versions": versions(),
-        "state": tensors.add({key: one if is_lazy(one) else one.detach() for key, one in state.items()}, "model"),
+        "state": tensors.add(
+            {key: tensor if is_lazy(tensor) else tensor.detach() for key, tensor in state.items()}, "model"
+        ),
         "gradients": tensors.add({key: p.grad for key, p in parameters.items() if p.grad is not None}, "gradients"),
         "trained": [key for key, p in parameters.items() if p.requires_grad],
-        "modes": {key: one.training for key, one in model.named_modules()},
+        "modes": {key: module.training for key, module in model.named_modules()},
         "batch": tensors.add(batch, "batch"),
-        "devices": tensors.add([str(one.device) for one in tensors_in(batch)]),
-        "layouts": tensors.add([[one.requires_grad, list(one.stride())] for one in tensors_in(batch)]),
+        "devices": tensors.add([str(tensor.device) for tensor in tensors_in(batch)]),
+        "layouts": tensors.add([[tensor.requires_grad, list(tensor.stride())] for tensor in tensors_in(batch)]),
         "random": tensors.add((on_cpu, [version, list(words), kept], numpy_words(of_numpy))),
         "device_random": tensors.add(on_gpu),
-        "generators": tensors.add({n: state_of(one) for n, one in generators_of(model, reach, loader).items()}),
-        "scalers": tensors.add({n: one.state_dict() for n, one in scalers_of(reach).items()}),
+        "generators": tensors.add(
+            {n: state_of(generator) for n, generator in generators_of(model, reach, loader).items()}
+        ),
+        "scalers": tensors.add({n: scaler.state_dict() for n, scaler in scalers_of(reach).items()}),
         "rank": tensors.add([rank() or 0, processes()] if is_averaged and processes() > 1 else None),
     }
 
@@ -196,7 +200,7 @@ def after(model: Any, result: Any) -> dict[str, Any]:
 
 def numbers(result: Any) -> list[str]:
     """Return the losses that a step returned, as texts with all their bits."""
-    return [float(one.detach()).hex() for one in losses_of(result)]
+    return [float(loss.detach()).hex() for loss in losses_of(result)]
 
 
 def sums_of(model: Any, known: dict[int, Any]) -> dict[str, str]:
@@ -206,16 +210,19 @@ def sums_of(model: Any, known: dict[int, Any]) -> dict[str, str]:
 
 
 def checksum(tensor: Any) -> str:
-    plain, found = tensor.detach(), hashlib.sha256()
+    plain, digest = tensor.detach(), hashlib.sha256()
     if plain.is_sparse:
         plain = plain.coalesce()
-        found.update(octets(plain.indices()).numpy())
+        digest.update(octets(plain.indices()).numpy())
         plain = plain.values()
-    found.update(octets(plain.to_dense() if plain.layout is not torch.strided else plain).numpy())
-    return found.hexdigest()
+    digest.update(octets(plain.to_dense() if plain.layout is not torch.strided else plain).numpy())
+    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a step may depend on, of those that are loaded."""
-    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in PACKAGES}
-    return {"python": sys.version.split()[0], **{name: str(one) for name, one in found.items() if one is not None}}
+    package_versions = {name: getattr(sys.modules.get(name), "__version__", None) for name in PACKAGES}
+    return {
+        "python": sys.version.split()[0],
+        **{name: str(version) for name, version in package_versions.items() if version is not None},
+    }

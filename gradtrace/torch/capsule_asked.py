@@ -54,8 +54,8 @@ class Roots:
 
 def roots_among(outputs: Any) -> list[Any]:
     """Return the single real numbers among the roots of a backward pass, which may also be edges of the graph."""
-    given = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
-    return [one for one in given if isinstance(one, torch.Tensor) and one.dim() == 0 and not one.is_complex()]
+    roots = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
+    return [root for root in roots if isinstance(root, torch.Tensor) and root.dim() == 0 and not root.is_complex()]
 
 
 class ScaledSteps:
@@ -112,8 +112,8 @@ class AskedCapsule:
     def __exit__(self, kind: Any, error: Any, tb: Any) -> None:
         with self.replaced:  # a file that has its name by then is not dropped
             if error is not None:
-                what = "the loop was left in it" if kind is GeneratorExit else f"it ended with {kind.__name__}"
-                self.reason = self.reason or what
+                cause = "the loop was left in it" if kind is GeneratorExit else f"it ended with {kind.__name__}"
+                self.reason = self.reason or cause
             self.attempt(self.write)
         if self.reason:
             self.guard.write([f"no capsule of this step was written, since {self.reason}"])

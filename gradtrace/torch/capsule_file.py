@@ -48,16 +48,16 @@ def octets(tensor: Any) -> Any:
 # what a capsule cannot have, and what to give in place of it
 REFUSED: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
     (is_lazy, "a parameter without a shape", "call the model once before, so that it gets its shape"),
-    (lambda one: one.is_nested, "a nested tensor", "pad it: x.to_padded_tensor(0.0)"),
+    (lambda candidate: candidate.is_nested, "a nested tensor", "pad it: x.to_padded_tensor(0.0)"),
     (
         is_sharded,
         "a part of a tensor that several processes hold (DTensor)",
         "write the capsule in a run of one process; under torchrun, gt.record() records each rank",
     ),
-    (lambda one: one.layout is not torch.strided, "a sparse tensor", "make it dense: x.to_dense()"),
-    (lambda one: not has_elements(one), "a tensor without elements", "move it from the meta device"),
+    (lambda candidate: candidate.layout is not torch.strided, "a sparse tensor", "make it dense: x.to_dense()"),
+    (lambda candidate: not has_elements(candidate), "a tensor without elements", "move it from the meta device"),
     (
-        lambda one: private.is_dispatched(type(one)),
+        lambda candidate: private.is_dispatched(type(candidate)),
         "a tensor of a class that computes in Python",
         "give a torch.Tensor",
     ),
@@ -87,9 +87,12 @@ class Tensors:
         if value is None or type(value) in (bool, int, str):
             return ["plain", value]
         if type(value) in (list, tuple):
-            return [type(value).__name__, [self.add(one, f"{name}[{i}]", depth + 1) for i, one in enumerate(value)]]
+            return [
+                type(value).__name__,
+                [self.add(element, f"{name}[{i}]", depth + 1) for i, element in enumerate(value)],
+            ]
         if isinstance(value, (dict, UserDict)) and all(type(key) is str for key in value):
-            return ["dict", [[key, self.add(one, f"{name}[{key!r}]", depth + 1)] for key, one in value.items()]]
+            return ["dict", [[key, self.add(element, f"{name}[{key!r}]", depth + 1)] for key, element in value.items()]]
         raise UsageError(
             f"a capsule cannot have an object of type {type(value).__qualname__}{f': {name}' if name else ''}",
             "a batch is made of tensors, numbers, texts, lists and dicts with texts as keys",
@@ -99,9 +102,9 @@ class Tensors:
         for is_of_kind, kind, remedy in REFUSED:
             if is_of_kind(value):
                 raise UsageError(f"a capsule cannot have {kind}{f': {name}' if name else ''}", remedy)
-        found = octets(value.detach())
-        self.parts.append(found.clone() if self.is_copying else found)
-        self.size += found.numel()
+        content = octets(value.detach())
+        self.parts.append(content.clone() if self.is_copying else content)
+        self.size += content.numel()
         return ["tensor", len(self.parts) - 1, dtype_name(value.dtype), list(value.shape)]
 
 
@@ -152,10 +155,10 @@ def value(file: zipfile.ZipFile, form: Any, used: set[int], depth: int = 0) -> A
     if kind == "plain" and (rest[0] is None or type(rest[0]) in (bool, int, str)):
         return rest[0]
     if kind in ("list", "tuple"):
-        found = [value(file, one, used, depth + 1) for one in fields.listed(rest[0])]
-        return found if kind == "list" else tuple(found)
-    if kind == "dict" and all(len(fields.listed(one)) == 2 for one in fields.listed(rest[0])):
-        return {fields.text(key): value(file, one, used, depth + 1) for key, one in rest[0]}
+        elements = [value(file, inner_form, used, depth + 1) for inner_form in fields.listed(rest[0])]
+        return elements if kind == "list" else tuple(elements)
+    if kind == "dict" and all(len(fields.listed(pair)) == 2 for pair in fields.listed(rest[0])):
+        return {fields.text(key): value(file, inner_form, used, depth + 1) for key, inner_form in rest[0]}
     raise Damaged("a value is of an unknown kind")
 
 
@@ -164,33 +167,33 @@ def tensors_in(value: Any) -> Iterator[Any]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple, dict, UserDict)):
-        for one in value if isinstance(value, (list, tuple)) else value.values():
-            yield from tensors_in(one)
+        for element in value if isinstance(value, (list, tuple)) else value.values():
+            yield from tensors_in(element)
 
 
 def tensor(file: zipfile.ZipFile, used: set[int], number: Any, name: Any, shape: Any) -> Any:
     dtype = getattr(torch, fields.text(name), None)
-    sizes = [fields.integer(one) for one in fields.listed(shape)]
-    if not isinstance(dtype, torch.dtype) or any(one < 0 for one in sizes):
+    sizes = [fields.integer(size) for size in fields.listed(shape)]
+    if not isinstance(dtype, torch.dtype) or any(size < 0 for size in sizes):
         raise Damaged("a tensor has an unknown dtype or shape")
     if fields.integer(number) in used:
         raise Damaged("two tensors have one array")
     used.add(number)
-    found = read_elements(file, fields.integer(number))
-    if found.dtype.name != "uint8" or len(found) != math.prod(sizes) * dtype.itemsize:
+    content = read_elements(file, fields.integer(number))
+    if content.dtype.name != "uint8" or len(content) != math.prod(sizes) * dtype.itemsize:
         raise Damaged("a tensor has another number of bytes than its shape says")
-    if not len(found):
+    if not len(content):
         return torch.empty(sizes, dtype=dtype)  # a view of no bytes is an error
-    return torch.from_numpy(found.copy()).view(dtype).reshape(sizes)
+    return torch.from_numpy(content.copy()).view(dtype).reshape(sizes)
 
 
 def check(document: dict[str, Any]) -> None:
     """Check the parts of a document that are not tensors."""
     for key in ("state", "gradients"):
-        if not all(isinstance(one, torch.Tensor) for one in fields.mapped(document[key]).values()):
+        if not all(isinstance(entry, torch.Tensor) for entry in fields.mapped(document[key]).values()):
             raise Damaged(f"its {key} are damaged")
     for key, kind in (("modes", bool), ("versions", str), ("gradient_sums", str), ("sources", str)):
-        if any(type(one) is not kind for one in fields.mapped(document.get(key)).values()):
+        if any(type(entry) is not kind for entry in fields.mapped(document.get(key)).values()):
             raise Damaged(f"its {key} are damaged")
     for name in fields.listed(document.get("trained")):
         fields.text(name)
@@ -204,7 +207,10 @@ def check(document: dict[str, Any]) -> None:
         fields.mapped(document.get(key))
     call = document["call"]
     factors = call.get("divisor", 1), call.get("scale", 1)
-    if not all(type(one) in (int, float) and one > 0 for one in factors) or call.get("autocast", "") not in AUTOCAST:
+    if (
+        not all(type(factor) in (int, float) and factor > 0 for factor in factors)
+        or call.get("autocast", "") not in AUTOCAST
+    ):
         raise Damaged("how its model is called is damaged")
     if type(call.get("loss", "")) is not str:
         raise Damaged("how its model is called is damaged")
@@ -214,21 +220,27 @@ def check(document: dict[str, Any]) -> None:
 
 def check_later(document: dict[str, Any]) -> None:
     """Check the fields that older capsules lack."""
-    if not all(isinstance(one, (torch.Tensor, tuple, dict)) for one in fields.mapped(document["generators"]).values()):
+    if not all(
+        isinstance(state, (torch.Tensor, tuple, dict)) for state in fields.mapped(document["generators"]).values()
+    ):
         raise Damaged("its random states are damaged")
     states = [] if document["device_random"] is None else fields.listed(document["device_random"])
-    if not all(isinstance(one, torch.Tensor) for one in states):
+    if not all(isinstance(state, torch.Tensor) for state in states):
         raise Damaged("its random states are damaged")
-    if not all(isinstance(one, dict) for one in fields.mapped(document["scalers"]).values()):
+    if not all(isinstance(state, dict) for state in fields.mapped(document["scalers"]).values()):
         raise Damaged("its scalers are damaged")
-    if document["rank"] is not None and [type(one) for one in fields.listed(document["rank"])] != [int, int]:
+    if document["rank"] is not None and [type(number) for number in fields.listed(document["rank"])] != [int, int]:
         raise Damaged("its rank is damaged")
     for device in fields.listed(document["devices"]):
         fields.text(device)
-    for layout, one in zip(fields.listed(document["layouts"]), tensors_in(document["batch"]), strict=False):
+    for layout, batch_tensor in zip(fields.listed(document["layouts"]), tensors_in(document["batch"]), strict=False):
         is_trained, strides = [*fields.listed(layout), None, None][:2]
-        has_gradients = one.is_floating_point() or one.is_complex()
-        if type(is_trained) is not bool or is_trained > has_gradients or len(fields.listed(strides)) != one.dim():
+        has_gradients = batch_tensor.is_floating_point() or batch_tensor.is_complex()
+        if (
+            type(is_trained) is not bool
+            or is_trained > has_gradients
+            or len(fields.listed(strides)) != batch_tensor.dim()
+        ):
             raise Damaged("the layouts of its batch are damaged")
         if any(fields.integer(stride) < 0 for stride in strides):
             raise Damaged("the layouts of its batch are damaged")

@@ -29,7 +29,7 @@ def config_of(model: Any) -> dict[str, Any]:
     peft = sys.modules.get("peft")
     adapters = {}
     if peft is not None and isinstance(model, peft.PeftModel):
-        adapters = {name: plain(one.to_dict()) for name, one in model.peft_config.items()}
+        adapters = {name: plain(adapter.to_dict()) for name, adapter in model.peft_config.items()}
         model = model.get_base_model()
     transformers = sys.modules.get("transformers")
     if transformers is None or not isinstance(model, transformers.PreTrainedModel):
@@ -48,7 +48,9 @@ def config_of(model: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Return a configuration as JSON data; a set as a list, any other object as its text."""
-    return json.loads(json.dumps(value, default=lambda one: sorted(one) if isinstance(one, set) else str(one)))
+    return json.loads(
+        json.dumps(value, default=lambda element: sorted(element) if isinstance(element, set) else str(element))
+    )
 
 
 def built(name: str, document: dict[str, Any]) -> Any:
@@ -56,15 +58,15 @@ def built(name: str, document: dict[str, Any]) -> Any:
     config = document["config"]
     if not config:
         raise UsageError(f"{name} has no configuration from which its model ({document['model']}) is built", REMEDY)
-    elements = sum(one.numel() for one in document["state"].values())
+    elements = sum(tensor.numel() for tensor in document["state"].values())
     try:
         importlib.import_module("transformers")
         model = in_locked_thread(lambda: from_config(config, elements))
     except Exception as error:
         raise UsageError(f"{name}: building {document['model']} failed: {error}", REMEDY) from error
-    for key, one in (*model.named_parameters(), *model.named_buffers()):
+    for key, tensor in (*model.named_parameters(), *model.named_buffers()):
         if key in document["state"]:
-            one.data = one.data.to(document["state"][key].dtype)
+            tensor.data = tensor.data.to(document["state"][key].dtype)
     return model
 
 
@@ -87,10 +89,10 @@ def in_locked_thread(job: Callable[[], Any]) -> Any:
     thread = threading.Thread(target=lock_and_work)
     thread.start()
     thread.join()
-    found, error = outcome
+    returned, error = outcome
     if error is not None:
         raise error
-    return found
+    return returned
 
 
 def from_config(described: dict[str, Any], elements: int) -> Any:
@@ -112,12 +114,12 @@ def from_config(described: dict[str, Any], elements: int) -> Any:
     adapters = fields.mapped(described.get("adapters"))
     peft = importlib.import_module("peft") if adapters else None
     for index, (adapter, options) in enumerate(adapters.items()):
-        plain_options = {key: one for key, one in fields.mapped(options).items() if key not in LOADING}
+        plain_options = {key: option for key, option in fields.mapped(options).items() if key not in LOADING}
         if "prompt_tuning_init" in plain_options:
             plain_options["prompt_tuning_init"] = "RANDOM"
-        found = peft.get_peft_config(plain_options)  # type: ignore[union-attr]
+        adapter_config = peft.get_peft_config(plain_options)  # type: ignore[union-attr]
         if index:
-            model.add_adapter(adapter, found)
+            model.add_adapter(adapter, adapter_config)
         else:
-            model = peft.get_peft_model(model, found, adapter_name=adapter)  # type: ignore[union-attr]
+            model = peft.get_peft_model(model, adapter_config, adapter_name=adapter)  # type: ignore[union-attr]
     return model

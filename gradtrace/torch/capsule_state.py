@@ -24,41 +24,41 @@ def generators_of(model: Any, reach: Reach, loader: Any = None) -> dict[str, Any
     """Return the generators of random numbers that a model's modules hold, that a step names and that the loaders of
     its batches have, each by one name.
     """
-    found: dict[int, tuple[str, Any]] = {}
-    for name, one in named_generators(model, reach, loader):
-        found.setdefault(id(one), (name, one))
-    return dict(found.values())
+    generators: dict[int, tuple[str, Any]] = {}
+    for name, generator in named_generators(model, reach, loader):
+        generators.setdefault(id(generator), (name, generator))
+    return dict(generators.values())
 
 
 def named_generators(model: Any, reach: Reach, loader: Any = None) -> Iterator[tuple[str, Any]]:
     for path, module in model.named_modules():
-        for key, one in vars(module).items():
-            if is_generator(one):
-                yield ".".join(("model", path, key) if path else ("model", key)), one
-    for name, one in [*reach.values(), (LOADER, loader)]:
+        for key, candidate in vars(module).items():
+            if is_generator(candidate):
+                yield ".".join(("model", path, key) if path else ("model", key)), candidate
+    for name, candidate in [*reach.values(), (LOADER, loader)]:
         if name != LOADER and not reach.is_named(name):
             continue
-        if is_generator(one):
-            yield name, one
-        elif isinstance(one, torch.utils.data.DataLoader):
+        if is_generator(candidate):
+            yield name, candidate
+        elif isinstance(candidate, torch.utils.data.DataLoader):
             for key in ("generator", "sampler.generator", "batch_sampler.sampler.generator"):
-                owner: Any = one
+                owner: Any = candidate
                 for part in key.split("."):
                     owner = getattr(owner, part, None)
                 if isinstance(owner, torch.Generator):
                     yield f"{name}.{key}", owner
             for part in OF_LOADER:
-                held = getattr(getattr(one, part, None), "__dict__", {})
+                held = getattr(getattr(candidate, part, None), "__dict__", {})
                 yield from ((f"{name}.{part}.{key}", value) for key, value in held.items() if is_generator(value))
 
 
 def scalers_of(reach: Reach) -> dict[str, Any]:
     """Return the enabled GradScalers that a step names, each by one name."""
-    found: dict[int, tuple[str, Any]] = {}
-    for name, one in reach.values():
-        if isinstance(one, torch.amp.GradScaler) and one.is_enabled() and reach.is_named(name):
-            found.setdefault(id(one), (name, one))
-    return dict(found.values())
+    scalers: dict[int, tuple[str, Any]] = {}
+    for name, variable in reach.values():
+        if isinstance(variable, torch.amp.GradScaler) and variable.is_enabled() and reach.is_named(name):
+            scalers.setdefault(id(variable), (name, variable))
+    return dict(scalers.values())
 
 
 def sources_of(file: str) -> dict[str, str]:
@@ -79,15 +79,15 @@ def restore(document: dict[str, Any], model: Any, step: Any, batch: Any) -> list
     notes = []
     for name, state in document["generators"].items():
         if name in generators:
-            attempt(name, lambda one=generators[name], state=state: set_state(one, state))
+            attempt(name, lambda generator=generators[name], state=state: set_state(generator, state))
         elif not is_of_loader(name):
             notes.append(missing("generator", name))
-    for name in {id(one): name for name, one in reversed(generators.items())}.values():
+    for name in {id(generator): name for name, generator in reversed(generators.items())}.values():
         if name not in document["generators"]:
             notes.append(f"the capsule has no state of the generator {visible(name)}, so it is as it is here")
     for name, state in document["scalers"].items():
         if name in scalers:
-            attempt(name, lambda one=scalers[name], state=state: one.load_state_dict(state))
+            attempt(name, lambda scaler=scalers[name], state=state: scaler.load_state_dict(state))
         else:
             notes.append(missing("GradScaler", name))
     return [*notes, *restore_devices(document["device_random"])]
@@ -139,21 +139,21 @@ def placed(value: Any, place: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return place(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(placed(one, place) for one in value)
+        return type(value)(placed(element, place) for element in value)
     if isinstance(value, dict):
-        return {key: placed(one, place) for key, one in value.items()}
+        return {key: placed(element, place) for key, element in value.items()}
     return value
 
 
 def laid_out(values: Any, is_trained: bool, strides: Any) -> Any:
     """Return a tensor with these strides, unless they ask for far more memory than its elements do."""
-    found, shape = values, values.shape
+    tensor, shape = values, values.shape
     if list(values.stride()) != strides and values.numel():
         extent = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
         if extent <= SPREAD * values.numel():
-            found = torch.empty_strided(shape, strides, dtype=values.dtype, device=values.device)
-            write(found, values)
-    return found.requires_grad_(is_trained)
+            tensor = torch.empty_strided(shape, strides, dtype=values.dtype, device=values.device)
+            write(tensor, values)
+    return tensor.requires_grad_(is_trained)
 
 
 def on_devices(document: dict[str, Any], model: Any) -> tuple[Any, list[str]]:

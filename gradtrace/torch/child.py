@@ -112,17 +112,17 @@ def replayed(status: dict[str, Any], out: str, capsule: str, model: str, step: s
     from gradtrace.torch.replay import named, replay
 
     try:
-        found = replay(capsule, named(step, "--step") if step else None, named(model, "--model") if model else None)
+        outcome = replay(capsule, named(step, "--step") if step else None, named(model, "--model") if model else None)
     except UsageError as error:
         status["refused"] = [error.message, error.hint]
         return 2
     except BaseException as error:
         show(error)
         return 1
-    status["answer"], status["same"] = found.text(), found.same_loss is not False and found.same_gradients
-    status["facts"] = {name: getattr(found, name) for name in found._fields if name != "recorded"}
+    status["answer"], status["same"] = outcome.text(), outcome.same_loss is not False and outcome.same_gradients
+    status["facts"] = {name: getattr(outcome, name) for name in outcome._fields if name != "recorded"}
     with open(out, "wb") as file:
-        file.write(recording.file_content(found.recorded.trace()))
+        file.write(recording.file_content(outcome.recorded.trace()))
     return 0
 
 
@@ -172,10 +172,10 @@ def show(error: BaseException) -> None:
     import traceback
 
     told = traceback.TracebackException.from_exception(error)
-    one: Any = told
-    while one is not None:
-        one.stack[:] = [frame for frame in one.stack if not frame.filename.startswith(os.path.join(PACKAGE, ""))]
-        one = one.__cause__ or one.__context__
+    link: Any = told
+    while link is not None:
+        link.stack[:] = [frame for frame in link.stack if not frame.filename.startswith(os.path.join(PACKAGE, ""))]
+        link = link.__cause__ or link.__context__
     sys.stdout.flush()
     print("".join(told.format()), end="", file=sys.stderr)
 

@@ -75,5 +75,5 @@ def trace_of(run: Any) -> Trace:
 
         with open(run, "rb") as stream:
             return read(os.fspath(run), stream).trace("all")
-    found: Trace = run.trace()
-    return found
+    trace: Trace = run.trace()
+    return trace

@@ -37,10 +37,10 @@ MOST_SHAPES = 4096
 
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype: "float32", "bfloat16"."""
-    found = _names.get(dtype)
-    if found is None:
-        found = _names[dtype] = str(dtype).removeprefix("torch.")
-    return found
+    name = _names.get(dtype)
+    if name is None:
+        name = _names[dtype] = str(dtype).removeprefix("torch.")
+    return name
 
 
 def device_name(tensor: Any) -> str:
@@ -48,10 +48,10 @@ def device_name(tensor: Any) -> str:
     if tensor.is_cpu:
         return "cpu"
     device = tensor.device
-    found = _devices.get(device)
-    if found is None:
-        found = _devices[device] = str(device)
-    return found
+    name = _devices.get(device)
+    if name is None:
+        name = _devices[device] = str(device)
+    return name
 
 
 class Noted:
@@ -77,11 +77,11 @@ class Noted:
 
     def shaped(self, shape: tuple[int, ...]) -> Noted:
         """Return the note of the same elements, in the same order, in another shape."""
-        found = Noted(shape, self.dtype, self.device)
-        found.copy = None if self.copy is None else self.copy.reshape(shape)
-        found.facts, found.sample, found.times = self.facts, self.sample, self.times
-        found.order, found.sketch = self.order, self.sketch
-        return found
+        note = Noted(shape, self.dtype, self.device)
+        note.copy = None if self.copy is None else self.copy.reshape(shape)
+        note.facts, note.sample, note.times = self.facts, self.sample, self.times
+        note.order, note.sketch = self.order, self.sketch
+        return note
 
 
 class Contents:
@@ -115,29 +115,29 @@ class Contents:
             return self.without_contents(tensor)
         dtype = tensor.dtype
         name = _names.get(dtype) or dtype_name(dtype)
-        found = Noted(tuple(tensor.shape), name, "cpu" if tensor.is_cpu else device_name(tensor))
+        note = Noted(tuple(tensor.shape), name, "cpu" if tensor.is_cpu else device_name(tensor))
         if is_readable(tensor):
-            self.read(found, tensor, count)
-            return found
+            self.read(note, tensor, count)
+            return note
         if is_freed(tensor):
             return self.unread(tensor, "freed")
         if tensor.layout is not torch.strided and count <= EXACT and tensor.device.type != "meta":
             return self.note(tensor.detach().to_dense())
-        if self.can_copy(found, tensor):
+        if self.can_copy(note, tensor):
             data = tensor.detach()
-            if not found.shape or (numpy is not None and (count <= SMALL or self.level == "values")):
-                found.copy = data.clone()
+            if not note.shape or (numpy is not None and (count <= SMALL or self.level == "values")):
+                note.copy = data.clone()
             elif count:
-                self.measure(found, data)
-        return found
+                self.measure(note, data)
+        return note
 
     def without_contents(self, tensor: Any) -> Noted:
         """Return the note of a shape and a dtype, which `note` then finds."""
         if len(_shapes) >= MOST_SHAPES:
             _shapes.clear()
         key = tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device
-        found = _shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
-        return found
+        note = _shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
+        return note
 
     def unread(self, tensor: Any, kind: str) -> Noted:
         """Return a note without contents; without a shape too if a nested tensor has none in numbers."""
@@ -170,10 +170,10 @@ class Contents:
 
     def again(self, held: Noted, tensor: Any) -> Noted:
         """Return the note of a view of all elements that `held` is about; statistics do not depend on their order."""
-        found = held.shaped(tuple(tensor.shape))
+        note = held.shaped(tuple(tensor.shape))
         if self.sketched and order_of(tensor) != held.order:
-            found.order, found.sketch = order_of(tensor), sketched(tensor.detach())
-        return found
+            note.order, note.sketch = order_of(tensor), sketched(tensor.detach())
+        return note
 
     def can_copy(self, found: Noted, tensor: Any) -> bool:
         """Whether PyTorch can copy and measure a tensor; if not, the reason is noted."""
@@ -207,16 +207,16 @@ def mark(tensor: Any) -> Any:
 def fetch(noted: list[Noted]) -> None:
     """Transfer everything from other devices, in one transfer for each device and dtype."""
     groups: dict[Any, list[tuple[Noted, str, Any]]] = {}
-    for one in noted:
+    for note in noted:
         for field in ("copy", "facts", "sketch"):
-            held = getattr(one, field)
+            held = getattr(note, field)
             if isinstance(held, torch.Tensor) and held.device.type != "cpu":
-                groups.setdefault((held.device, held.dtype), []).append((one, field, held))
+                groups.setdefault((held.device, held.dtype), []).append((note, field, held))
     for group in groups.values():
         together = torch.cat([held.reshape(-1) for _, _, held in group]).cpu()
         at = 0
-        for one, field, held in group:
-            setattr(one, field, together[at : at + held.numel()].reshape(held.shape))
+        for note, field, held in group:
+            setattr(note, field, together[at : at + held.numel()].reshape(held.shape))
             at += held.numel()
 
 

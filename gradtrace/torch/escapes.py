@@ -28,21 +28,21 @@ def begin(rec: Recorder, entry: Entry) -> None:
 
 def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
-    known = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
-    if isinstance(tensor, Tensor) and (known is not None or private.needs_gradient(tensor)):
+    identity = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
+    if isinstance(tensor, Tensor) and (identity is not None or private.needs_gradient(tensor)):
         guarded(rec, lambda: escape(rec, name, rec.entry(tensor)), name)
     return func(*args, **kwargs)
 
 
 def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     """Record torch.tensor of a list of tensors: each tensor leaves the graph as a number."""
-    given = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
-    if not given:
+    tensors = tensors_in(args[0]) if args and isinstance(args[0], (list, tuple)) else []
+    if not tensors:
         return operate(rec, func, args, kwargs, name)
 
     def note() -> None:
-        for one in given:
-            escape(rec, "item", rec.entry(one))
+        for tensor in tensors:
+            escape(rec, "item", rec.entry(tensor))
 
     guarded(rec, note, name)
     out = func(*args, **kwargs)
@@ -66,8 +66,8 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
         return out
 
     def note() -> None:
-        made = rec.meet_tensor(out, private.storage_of(out), True)
-        entry = rec.new_entry(out, made, None, 0)
+        identity = rec.meet_tensor(out, private.storage_of(out), True)
+        entry = rec.new_entry(out, identity, None, 0)
         escape(rec, "data", rec.entry(args[0]), entry)
 
     guarded(rec, note, ".data")
@@ -78,17 +78,17 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
     """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with the numbers of x."""
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
-        made = original(cls, data, *args, **kwargs)
-        known = rec.known.get(id(data)) if isinstance(data, Tensor) and rec.is_on() else None
-        if known is not None and known.ref() is data:
+        parameter = original(cls, data, *args, **kwargs)
+        identity = rec.known.get(id(data)) if isinstance(data, Tensor) and rec.is_on() else None
+        if identity is not None and identity.ref() is data:
 
             def note() -> None:
-                source, leaf = rec.entry(data), rec.meet_tensor(made, private.storage_of(made), True)
-                entry = rec.new_entry(made, leaf, None, 0)
+                source, leaf = rec.entry(data), rec.meet_tensor(parameter, private.storage_of(parameter), True)
+                entry = rec.new_entry(parameter, leaf, None, 0)
                 escape(rec, "parameter", source, entry)
 
             guarded(rec, note, "nn.Parameter()")
-        return made
+        return parameter
 
     return __new__
 
@@ -98,12 +98,12 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         rec.entry(args[0])
 
     def after() -> None:
-        known = rec.entry(args[0]).tensor
-        rec.written_to("data", known.storage, known, None)
+        identity = rec.entry(args[0]).tensor
+        rec.written_to("data", identity.storage, identity, None)
         storage = private.storage_of(args[0])
-        if storage is None or storage != known.storage:  # x.data += 1 gives it its own storage again
-            known.version = -1  # the numbers are others now
-        known.storage = storage
+        if storage is None or storage != identity.storage:  # x.data += 1 gives it its own storage again
+            identity.version = -1  # the numbers are others now
+        identity.storage = storage
 
     if torch.nn.parameter.is_lazy(args[0]):
         return func(*args, **kwargs)
@@ -118,9 +118,9 @@ def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     gradient.
     """
     out = func(*args, **kwargs)
-    known = None if out is None else rec.known.get(id(args[0]))
-    if known is not None and known.ref() is args[0]:
-        rec.owners[private.storage_of(out)] = known
+    identity = None if out is None else rec.known.get(id(args[0]))
+    if identity is not None and identity.ref() is args[0]:
+        rec.owners[private.storage_of(out)] = identity
     return out
 
 
@@ -130,11 +130,11 @@ def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         had = tensor.grad is not None if tensor.is_leaf else False
 
     def note() -> None:
-        known = rec.entry(tensor).tensor
+        identity = rec.entry(tensor).tensor
         if value is not None or had:
-            rec.written_to("cleared" if value is None else "assigned", None, known, None, of_grad=True)
-        rec.grads.pop(known, None)
-        (rec.set_gradients.discard if value is None else rec.set_gradients.add)(known)
+            rec.written_to("cleared" if value is None else "assigned", None, identity, None, of_grad=True)
+        rec.grads.pop(identity, None)
+        (rec.set_gradients.discard if value is None else rec.set_gradients.add)(identity)
 
     out = func(*args, **kwargs)
     guarded(rec, note, ".grad =")

@@ -45,7 +45,7 @@ class StorageUsers:
 
     def existing(self) -> list[Known]:
         """Return the tensors that still exist. The others are never looked at again: a loop may make many views."""
-        self.live = [known for known in self.live if known.ref() is not None]
+        self.live = [identity for identity in self.live if identity.ref() is not None]
         return self.live
 
 

@@ -20,7 +20,9 @@ def losses_of(result: Any) -> list[Any]:
         result = result["loss"]
     if isinstance(result, float):
         result = torch.tensor(result)
-    return [one for one in flat(result) if one.is_floating_point() and one.numel() == 1 and has_elements(one)]
+    return [
+        tensor for tensor in flat(result) if tensor.is_floating_point() and tensor.numel() == 1 and has_elements(tensor)
+    ]
 
 
 def all_finite(tensors: list[Any]) -> bool:
@@ -30,20 +32,20 @@ def all_finite(tensors: list[Any]) -> bool:
     """
     small: list[Any] = []
     others: list[Any] = []
-    for one in tensors:
-        if has_elements(one):
-            (small if one.numel() < SMALL else others).append(one)
+    for tensor in tensors:
+        if has_elements(tensor):
+            (small if tensor.numel() < SMALL else others).append(tensor)
     if not small and not others:
         return True
     try:
         if small:
-            others.append(torch.cat([one if one.dim() == 1 else one.reshape(-1) for one in small]))
+            others.append(torch.cat([tensor if tensor.dim() == 1 else tensor.reshape(-1) for tensor in small]))
         # on the CPU a sum takes half as long as a norm; on a device all norms are one kernel
-        numbers = [one.sum() for one in others] if others[0].is_cpu else private.norms(others)
-        found = torch.stack(numbers).tolist()
+        numbers = [tensor.sum() for tensor in others] if others[0].is_cpu else private.norms(others)
+        totals = torch.stack(numbers).tolist()
     except RuntimeError:  # several devices, or a sparse tensor
         return each_finite(tensors)
-    return all(map(cmath.isfinite, found)) or each_finite(tensors)
+    return all(map(cmath.isfinite, totals)) or each_finite(tensors)
 
 
 def has_elements(tensor: Any) -> bool:
@@ -54,10 +56,10 @@ def has_elements(tensor: Any) -> bool:
 def each_finite(tensors: list[Any]) -> bool:
     """Whether all elements of any tensors are finite; this waits for one number from each device."""
     by_device: dict[Any, list[Any]] = {}
-    for one in tensors:
-        values = one._values() if one.is_sparse else one
-        by_device.setdefault(one.device, []).append(torch.isfinite(values).all())
-    return all(bool(torch.stack(found).all()) for found in by_device.values())
+    for tensor in tensors:
+        values = tensor._values() if tensor.is_sparse else tensor
+        by_device.setdefault(tensor.device, []).append(torch.isfinite(values).all())
+    return all(bool(torch.stack(flags).all()) for flags in by_device.values())
 
 
 def flat(value: Any) -> list[Any]:
@@ -65,7 +67,7 @@ def flat(value: Any) -> list[Any]:
         return [value]
     if isinstance(value, dict):
         value = tuple(value.values())
-    return [one for item in value for one in flat(item)] if isinstance(value, (tuple, list)) else []
+    return [tensor for item in value for tensor in flat(item)] if isinstance(value, (tuple, list)) else []
 
 
 # ---- in words
@@ -73,19 +75,19 @@ def flat(value: Any) -> list[Any]:
 
 def facts(result: Any, parameters: list[tuple[str, Any]]) -> str:
     """Say which losses, gradients and parameters are not finite; the parameters come with their names."""
-    losses = [f"the loss is {one.item():g}" for one in losses_of(result) if not math.isfinite(one.item())]
-    named = list({id(one): (name, one) for name, one in reversed(parameters)}.values())[::-1]
-    grads = [(name, one.grad) for name, one in named if one.grad is not None]
-    tables = (("gradients", grads), ("parameters", [(name, one.detach()) for name, one in named]))
-    return "; ".join([*losses[:1], *(text for what, pairs in tables if (text := bad_among(what, pairs)))])
+    losses = [f"the loss is {loss.item():g}" for loss in losses_of(result) if not math.isfinite(loss.item())]
+    named = list({id(parameter): (name, parameter) for name, parameter in reversed(parameters)}.values())[::-1]
+    grads = [(name, parameter.grad) for name, parameter in named if parameter.grad is not None]
+    tables = (("gradients", grads), ("parameters", [(name, parameter.detach()) for name, parameter in named]))
+    return "; ".join([*losses[:1], *(text for kind, pairs in tables if (text := bad_among(kind, pairs)))])
 
 
 def bad_among(what: str, pairs: list[tuple[str, Any]]) -> str:
     """Return "2 of 4 gradients are not finite: a: 3 of 12 elements NaN, b: ..."; "" if all are finite."""
-    bad = [(name, one) for name, one in pairs if has_elements(one) and not all_finite([one])]
+    bad = [(name, tensor) for name, tensor in pairs if has_elements(tensor) and not all_finite([tensor])]
     if not bad:
         return ""
-    shown = ", ".join(f"{name}: {share(one)}" for name, one in bad[:SHOWN])
+    shown = ", ".join(f"{name}: {share(tensor)}" for name, tensor in bad[:SHOWN])
     return f"{len(bad)} of {len(pairs)} {what} are not finite: {shown}{', ...' if len(bad) > SHOWN else ''}"
 
 

@@ -83,12 +83,15 @@ class flight:
     ) -> None:
         if every < 1 or megabytes <= 0:
             raise ValueError("every and megabytes must be positive")
-        given = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
-        self.optimizers = [getattr(one, "optimizer", one) for one in given]  # accelerate's wrapper has no hooks
+        optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+        # accelerate's wrapper has no hooks
+        self.optimizers = [getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers]
         self.groups = private.modeless(Groups)(model, self.optimizers)
         self.every, self.scaler, self.log = every, scaler, log
-        count = sum(len(one.param_groups) for one in self.optimizers)
-        self.has_moments = any(isinstance(one, (torch.optim.Adam, torch.optim.AdamW)) for one in self.optimizers)
+        count = sum(len(optimizer.param_groups) for optimizer in self.optimizers)
+        self.has_moments = any(
+            isinstance(optimizer, (torch.optim.Adam, torch.optim.AdamW)) for optimizer in self.optimizers
+        )
         parts = ["grad", "weight", "update", *(MOMENTS if self.has_moments else ()), *(["output"] if outputs else ())]
         self.rates = ["lr", *(f"lr {i}" for i in range(1, count))]
         scale = ["loss scale"] if scaler is not None else []
@@ -106,8 +109,8 @@ class flight:
         self.waiting: list[tuple[float, Any, list[float], StepNumbers]] = []
         self.now = StepNumbers()
         self.before: list[tuple[HeldParameters, Any]] = []  # samples of the parameters
-        self.handles = [one.register_step_pre_hook(self._before) for one in self.optimizers]
-        self.handles += [one.register_step_post_hook(self._after) for one in self.optimizers]
+        self.handles = [optimizer.register_step_pre_hook(self._before) for optimizer in self.optimizers]
+        self.handles += [optimizer.register_step_post_hook(self._after) for optimizer in self.optimizers]
         if outputs:
             self.handles += [
                 module.register_forward_hook(self._output_hook(i)) for i, module in self.groups.modules(model)
@@ -145,7 +148,7 @@ class flight:
         if isinstance(loss, torch.Tensor):
             loss = loss.detach().clone()
         # load_state_dict replaces the groups, so they are read at each step; those that were added later have no column
-        rates = [float(group["lr"]) for one in self.optimizers for group in one.param_groups]
+        rates = [float(group["lr"]) for optimizer in self.optimizers for group in optimizer.param_groups]
         self.waiting.append((time.time(), loss, rates[: len(self.rates)], self.now))
         self.now = StepNumbers()
 
@@ -250,9 +253,9 @@ class flight:
             scale[-1] = float(self.scaler.get_scale())
             heads.append(scale)
         heads.append(numpy.array([rates for _, _, rates, _ in waiting]).reshape(count, -1))
-        measured = [one for *_, one in waiting]
-        grads, _ = self.groups.joined([one.grads for one in measured])
-        weights, changes = self.groups.joined([one.updates for one in measured])
+        measured = [numbers for *_, numbers in waiting]
+        grads, _ = self.groups.joined([numbers.grads for numbers in measured])
+        weights, changes = self.groups.joined([numbers.updates for numbers in measured])
         with numpy.errstate(divide="ignore", invalid="ignore"):
             blocks = [grads, weights, numpy.where(weights > 0, changes / weights, changes)]
         if self.has_moments:
@@ -260,8 +263,8 @@ class flight:
                 block = not_noted(count, groups)
                 block[-1:], _ = self.groups.joined([self._moments(moment)])
                 blocks.append(block)
-        if len(self.columns) > sum(one.shape[1] for one in (*heads, *blocks)):
-            blocks.append(largest([one.outputs for one in measured], groups))
+        if len(self.columns) > sum(block.shape[1] for block in (*heads, *blocks)):
+            blocks.append(largest([numbers.outputs for numbers in measured], groups))
         return numpy.concatenate([*heads, *blocks], 1)
 
     def _moments(self, name: str) -> list[tuple[HeldParameters, Any]]:
@@ -274,14 +277,14 @@ class flight:
     def _pass_on(self, number: int, row: Any) -> None:
         """Give the known numbers of a step to `log`."""
         noted = row.view(numpy.uint64) != NOT_NOTED
-        known = {n: float(x) for n, x, there in zip(self.columns[1:], row[1:], noted[1:], strict=True) if there}
+        numbers = {n: float(x) for n, x, there in zip(self.columns[1:], row[1:], noted[1:], strict=True) if there}
         if hasattr(self.log, "add_scalar"):
-            for name, x in known.items():
+            for name, x in numbers.items():
                 self.log.add_scalar(name.replace(" ", "/", 1), x, number)
         elif hasattr(self.log, "log_metrics"):
-            self.log.log_metrics(known, step=number)
+            self.log.log_metrics(numbers, step=number)
         else:
-            self.log.log(known, step=number)
+            self.log.log(numbers, step=number)
 
 
 class StepNumbers:
@@ -299,11 +302,11 @@ class StepNumbers:
 
 def numbers_of(losses: Sequence[Any]) -> list[float]:
     """Return losses as numbers."""
-    tensors = [one.reshape(-1)[:1] for one in losses if isinstance(one, torch.Tensor)]
+    tensors = [loss.reshape(-1)[:1] for loss in losses if isinstance(loss, torch.Tensor)]
     values = iter(read(tensors)) if tensors else iter(())
     return [
-        next(values)[0] if isinstance(one, torch.Tensor) else not_noted(1)[0] if one is None else float(one)
-        for one in losses
+        next(values)[0] if isinstance(loss, torch.Tensor) else not_noted(1)[0] if loss is None else float(loss)
+        for loss in losses
     ]
 
 
@@ -311,7 +314,7 @@ def largest(outputs: Sequence[Sequence[tuple[int, Any]]], groups: int) -> Any:
     """Return the largest output of each group at each step."""
     block = not_noted(len(outputs), groups)
     places = [(i, group) for i, some in enumerate(outputs) for group, _ in some]
-    values = read([one.reshape(1) for some in outputs for _, one in some])
+    values = read([output.reshape(1) for some in outputs for _, output in some])
     for (step, group), value in zip(places, values, strict=True):
         before = block[step, group]
         block[step, group] = value[0] if before.view(numpy.uint64) == NOT_NOTED else numpy.maximum(before, value[0])

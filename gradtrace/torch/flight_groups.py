@@ -64,16 +64,18 @@ class Groups:
     """The parameters of a model by module, and by the optimizer that holds them."""
 
     def __init__(self, model: Any, optimizers: Iterable[Any]) -> None:
-        held = [[p for group in one.param_groups for p in group["params"]] for one in optimizers]
+        held = [[p for group in optimizer.param_groups for p in group["params"]] for optimizer in optimizers]
         owners = {id(p): name.rpartition(".")[0] for name, p in model.named_parameters()}
-        owners = {key: owner for key, owner in owners.items() if key in {id(p) for one in held for p in one}}
+        owners = {
+            key: owner for key, owner in owners.items() if key in {id(p) for parameters in held for p in parameters}
+        }
         if not owners:
             raise ValueError("no parameter of the optimizer is the model's; make the optimizer of model.parameters()")
         depth = depth_for(list(owners.values()))
         group_of = {key: ".".join(owner.split(".")[:depth]) or "model" for key, owner in owners.items()}
         self.names = list(dict.fromkeys(group_of.values()))
         numbers = {name: i for i, name in enumerate(self.names)}
-        self.shares = any(sharded.is_sharded(p) for one in held for p in one)
+        self.shares = any(sharded.is_sharded(p) for parameters in held for p in parameters)
         processes = torch.distributed.get_world_size() if self.shares else 1
         self.parts: dict[int, list[HeldParameters]] = {}
         for optimizer, parameters in zip(optimizers, held, strict=True):
@@ -90,29 +92,29 @@ class Groups:
 
     def modules(self, model: Any) -> list[tuple[int, Any]]:
         """Return the module of each group that is one, with the group's number."""
-        known = dict(model.named_modules())
-        known["model"] = known.get("model", model)
-        return [(i, known[name]) for i, name in enumerate(self.names) if name in known]
+        modules = dict(model.named_modules())
+        modules["model"] = modules.get("model", model)
+        return [(i, modules[name]) for i, name in enumerate(self.names) if name in modules]
 
     def joined(self, measured: Sequence[Sequence[tuple[HeldParameters, Any]]]) -> tuple[Any, Any]:
         """Return the norm of each group at each step, and a second one if there are two norms for each parameter: those
         of samples.
         """
         squares = numpy.zeros((2, len(measured), len(self.names)))
-        known = numpy.zeros(squares.shape, bool)
+        mask = numpy.zeros(squares.shape, bool)
         rows: dict[HeldParameters, list[tuple[int, Any]]] = {}
-        arrays = iter(read([one for some in measured for _, one in some]))
+        arrays = iter(read([tensor for some in measured for _, tensor in some]))
         for step, some in enumerate(measured):
             for part, _ in some:
                 rows.setdefault(part, []).append((step, next(arrays)))
-        for part, found in rows.items():
-            norms = numpy.stack([one for _, one in found]).reshape(len(found), -1, len(part.parameters))
+        for part, entries in rows.items():
+            norms = numpy.stack([array for _, array in entries]).reshape(len(entries), -1, len(part.parameters))
             row, which, place = numpy.nonzero(norms != NONE)
             scales = part.shares[place] * (part.scales[place] if norms.shape[1] > 1 else 1.0)
-            where = which, numpy.array([step for step, _ in found])[row], part.groups[place]
+            where = which, numpy.array([step for step, _ in entries])[row], part.groups[place]
             numpy.add.at(squares, where, (norms[row, which, place] * scales) ** 2)
-            known[where] = True
-        first, second = numpy.where(known, numpy.sqrt(squares), not_noted(*squares.shape))
+            mask[where] = True
+        first, second = numpy.where(mask, numpy.sqrt(squares), not_noted(*squares.shape))
         return first, second
 
 
@@ -123,7 +125,7 @@ def in_memory_order(tensor: Any) -> Any:
 
 def read(tensors: Sequence[Any]) -> list[Any]:
     """Return some tensors of one dimension as arrays of float64; each device is waited for once."""
-    found: list[Any] = [None] * len(tensors)
+    arrays: list[Any] = [None] * len(tensors)
     by_kind: dict[Any, list[int]] = {}
     for i, tensor in enumerate(tensors):
         by_kind.setdefault((tensor.device, tensor.dtype), []).append(i)
@@ -131,8 +133,8 @@ def read(tensors: Sequence[Any]) -> list[Any]:
         together = torch.cat([tensors[i] for i in places]).cpu().double().numpy()
         ends = numpy.cumsum([len(tensors[i]) for i in places])
         for i, array in zip(places, numpy.split(together, ends[:-1]), strict=True):
-            found[i] = array
-    return found
+            arrays[i] = array
+    return arrays
 
 
 def depth_for(owners: Sequence[str]) -> int:

@@ -200,10 +200,10 @@ def own_descriptors(pipe: int, kept: int) -> None:
 def opened_again(number: int) -> bool:
     """Open a file again under the same number, at the same position; return whether that was possible."""
     try:
-        other = os.open(f"/proc/self/fd/{number}", os.O_RDONLY)
-        os.lseek(other, os.lseek(number, 0, os.SEEK_CUR), os.SEEK_SET)
-        os.dup2(other, number, False)
-        os.close(other)
+        descriptor = os.open(f"/proc/self/fd/{number}", os.O_RDONLY)
+        os.lseek(descriptor, os.lseek(number, 0, os.SEEK_CUR), os.SEEK_SET)
+        os.dup2(descriptor, number, False)
+        os.close(descriptor)
     except OSError:
         return False
     return True

@@ -95,21 +95,21 @@ def check(call: FirstCall) -> str | Wrong | None:
     first = weighted(outputs_of(forward, call.args), weights)
     if first != first or first != weighted(outputs_of(forward, call.args), weights):
         return NOT_REPEATED
-    found = worst(forward, call.args, weights)
-    if found is None:
+    disagreement = worst(forward, call.args, weights)
+    if disagreement is None:
         return None
-    if not found[3].numeric and found[2]:
+    if not disagreement[3].numeric and disagreement[2]:
         return FLAT
     if gives_argument(forward, call.args):
         return ARGUMENT
-    return found
+    return disagreement
 
 
 def outputs_of(forward: Any, args: tuple[Any, ...]) -> Outputs:
     """Return the tensors that a Function computes from copies of some arguments, without a graph."""
     with torch.no_grad():
         out = forward(*map(copied, args))
-    return [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, Tensor)]
+    return [output for output in (out if isinstance(out, tuple) else (out,)) if isinstance(output, Tensor)]
 
 
 def weights_of(outputs: Outputs) -> Outputs:
@@ -117,8 +117,10 @@ def weights_of(outputs: Outputs) -> Outputs:
     from gradtrace.trace.probe import direction
 
     return [
-        torch.ones_like(one) if one.numel() == 1 else torch.as_tensor(direction(number, tuple(one.shape))).to(one.dtype)
-        for number, one in enumerate(outputs)
+        torch.ones_like(output)
+        if output.numel() == 1
+        else torch.as_tensor(direction(number, tuple(output.shape))).to(output.dtype)
+        for number, output in enumerate(outputs)
     ]
 
 
@@ -132,14 +134,14 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
     inputs = tuple(map(copied, args))
     with torch.enable_grad():
         out = forward(*inputs)
-    outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if isinstance(one, Tensor)]
+    outputs = [output for output in (out if isinstance(out, tuple) else (out,)) if isinstance(output, Tensor)]
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    leaves = [i for i, one in enumerate(inputs) if isinstance(one, Tensor) and one.requires_grad]
-    given = [inputs[i] for i in leaves]
-    grads = torch.autograd.grad([o for o, _ in pairs], given, [w for _, w in pairs], allow_unused=True)
+    leaves = [i for i, argument in enumerate(inputs) if isinstance(argument, Tensor) and argument.requires_grad]
+    variables = [inputs[i] for i in leaves]
+    grads = torch.autograd.grad([o for o, _ in pairs], variables, [w for _, w in pairs], allow_unused=True)
     used = [w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)]
     base = outputs_of(forward, args)
-    found: Wrong | None = None
+    disagreement: Wrong | None = None
     for place, grad in zip(leaves, grads, strict=True):
         analytic = torch.zeros_like(inputs[place]) if grad is None else grad
         flat, slopes = args[place].detach().double().flatten(), analytic.detach().double().flatten()
@@ -157,9 +159,9 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
                 return size + sum(float(change.sum()) for change in moved(by))
 
             judged = judge(f, float(slopes[element]), float(flat[element]), eps)
-            if judged.verdict == WRONG and (found is None or judged.error > found[3].error):
-                found = place, element, float(slopes[element]), judged
-    return found
+            if judged.verdict == WRONG and (disagreement is None or judged.error > disagreement[3].error):
+                disagreement = place, element, float(slopes[element]), judged
+    return disagreement
 
 
 def magnitude_of(changes: Outputs, base: Outputs, weights: Outputs) -> float:
@@ -177,6 +179,6 @@ def shifted(args: tuple[Any, ...], place: int, element: int, by: float) -> tuple
 
 def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
     """Whether a Function's forward returns its first floating-point argument, whatever that argument is."""
-    first = next(i for i, one in enumerate(args) if isinstance(one, Tensor) and one.is_floating_point())
-    other = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
-    return all(torch.equal(outputs_of(forward, given)[0], given[first]) for given in (args, other))
+    first = next(i for i, argument in enumerate(args) if isinstance(argument, Tensor) and argument.is_floating_point())
+    variant = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
+    return all(torch.equal(outputs_of(forward, arguments)[0], arguments[first]) for arguments in (args, variant))

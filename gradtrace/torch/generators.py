@@ -46,11 +46,11 @@ def set_state(generator: Any, state: Any) -> None:
 def plain(value: Any) -> Any:
     """Return a state of numpy's as numbers, texts, lists and dicts."""
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(element) for key, element in value.items()}
     return value.tolist() if isinstance(value, (numpy.ndarray, numpy.generic)) else value
 
 
 def check(state: Any) -> None:
-    for key, one in {**state, **state["state"]}.items():
-        if key in POSITIONS and not (type(one) is int and 0 <= one <= POSITIONS[key]):
+    for key, number in {**state, **state["state"]}.items():
+        if key in POSITIONS and not (type(number) is int and 0 <= number <= POSITIONS[key]):
             raise ValueError(f"{key} is out of range")

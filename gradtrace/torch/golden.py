@@ -42,7 +42,7 @@ class GoldenRecord(record):
         if not self.path.is_file():
             return f"the record {name} does not exist"
         try:
-            found = self.diff(str(self.path), **self.tolerance)
+            comparison = self.diff(str(self.path), **self.tolerance)
         except GradtraceError as error:
             return f"{name} cannot be compared with this step: {error}"
-        return "" if found.equal else f"this step (B) differs from {name} (A):\n\n{found.verdict_text()}"
+        return "" if comparison.equal else f"this step (B) differs from {name} (A):\n\n{comparison.verdict_text()}"

@@ -154,7 +154,11 @@ class StepGuard:
     def can_guard(self, args: Any, kwargs: Any) -> bool:
         """Look at what the step can reach, at the first call. If that fails, say so once and guard no more."""
         try:
-            key = tuple(id(one) for one in (*args, *kwargs.values()) if isinstance(one, (torch.nn.Module, Optimizer)))
+            key = tuple(
+                id(argument)
+                for argument in (*args, *kwargs.values())
+                if isinstance(argument, (torch.nn.Module, Optimizer))
+            )
             self.before = self.states.get(key)
             if self.before is None:
                 if len(self.states) == MOST_STATES:
@@ -166,10 +170,10 @@ class StepGuard:
         return self.left > 0
 
     def state(self, args: Any, kwargs: Any) -> State:
-        found = State(self.reach(args, kwargs))
-        found.by_hand.is_known = not self.has_updates
-        found.numbers.gradients.are_summed = found.at_call.gradients.are_summed = self.sums_gradients
-        return found
+        state = State(self.reach(args, kwargs))
+        state.by_hand.is_known = not self.has_updates
+        state.numbers.gradients.are_summed = state.at_call.gradients.are_summed = self.sums_gradients
+        return state
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
         """Return what the step can reach if it is called with these arguments."""
@@ -187,8 +191,10 @@ class StepGuard:
         """Return what a capsule of a call has. UsageError if that is not one model and what it was trained with."""
         reach = self.reach(args, kwargs)
         name, model = the_model(reach)
-        given = [one for one in (*args, *kwargs.values()) if not isinstance(one, (torch.nn.Module, *APART))]
-        return StepParts(model, name, given[0] if len(given) == 1 else tuple(given), name_of(self.step), {})
+        arguments = [
+            argument for argument in (*args, *kwargs.values()) if not isinstance(argument, (torch.nn.Module, *APART))
+        ]
+        return StepParts(model, name, arguments[0] if len(arguments) == 1 else tuple(arguments), name_of(self.step), {})
 
     def tell(self, notes: list[str], text: str) -> None:
         self.seen.append(self.where() + text.partition(";")[0])
@@ -196,7 +202,7 @@ class StepGuard:
 
     def tell_again(self, how: str) -> None:
         """Repeat in one line each, at the end of a training, what was said in the middle of other output."""
-        self.write([f"training {how}; {one} (see above)" for one in self.seen])
+        self.write([f"training {how}; {remark} (see above)" for remark in self.seen])
         self.seen = []
 
     def write(self, lines: list[str]) -> None:
@@ -207,17 +213,25 @@ class StepGuard:
 
 def the_model(reach: Reach) -> tuple[str, Any]:
     """Return the one model of a step that has parameters, and its name. UsageError if there is not one alone."""
-    named = [(name, one) for name, one in reach.values() if isinstance(one, torch.nn.Module) and reach.is_named(name)]
-    inner = {id(m) for _, one in named for m in one.modules() if m is not one}
-    outer = {id(one): (name, one) for name, one in reversed(named) if id(one) not in inner and has_any(one)}
+    named = [
+        (name, variable)
+        for name, variable in reach.values()
+        if isinstance(variable, torch.nn.Module) and reach.is_named(name)
+    ]
+    inner = {id(m) for _, module in named for m in module.modules() if m is not module}
+    outer = {
+        id(module): (name, module) for name, module in reversed(named) if id(module) not in inner and has_any(module)
+    }
     if len(outer) != 1:
         names = ", ".join(name for name, _ in outer.values())
         raise UsageError(f"it is trained with {len(outer)} models{f' ({names})' if outer else ''}; a capsule has one")
     ((name, model),) = outer.values()
-    known = {id(p) for p in model.parameters()}
-    other = next((name for name, one in reach.parameters() if id(one) not in known and reach.is_named(name)), "")
-    if other:
-        raise UsageError(f"it trains {other}, which is not a parameter of {name}; a capsule has one model")
+    own_ids = {id(p) for p in model.parameters()}
+    foreign = next(
+        (name for name, parameter in reach.parameters() if id(parameter) not in own_ids and reach.is_named(name)), ""
+    )
+    if foreign:
+        raise UsageError(f"it trains {foreign}, which is not a parameter of {name}; a capsule has one model")
     return name, model
 
 

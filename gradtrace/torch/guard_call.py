@@ -100,24 +100,24 @@ class WatchedCall:
 
     def check_losses(self, parameters: list[Any], good: int, call: int = 0, result: Any = None) -> None:
         """Check that no loss since the last time is far above those of the steps before."""
-        what = self.losses.far()
-        if what:
-            self.report(BadStep(what, parameters, self.updated, good, call, result, is_finite=True))
+        problem = self.losses.far()
+        if problem:
+            self.report(BadStep(problem, parameters, self.updated, good, call, result, is_finite=True))
 
     @private.modeless
     def check_end(self, result: Any) -> None:
         """Check the losses, the gradients that no check before an update has seen, and updates without an optimiser."""
         before, parameters = self.before, self.before.checked()
-        what = ""
-        if not all(math.isfinite(one.item()) for one in losses_of(result)):
-            what = "the loss is not finite"
+        problem = ""
+        if not all(math.isfinite(loss.item()) for loss in losses_of(result)):
+            problem = "the loss is not finite"
         # a GradScaler looks for infinite gradients itself, and skips the update
         elif not before.numbers.scalers and not all_finite(self.unseen(parameters)):
-            what = "a gradient is not finite"
+            problem = "a gradient is not finite"
         elif not all_finite([p.detach() for p in before.by_hand.changing.values()]):
-            what = "a parameter is not finite"
-        if what:
-            self.report(BadStep(what, parameters, self.updated, self.good, result=result))
+            problem = "a parameter is not finite"
+        if problem:
+            self.report(BadStep(problem, parameters, self.updated, self.good, result=result))
         elif not self.updated:  # else the state before the update is not known any more
             self.check_losses(parameters, self.good, result=result)
 
@@ -128,8 +128,8 @@ class WatchedCall:
             return grads
         versions = private.versions_of(grads)
         nothing: Any = (None, -1)  # no tensor has this version
-        known = [self.finite.get(id(g), nothing) for g in grads]
-        return [g for g, now, (ref, then) in zip(grads, versions, known) if now != then or ref() is not g]
+        checks = [self.finite.get(id(g), nothing) for g in grads]
+        return [g for g, now, (ref, then) in zip(grads, versions, checks) if now != then or ref() is not g]
 
     # ---- the answer
 
@@ -148,8 +148,8 @@ class WatchedCall:
         """Fork, and print the child's answer. The child goes on to repeat the step."""
         guard = self.guard
         reach = guard.reach(self.args, self.kwargs)
-        known = "" if fault.is_finite else facts(fault.result, reach.named_parameters())
-        known = known and f" What is known without it: {known}."
+        remark = "" if fault.is_finite else facts(fault.result, reach.named_parameters())
+        remark = remark and f" What is known without it: {remark}."
         reason, file, missing = hindrance(reach) or self.unreadable(), None, "it was not repeated"
         child = None
         if not reason:
@@ -164,9 +164,9 @@ class WatchedCall:
             return
         try:
             if child is None:
-                guard.tell([], f"{fault.what}; this step was not repeated, since {reason}.{known}")
+                guard.tell([], f"{fault.what}; this step was not repeated, since {reason}.{remark}")
             else:
-                missing = self.receive(child, fault.what, known) or missing
+                missing = self.receive(child, fault.what, remark) or missing
             self.end_capsule(file, missing)
         finally:
             if file is not None:
@@ -174,8 +174,8 @@ class WatchedCall:
 
     def unreadable(self) -> str:
         """Say which generator's state cannot be restored; "" if each one's can."""
-        what = self.before.numbers.unreadable or self.before.at_call.unreadable
-        return what and f"the state of a generator of random numbers cannot be read ({what})"
+        generator = self.before.numbers.unreadable or self.before.at_call.unreadable
+        return generator and f"the state of a generator of random numbers cannot be read ({generator})"
 
     def capsule_file(self) -> tuple[CapsuleFile | None, str]:
         """Return the file for a capsule, if one is wanted, or why there is none."""
@@ -211,8 +211,8 @@ class WatchedCall:
         self.fault = fault._replace(wanted=repetition.copies_of(fault.parameters))
         self.before.numbers.gradients.note_lost()
         if file is not None:
-            known = [*repetition.copies_of(self.before.parameters), *self.fault.wanted]
-            self.capsule = CapsuleWriter(file, {id(p): grad for p, grad in known})
+            pairs = [*repetition.copies_of(self.before.parameters), *self.fault.wanted]
+            self.capsule = CapsuleWriter(file, {id(p): grad for p, grad in pairs})
             if fault.good or fault.call > 1:
                 self.capsule.reason = "an update came before the bad one in it"
 
@@ -226,13 +226,13 @@ class WatchedCall:
         if answer is None:
             guard.tell([], f"{what}; repeating this step in a copy of the process {ending}.{known}")
             return f"the repetition {ending}"
-        found = repetition.decoded(answer[0])
+        report = repetition.decoded(answer[0])
         if answer[1]:
-            guard.recorded = repetition.read(answer[1], found, self.before.parameters, guard.level)
-        end = "without success" if found.failed else "where everything was finite"
-        known = f":\n{found.answer}" if found.answer else f", {end}.{known}"
-        guard.tell(found.notes, f"{what}; this step was repeated under a recorder{known}")
-        return found.no_capsule
+            guard.recorded = repetition.read(answer[1], report, self.before.parameters, guard.level)
+        end = "without success" if report.failed else "where everything was finite"
+        known = f":\n{report.answer}" if report.answer else f", {end}.{known}"
+        guard.tell(report.notes, f"{what}; this step was repeated under a recorder{known}")
+        return report.no_capsule
 
 
 def forked() -> Any:
@@ -251,7 +251,7 @@ def hindrance(reach: Reach) -> str:
         return f"PyTorch can use {kind} here, and its threads for that are lost in a copy of the process"
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return "a process of a distributed training cannot be copied"
-    device = next((one.device.type for one in reach.leaves() if not (one.is_cpu or one.is_meta)), "")
+    device = next((leaf.device.type for leaf in reach.leaves() if not (leaf.is_cpu or leaf.is_meta)), "")
     if device:
         return f"it computes on {device}, which a copy of the process cannot use"
     pool = reach.named_one(is_pool)

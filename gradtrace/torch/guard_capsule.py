@@ -49,7 +49,7 @@ class CapsuleFile:
         folder = os.fspath(folder)
         os.makedirs(folder, exist_ok=True)
         names = (f"{name}{'' if number == 1 else f'-{number}'}.gtc" for number in itertools.count(1))
-        paths = (os.path.join(folder, one) for one in names)
+        paths = (os.path.join(folder, file_name) for file_name in names)
         self.path = next(path for path in paths if not os.path.exists(path) and not os.path.exists(path + PART))
         self.free = shutil.disk_usage(folder).free
         self.stream = open(self.path + PART, "xb")  # noqa: SIM115  the child writes to it
@@ -138,6 +138,6 @@ def failure(work: Callable[[], None]) -> str:
 
 def roots_of(trace: Any) -> list[str]:
     """Return the real numbers whose gradients a recorded step has computed, as texts with all their bits."""
-    values = [trace.tensors[number].value for one in trace.passes for number in one.roots]
-    known = [v.elements for v in values if v is not None and v.elements is not None and v.shape == ()]
-    return [float(one).hex() for one in known if not isinstance(one, complex)]
+    values = [trace.tensors[number].value for event in trace.passes for number in event.roots]
+    roots = [v.elements for v in values if v is not None and v.elements is not None and v.shape == ()]
+    return [float(root).hex() for root in roots if not isinstance(root, complex)]

@@ -49,9 +49,9 @@ class LossLevels:
         """
         if not math.isfinite(loss) or max(place) > PLACES:
             return ""
-        known = self.known.setdefault(place, deque(maxlen=WINDOW))
-        values = numpy.array(known)
-        known.append(loss)
+        losses = self.known.setdefault(place, deque(maxlen=WINDOW))
+        values = numpy.array(losses)
+        losses.append(loss)
         median, deviation = level_before(values, len(values))
         spread = max(deviation, SHARE * abs(median))
         if self.spike is None or self.left <= 0 or not spread > 0:  # without a level, or where most losses are 0
@@ -107,12 +107,14 @@ class StepLosses(Roots):
             super().__exit__(*error)
 
     def note(self, root: Any) -> None:
-        given = next((given for result, given in self.scaled if result() is root), None)
-        known = root if not self.scaled else given
-        self.losses.append((math.nan if known is None else float(known.detach()), given is not None))
+        unscaled = next((loss for result, loss in self.scaled if result() is root), None)
+        loss = root if not self.scaled else unscaled
+        self.losses.append((math.nan if loss is None else float(loss.detach()), unscaled is not None))
 
     def far(self) -> str:
         """Judge the losses since the last time; say what is wrong with the first that is too far above its level."""
         first, self.judged = self.judged, len(self.losses)
         new = enumerate(self.losses[first:], first)
-        return next((what for i, one in new if (what := self.levels.far((i, self.judged), *one))), "")
+        return next(
+            (problem for i, noted_loss in new if (problem := self.levels.far((i, self.judged), *noted_loss))), ""
+        )

@@ -18,11 +18,11 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
     if type(args[0]) not in PLAIN:
         return func(*args, **kwargs)
     names = ("gradient", "retain_graph", "create_graph", "inputs")
-    given: dict[str, Any] = {"gradient": None, "retain_graph": None, "create_graph": False, "inputs": None}
-    given.update(zip(names, args[1:], strict=False))
-    given.update(kwargs)
-    inputs = given.pop("inputs")
-    gradient, keep, create = given["gradient"], given["retain_graph"], given["create_graph"]
+    options: dict[str, Any] = {"gradient": None, "retain_graph": None, "create_graph": False, "inputs": None}
+    options.update(zip(names, args[1:], strict=False))
+    options.update(kwargs)
+    inputs = options.pop("inputs")
+    gradient, keep, create = options["gradient"], options["retain_graph"], options["create_graph"]
     rec.here.called_backward = True
     try:
         torch.autograd.backward(args[0], gradient, keep, create, inputs=inputs)

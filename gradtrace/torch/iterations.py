@@ -37,32 +37,32 @@ def iterations(rec: Recorder) -> list[StepCalls]:
     """Return the steps of a training loop: between two updates, else between two passes from one place, unless all of
     these add up for one update; [] if fewer than two such ends were recorded.
     """
-    passing = [End(one.until, i, one.origin) for i, one in enumerate(rec.passes, 1) if one.stores]
-    updates = [End(*one) for one in rec.steps]
+    passing = [End(event.until, i, event.origin) for i, event in enumerate(rec.passes, 1) if event.stores]
+    updates = [End(*step) for step in rec.steps]
     ends = repeated(updates)
     if not ends and not accumulate(updates, len(rec.passes)):
         ends = separate(rec, repeated(passing))
     if not ends:
         return []
     loop = Loop(rec, ends[0].origin)
-    found: list[StepCalls] = []
+    steps: list[StepCalls] = []
     done = passes = 0
-    for one, following in zip(ends, [*ends[1:], None], strict=True):
+    for end, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
-        last = loop.end(one.calls, limit)
-        until = one.passes if following else sum(each.at <= last for each in rec.passes)
-        first = loop.start(done, one.calls, range(passes, until))
-        passes += sum(each.until <= first for each in rec.passes[passes : one.passes - 1]) if first > done else 0
-        found.append(StepCalls((first, last), (passes, until), one.origin))
+        last = loop.end(end.calls, limit)
+        until = end.passes if following else sum(event.at <= last for event in rec.passes)
+        first = loop.start(done, end.calls, range(passes, until))
+        passes += sum(event.until <= first for event in rec.passes[passes : end.passes - 1]) if first > done else 0
+        steps.append(StepCalls((first, last), (passes, until), end.origin))
         done, passes = last, until
-    return found
+    return steps
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:
     """Return the passes; [] if two of them began at one tensor: passes over one graph are not steps of a training
     loop.
     """
-    roots = [entry.id for one in ends for entry in rec.passes[one.passes - 1].roots]
+    roots = [entry.id for end in ends for entry in rec.passes[end.passes - 1].roots]
     return ends if len(set(roots)) == len(roots) else []
 
 
@@ -72,13 +72,17 @@ class Loop:
     def __init__(self, rec: Recorder, place: int) -> None:
         self.rec = rec
         self.code, self.at = rec.places.instruction(place)
-        passes = map(rec.places.instruction, dict.fromkeys(one.origin for one in rec.passes))
+        passes = map(rec.places.instruction, dict.fromkeys(event.origin for event in rec.passes))
         self.text = LoopText(self.code, self.at, [at for code, at in passes if code is self.code])
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
         # calls that update leaves, and the number of the first record of one of these
-        self.updating = {id(one.call): first_of(one) for one in rec.changes if one.call is not None and is_update(one)}
-        others = [(one.until, one.origin) for one in rec.passes] + [(one.after, one.origin) for one in rec.changes]
-        others += [(one.at, one.origin) for one in rec.escapes]
+        self.updating = {
+            id(change.call): first_of(change) for change in rec.changes if change.call is not None and is_update(change)
+        }
+        others = [(event.until, event.origin) for event in rec.passes] + [
+            (change.after, change.origin) for change in rec.changes
+        ]
+        others += [(escape.at, escape.origin) for escape in rec.escapes]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
         outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
@@ -95,13 +99,13 @@ class Loop:
     def needed(self, passes: range, first: int) -> set[int]:
         """Return the calls from `first` on that the results at which passes begin were computed by."""
         waiting = [entry for number in passes for entry in self.rec.passes[number].roots]
-        found: set[int] = set()
+        calls: set[int] = set()
         while waiting:
             call = waiting.pop().call
-            if call is not None and call.id >= first and call.id not in found:
-                found.add(call.id)
+            if call is not None and call.id >= first and call.id not in calls:
+                calls.add(call.id)
                 waiting += call.inputs.values()
-        return found
+        return calls
 
     def end(self, first: int, limit: int) -> int:
         """Return the end of an iteration whose step ended before the call `first`."""
@@ -115,12 +119,12 @@ class Loop:
         else:
             i = limit
         # of calls in other functions, those up to the last update of what was there before belong to this iteration
-        made = self.rec.calls[first - 1].outputs[-1].id if first else 0
+        latest = self.rec.calls[first - 1].outputs[-1].id if first else 0
         for number in range(last, i):
             call = self.rec.calls[number]
             if call.fn is not None:
                 break
-            if self.updating.get(id(call), made) < made:
+            if self.updating.get(id(call), latest) < latest:
                 last = number + 1
         return last
 
@@ -171,10 +175,10 @@ class LoopText:
         """Return the instruction's offset, as a place in the order of an iteration. All of an inner loop counts as its
         first instruction, the test of a `while` and the header of a `for` as the start.
         """
-        found = self.known.get(at)
-        if found is None:
-            found = self.known[at] = self._key(at)
-        return found
+        offset = self.known.get(at)
+        if offset is None:
+            offset = self.known[at] = self._key(at)
+        return offset
 
     def _key(self, at: int) -> int:
         span = self.span(at)
@@ -207,10 +211,10 @@ def contains(node: Any, span: Span) -> bool:
 
 
 def first_of(change: Any) -> int:
-    numbers: list[int] = [known.first.id for known in change.tensors]
+    numbers: list[int] = [identity.first.id for identity in change.tensors]
     return min(numbers)
 
 
 def is_update(change: Any) -> bool:
     """Whether a write changes a gradient, or a leaf that requires one."""
-    return change.of_grad or any(known.last.is_leaf and known.last.requires_grad for known in change.tensors)
+    return change.of_grad or any(identity.last.is_leaf and identity.last.requires_grad for identity in change.tensors)

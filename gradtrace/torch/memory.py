@@ -65,11 +65,11 @@ def is_freed(tensor: Any) -> bool:
 def array_of(tensor: Any) -> Any:
     """Return a read-only array on a tensor's memory, in its shape. It must not outlive the tensor."""
     memory = Memory()
-    found = {"data": (tensor.data_ptr(), True), "shape": tuple(tensor.shape), "typestr": CODES[tensor.dtype]}
+    interface = {"data": (tensor.data_ptr(), True), "shape": tuple(tensor.shape), "typestr": CODES[tensor.dtype]}
     if not tensor.is_contiguous():
         size = tensor.element_size()
-        found["strides"] = tuple([size * stride for stride in tensor.stride()])
-    memory.__array_interface__ = found
+        interface["strides"] = tuple([size * stride for stride in tensor.stride()])
+    memory.__array_interface__ = interface
     return numpy.asarray(memory)
 
 
@@ -117,5 +117,5 @@ class Pool:
             room = FIRST if chunk is None else min(4 * chunk.room, CHUNK)  # the first use of memory takes long
             chunk = self.chunks[dtype] = Chunk(numpy.empty(max(room, count), CODES[dtype]))
         start = chunk.take(tensor, count)
-        found = chunk.array[start : start + count]
-        return found if len(shape) == 1 else found.reshape(shape)
+        elements = chunk.array[start : start + count]
+        return elements if len(shape) == 1 else elements.reshape(shape)

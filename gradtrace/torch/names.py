@@ -48,14 +48,14 @@ def note_compiled(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
 
 def note_buffers(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
     """Note the buffers of modules that operations used. Those are sent that a DistributedDataParallel sends."""
-    buffers = [(path, found) for path, module in modules if (found := private.buffers_of(module))]
+    buffers = [(path, owned) for path, module in modules if (owned := private.buffers_of(module))]
     if not buffers:
         return
     data_parallel = torch.nn.parallel.DistributedDataParallel
     senders = [path for path, module in modules if isinstance(module, data_parallel) and module.broadcast_buffers]
-    seen = {one.tensor for one in rec.buffers}
+    seen = {buffer.tensor for buffer in rec.buffers}
     for path, own in buffers:
-        is_sent = any(path.startswith(f"{one}.") for one in senders)
+        is_sent = any(path.startswith(f"{sender}.") for sender in senders)
         for key, tensor in own.items():
             entry = None if tensor is None else rec.known_entry(tensor)
             if entry is not None and entry.id not in seen:
@@ -90,7 +90,7 @@ LIBRARY = Library(is_tensor, is_module, is_readable)
 
 def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
     """Return the variable that each assigned expression is assigned to, by the expression's file and span."""
-    found: dict[tuple[str, int, int, int, int], str] = {}
+    variables: dict[tuple[str, int, int, int, int], str] = {}
     for file, text in (("", spans.text), *spans.files):
         tree = tree_of(text)
         for node in ast.walk(tree) if tree is not None else ():
@@ -105,16 +105,16 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
                 continue
             name = dotted(target)
             if name:
-                found[file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0] = name
-    return found
+                variables[file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0] = name
+    return variables
 
 
 def gradients(entries: list[Entry]) -> dict[int, str]:
     """Return the name ("w.grad") of each named tensor's gradient, by the gradient's id()."""
-    found: dict[int, str] = {}
+    gradient_names: dict[int, str] = {}
     for entry in entries:
         tensor = entry.tensor.ref() if entry.names else None
         gradient = None if tensor is None else private.kept_gradient(tensor)
         if gradient is not None:
-            found[id(gradient)] = f"{entry.names[0]}.grad"
-    return found
+            gradient_names[id(gradient)] = f"{entry.names[0]}.grad"
+    return gradient_names

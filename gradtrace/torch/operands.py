@@ -35,8 +35,8 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
     names.
     """
     args, taken = call.args, set[int]()
-    found: list[Operand] = []
-    if call.name in SIZES and len(args) > 2 and all(type(one) is int for one in args[1:]):
+    operands: list[Operand] = []
+    if call.name in SIZES and len(args) > 2 and all(type(size) is int for size in args[1:]):
         args = (args[0], tuple(args[1:]))
     if call.name in ("select", "slice", "index") and len(args) == 2:
         return indexed(call, args, edge_of)
@@ -45,23 +45,23 @@ def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
     else:
         named = {}
     names, arity = common.parameters(overload(call.name, args), len(args))
-    given = [(names[position], value, position) for position, value in enumerate(args)]
-    given += [(key, value, arity) for key, value in named.items()]
-    given += [(key, value, arity) for key, value in call.kwargs.items()]
-    for name, value, position in given:
+    arguments = [(names[position], value, position) for position, value in enumerate(args)]
+    arguments += [(key, value, arity) for key, value in named.items()]
+    arguments += [(key, value, arity) for key, value in call.kwargs.items()]
+    for name, value, position in arguments:
         tensors = knowns_in(value)
         for tensor in tensors:
             entry = call.inputs[id(tensor)]
-            found.append(Operand(entry.id, "", len(found), name, edge_of(call, entry, taken)))
+            operands.append(Operand(entry.id, "", len(operands), name, edge_of(call, entry, taken)))
         if tensors or (call.name.endswith(LOSSES) and name.startswith("arg")):
             continue
         if common.is_option(name, position, arity):
             turned_off = value is False and BY_POSITION.get(call.name, {}).get(name) is True
             if turned_off or not common.is_silent(name, value):
-                found.append(Operand(None, common.option_text(name, value), len(found), name))
+                operands.append(Operand(None, common.option_text(name, value), len(operands), name))
         elif value is not None:
-            found.append(Operand(None, common.constant_text(value), len(found), name))
-    return tuple(found)
+            operands.append(Operand(None, common.constant_text(value), len(operands), name))
+    return tuple(operands)
 
 
 def overload(name: str, args: tuple[Any, ...]) -> str:
@@ -89,9 +89,9 @@ def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, 
     first = Operand(entry.id, "", 0, "self", edge_of(call, entry, set()))
     if type(index) is int:
         return first, Operand(None, "dim=0", 1, "dim"), Operand(None, f"index={index}", 2, "index")
-    rest = [call.inputs[id(one)] for one in knowns_in(index)]
+    rest = [call.inputs[id(identity)] for identity in knowns_in(index)]
     if rest:
-        return first, *(Operand(one.id, "", place, "index") for place, one in enumerate(rest, 1))
+        return first, *(Operand(index_entry.id, "", place, "index") for place, index_entry in enumerate(rest, 1))
     return first, Operand(None, common.constant_text(index), 1, "index")
 
 
@@ -99,5 +99,5 @@ def knowns_in(value: Any) -> list[Known]:
     if isinstance(value, Known):
         return [value]
     if isinstance(value, (tuple, list)):
-        return [known for one in value for known in knowns_in(one)]
+        return [identity for element in value for identity in knowns_in(element)]
     return []

@@ -23,7 +23,7 @@ FILLS = frozenset(
 
 def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     """Record a reversed operator (1 - x), with the operands in the order of the text."""
-    return operate(rec, func, args, kwargs, name, lambda given: (given[1], given[0], *given[2:]))
+    return operate(rec, func, args, kwargs, name, lambda operands: (operands[1], operands[0], *operands[2:]))
 
 
 def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
@@ -55,21 +55,21 @@ def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
     scope = rec.stack[-1] if rec.stack else None
     call = Call(name, rec.places.here(4), scope, torch.is_grad_enabled())
     operand, inputs = rec.operand, call.inputs
-    call.args = tuple([operand(one, inputs) for one in args])
+    call.args = tuple([operand(argument, inputs) for argument in args])
     if kwargs:
-        call.kwargs = {key: operand(one, inputs) for key, one in kwargs.items()}
+        call.kwargs = {key: operand(argument, inputs) for key, argument in kwargs.items()}
     return call
 
 
 def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: Any) -> None:
     """Record an operator's results; a call that only returned its operand is not kept."""
-    made = [out] if isinstance(out, Tensor) else tensors_in(out)
-    if call.name == "copy_" and not made and args and isinstance(args[0], Tensor):
-        made = [args[0]]  # x[0] = 1
-    if not made:
+    results = [out] if isinstance(out, Tensor) else tensors_in(out)
+    if call.name == "copy_" and not results and args and isinstance(args[0], Tensor):
+        results = [args[0]]  # x[0] = 1
+    if not results:
         return
     if not call.inputs:
-        for tensor in made:
+        for tensor in results:
             if tensor.requires_grad:
                 rec.begun.append(BeginEvent(rec.entry(tensor), len(rec.calls), call.origin))
         return
@@ -78,12 +78,12 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
     call.id = len(rec.calls)
     rec.calls.append(call)
     fills = call.name in FILLS
-    for tensor in made:
-        known = rec.known.get(id(tensor))
-        if known is None or known.ref() is not tensor:
+    for tensor in results:
+        identity = rec.known.get(id(tensor))
+        if identity is None or identity.ref() is not tensor:
             result(rec, call, tensor)
-        elif known.version != private.version_of(tensor):
-            rewritten(rec, call, tensor, known, fills)
+        elif identity.version != private.version_of(tensor):
+            rewritten(rec, call, tensor, identity, fills)
     if not call.outputs:
         rec.calls.pop()
         return
@@ -94,8 +94,8 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
 def result(rec: Recorder, call: Call, tensor: Any) -> None:
     storage = private.storage_of(tensor)
     shares = storage is not None and storage in [entry.tensor.storage for entry in call.inputs.values()]
-    known = rec.meet_tensor(tensor, storage, shares)
-    entry = rec.new_entry(tensor, known, call, 0)
+    identity = rec.meet_tensor(tensor, storage, shares)
+    entry = rec.new_entry(tensor, identity, call, 0)
     call.outputs.append(entry)
     if entry.requires_grad and not entry.is_leaf:
         rec.attach(entry, tensor, call)
@@ -128,25 +128,25 @@ def begins_again(rec: Recorder, known: Known) -> bool:
     """
     there = None if known.storage is None else rec.storages.get(known.storage)
     same = [known] if there is None else there.existing()
-    alive = [(one, tensor) for one in same if (tensor := one.ref()) is not None]
-    if any(one.last.call is not None for one, _ in alive):
+    alive = [(identity, tensor) for identity in same if (tensor := identity.ref()) is not None]
+    if any(identity.last.call is not None for identity, _ in alive):
         return False
-    others = {id(one.last) for one, _ in alive if one is not known}
+    others = {id(identity.last) for identity, _ in alive if identity is not known}
     if others and any(id(entry) in others for call in rec.calls for entry in call.inputs.values()):
         return False
-    for one, tensor in alive:
-        one.version = private.version_of(tensor)
-        one.last.value = rec.note(tensor, one)
+    for identity, tensor in alive:
+        identity.version = private.version_of(tensor)
+        identity.last.value = rec.note(tensor, identity)
     return True
 
 
 def owner_of(rec: Recorder, tensor: Any, storage: int | None) -> Known | None:
     """Return the leaf whose gradient is this tensor, or shares its elements."""
-    known = rec.owners.get(storage) if storage is not None else None
-    leaf = None if known is None else known.ref()
+    identity = rec.owners.get(storage) if storage is not None else None
+    leaf = None if identity is None else identity.ref()
     if leaf is None or leaf.grad is None or private.storage_of(leaf.grad) != storage:
         return None
-    return known
+    return identity
 
 
 def tensors_in(value: Any) -> list[Any]:
@@ -155,7 +155,7 @@ def tensors_in(value: Any) -> list[Any]:
         return [value]
     if not isinstance(value, (tuple, list)):
         return []
-    return [tensor for one in value for tensor in tensors_in(one)]
+    return [tensor for element in value for tensor in tensors_in(element)]
 
 
 def name_of_index(rec: Recorder, call: Call, args: Any) -> str:

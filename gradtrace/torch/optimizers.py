@@ -26,7 +26,7 @@ class Held(events.Held):
     def read(self, optimizer: Any) -> None:
         """Note the tensors that the optimiser holds now."""
         groups = optimizer.param_groups
-        self.refs = [weakref.ref(one) for group in groups for one in group["params"]]
+        self.refs = [weakref.ref(parameter) for group in groups for parameter in group["params"]]
         self.count = len(self.refs)
         rate = groups[0].get("lr") if groups else None
         if self.lr is None and isinstance(rate, (int, float)):
@@ -51,10 +51,10 @@ def made(rec: Recorder, original: Any) -> Any:
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     """Return the notes about an optimiser; if it was made before the recording, they begin with its first step."""
-    found = rec.optimizers.get(id(optimizer))
-    if found is None or found.ref() is not optimizer:
-        found = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
-    return found
+    notes = rec.optimizers.get(id(optimizer))
+    if notes is None or notes.ref() is not optimizer:
+        notes = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
+    return notes
 
 
 def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool) -> bool:
@@ -75,6 +75,8 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimizers.values():
-        tensors = [whole(rec, one) for ref in held.refs if (one := ref()) is not None]
-        pairs = ((one, rec.known.get(id(one))) for one in tensors)
-        held.tensors = [known.last for one, known in pairs if known is not None and known.ref() is one]
+        tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
+        pairs = ((tensor, rec.known.get(id(tensor))) for tensor in tensors)
+        held.tensors = [
+            identity.last for tensor, identity in pairs if identity is not None and identity.ref() is tensor
+        ]

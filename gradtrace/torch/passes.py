@@ -88,17 +88,17 @@ class PassWatch:
     def __init__(self, rec: Recorder, outputs: Any, args: Any, kwargs: Any) -> None:
         self.rec = rec
         names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
-        given: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
-        keep, create_graph = bool(given["keep_graph"]), bool(given["create_graph"])
+        arguments: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
+        keep, create_graph = bool(arguments["keep_graph"]), bool(arguments["create_graph"])
         stores = bool(kwargs.get("accumulate_grad", False))
         event = self.event = PassEvent(len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores)
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
-        event.roots = [rec.entry(one) for one in outputs if isinstance(one, torch.Tensor)]
-        event.vectors = [rec.contents.note(v) for v in given["grad_outputs"] or () if isinstance(v, torch.Tensor)]
-        inputs = given["inputs"] or ()
-        self.inputs = [rec.entry(one) if isinstance(one, torch.Tensor) else None for one in inputs]
-        event.wanted = [one for one in self.inputs if one is not None] if inputs else None
-        self.starts = [self.node_of(one) for one in outputs]
+        event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
+        event.vectors = [rec.contents.note(v) for v in arguments["grad_outputs"] or () if isinstance(v, torch.Tensor)]
+        inputs = arguments["inputs"] or ()
+        self.inputs = [rec.entry(tensor) if isinstance(tensor, torch.Tensor) else None for tensor in inputs]
+        event.wanted = [entry for entry in self.inputs if entry is not None] if inputs else None
+        self.starts = [self.node_of(output) for output in outputs]
         self.call = None if stores else self.call_of(outputs, inputs)
         self.handles: list[Any] = []
         self.turns: dict[int, Turn] = {}
@@ -111,8 +111,8 @@ class PassWatch:
         """Return autograd.grad as an operation on its outputs and inputs, whose results are the gradients."""
         rec = self.rec
         call = Call("grad", self.event.origin, rec.stack[-1] if rec.stack else None, self.event.create_graph)
-        given = [one for one in (*outputs, *inputs) if isinstance(one, torch.Tensor)]
-        call.args = tuple(rec.operand(one, call.inputs) for one in given)
+        tensors = [tensor for tensor in (*outputs, *inputs) if isinstance(tensor, torch.Tensor)]
+        call.args = tuple(rec.operand(tensor, call.inputs) for tensor in tensors)
         return call
 
     def node_of(self, one: Any) -> Any:
@@ -179,16 +179,16 @@ class PassWatch:
             turn.freed = not self.event.keep and bool(node.saved)
         else:
             turn = self.turns[index] = self.new_turn(index, [])
-            known: list[tuple[Any, bool, Noted]] = []
+            incoming: list[tuple[Any, bool, Noted]] = []
             for number, gradient in enumerate(gradients):
                 key, noted = None if gradient is None else mark(gradient), None
                 if gradient is not None:
                     noted = self.sent_to(index, number, key) or rec.contents.note(gradient)
                     if noted.facts is not None:
-                        known.append((key, gradient.is_contiguous(), noted))
+                        incoming.append((key, gradient.is_contiguous(), noted))
                 turn.upstream.append(noted)
-            if known:
-                self.got[index] = known
+            if incoming:
+                self.got[index] = incoming
         if rec.hook_runs:
             turn.hooks, rec.hook_runs = rec.hook_runs, []
             turn.arrived = [turn.hooks[0][2] or turn.upstream[0], *turn.upstream[1:]]
@@ -274,7 +274,7 @@ class PassWatch:
         if self.event.stores or results is None:
             return
         if self.call is not None:
-            operators.finish(self.rec, self.call, (), {}, [one for one in results if one is not None])
+            operators.finish(self.rec, self.call, (), {}, [gradient for gradient in results if gradient is not None])
         for entry, gradient in zip(self.inputs, results, strict=False):
             node = None if entry is None else self.function_of(entry)
             if node is None or node in self.turns or gradient is None:
@@ -289,8 +289,8 @@ def same_elements(gradient: Any, key: Any, passed: list[tuple[Any, bool, Noted]]
     """Return the note of an incoming gradient if a node sends the same elements on, unchanged or as a view of all of
     them.
     """
-    for known, contiguous, noted in passed:
-        if known is None or known != key:
+    for passed_key, contiguous, noted in passed:
+        if passed_key is None or passed_key != key:
             continue
         if noted.shape == tuple(gradient.shape) and noted.times == 1:
             return noted if contiguous == gradient.is_contiguous() and contiguous else None

@@ -63,8 +63,8 @@ class Patches:
         for module, names in private.questions():
             self._update(vars(module), names)
         parameter = torch.nn.Parameter
-        made = escapes.parameter_made(self.rec, parameter.__new__)
-        self._replace(parameter, "__new__", staticmethod(self.watching_groups(made)))
+        constructor = escapes.parameter_made(self.rec, parameter.__new__)
+        self._replace(parameter, "__new__", staticmethod(self.watching_groups(constructor)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
@@ -153,10 +153,10 @@ class Patches:
 
     def compiling(self, original: Any) -> Any:
         def compile(*args: Any, **kwargs: Any) -> Any:
-            found = original(*args, **kwargs)
+            compiled = original(*args, **kwargs)
             self.run_eager()
             self.rec.problem(EAGER)
-            return found
+            return compiled
 
         return compile
 
@@ -184,7 +184,7 @@ class Patches:
                 if rec.precision is not None:
                     rec.precision.steps.end()
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
-                rec.written_by("step", [sharded.whole(rec, one) for one in updated], False)
+                rec.written_by("step", [sharded.whole(rec, parameter) for parameter in updated], False)
                 sharded.outdate(rec, updated, WRITTEN)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
@@ -225,9 +225,9 @@ class Patches:
                     held = parameters_with_gradient(optimizer)
                 out = original(optimizer, *args, **kwargs)
                 with private.without_torch_function(), rec.lock:
-                    gone = [one for one in held if one.grad is None]
-                    rec.written_by("cleared", [sharded.whole(rec, one) for one in gone], True)
-                    rec.written_by("zero_", [one for one in held if one.grad is not None], True)
+                    gone = [parameter for parameter in held if parameter.grad is None]
+                    rec.written_by("cleared", [sharded.whole(rec, parameter) for parameter in gone], True)
+                    rec.written_by("zero_", [parameter for parameter in held if parameter.grad is not None], True)
             finally:
                 rec.resume()
             return out
@@ -236,7 +236,9 @@ class Patches:
 
 
 def parameters_with_gradient(optimizer: Any) -> list[Any]:
-    return [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+    return [
+        parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+    ]
 
 
 def beside(rec: Recorder, original: Any) -> Any:

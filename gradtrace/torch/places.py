@@ -130,15 +130,15 @@ class SpanTable(Texts):
 
     def file(self, path: str) -> str:
         """Return the name that spans use for a file."""
-        found = self._names.get(path)
-        if found is None:
-            found = short_name(path)
-            if found in self._texts:
-                found = path
-            self._names[path] = found
-            self._texts[found] = text_of(path)
-            self.add_file(found, self._texts[found])
-        return found
+        name = self._names.get(path)
+        if name is None:
+            name = short_name(path)
+            if name in self._texts:
+                name = path
+            self._names[path] = name
+            self._texts[name] = text_of(path)
+            self.add_file(name, self._texts[name])
+        return name
 
     def find_span(self, number: int) -> Span | None:
         code, instruction = self._places.instruction(number)

@@ -58,7 +58,9 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             with private.unseen():
                 job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
                 if job is not None and job.written and not self.runs.stepping:
-                    updated = [(one, wide(one)) for one in job.written if one.is_leaf and one.requires_grad]
+                    updated = [
+                        (tensor, wide(tensor)) for tensor in job.written if tensor.is_leaf and tensor.requires_grad
+                    ]
         with self.unobserved():
             out = func(*args, **kwargs)
         if job is not None:
@@ -133,10 +135,10 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             if passed is None:
                 shadow.parts[place_of(tensor)] = owner
             return
-        for one in frame.made:
-            other = shadows.held.get(one)
-            if other is not None and (one == storage or other.owner is None):
-                other.owner = owner
+        for result_storage in frame.made:
+            result_shadow = shadows.held.get(result_storage)
+            if result_shadow is not None and (result_storage == storage or result_shadow.owner is None):
+                result_shadow.owner = owner
         shadows.sizes[storage] = (private.version_of(tensor), tensor.storage_offset(), tensor.numel()), errors.largest
         if not errors.error and tensor.numel() == size_of_storage(tensor):
             shadows.take_actual(tensor)
@@ -179,7 +181,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         """Return the tensor whose gradient a node receives, maybe through helper nodes (TBackward0)."""
         node = self.rec.nodes[index]
         while node.variable is None and not node.outputs:
-            edge = next((one for one in node.edges if one is not None), None)
+            edge = next((following for following in node.edges if following is not None), None)
             if edge is None:
                 return None
             index, place = edge
@@ -213,7 +215,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
     def leave(self) -> None:
         """Take the mode off the stack, if it is there."""
         modes = private.dispatch_modes()
-        others = [one for one in modes if one is not self]
+        others = [mode for mode in modes if mode is not self]
         if len(others) < len(modes):
             private.set_dispatch_modes([*others, self])
             self.__exit__(None, None, None)
@@ -221,7 +223,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
     def record(self) -> record.Precision:
         rows = [row for row in self.rows if row.call is None or row.call.id >= 0]
         failed = [(call.id, reason) for call, reason in self.unmeasured if call.id >= 0]
-        unmeasured = tuple(record.Unmeasured(*one) for one in failed)
+        unmeasured = tuple(record.Unmeasured(*failure) for failure in failed)
         return record.Precision(tuple(map(measured, rows)), tuple(self.steps.updates), self.steps.losses(), unmeasured)
 
     def release(self) -> None:

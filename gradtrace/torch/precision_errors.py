@@ -61,13 +61,13 @@ class Sums:
         if self.info.dtype == "float16" and not (len(runs) == 1 and math.isfinite(squares + size)):
             self.reach = max(self.reach, largest(runs[0]))
         if not math.isfinite(squares + size):
-            known = [torch.isfinite(one) for one in (result, *runs)]
-            self.overflowed += int((~known[0] & known[-1]).sum())
+            masks = [torch.isfinite(tensor) for tensor in (result, *runs)]
+            self.overflowed += int((~masks[0] & masks[-1]).sum())
             self.largest = max(self.largest, largest(runs[-1]))
-            for place, one in enumerate((*runs, result)):
-                self.lost[place] += int(unlike(one, runs[0]).sum())
-            self.shadow += square(runs[0][known[1]]) - square(runs[0][finite := torch.stack(known).all(0)])
-            result, *runs = (one[finite] for one in (result, *runs))
+            for place, tensor in enumerate((*runs, result)):
+                self.lost[place] += int(unlike(tensor, runs[0]).sum())
+            self.shadow += square(runs[0][masks[1]]) - square(runs[0][finite := torch.stack(masks).all(0)])
+            result, *runs = (tensor[finite] for tensor in (result, *runs))
             error = self.less(0, result, runs[0])
             squares, (small, large), size = square(error), ends_of(sizes := result.abs()), magnitude_of(runs[-1])
         self.shadow += square(runs[0])
@@ -96,8 +96,8 @@ class Sums:
             return
         step = self.less(1, result, runs[-1])
         self.added += square(step)
-        for place, one in enumerate(runs[1:], 1):
-            torch.sub(one, runs[0], out=step)
+        for place, run in enumerate(runs[1:], 1):
+            torch.sub(run, runs[0], out=step)
             self.reached[place] += dot(step, error)
         self.inherited += square(step)
 
@@ -158,7 +158,7 @@ def square(a: Tensor) -> float:
 
 def compare(actual: Tensor, tracks: list[Tensor]) -> ErrorSizes:
     """Compare a result with what the tracks of its frame have for it (see `precision_shadows.WideFrame`)."""
-    changes = [not is_same(before, one) for before, one in itertools.pairwise(tracks)]
+    changes = [not is_same(before, after) for before, after in itertools.pairwise(tracks)]
     places = [*itertools.accumulate(changes, initial=0)]
     sums = sums_of(actual, [tracks[0], *itertools.compress(tracks[1:], changes)])
     sums.reached = [sums.reached[k] for k in places]
@@ -178,7 +178,7 @@ def compare_sample(whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Te
     whole (by more than `ALIKE`), or if one of its elements is not finite.
     """
     scale = weights.sqrt()
-    result, *runs = (flat(wide(one).mul_(scale)) for one in (sample, *tracks))
+    result, *runs = (flat(wide(tensor).mul_(scale)) for tensor in (sample, *tracks))
     part = Sums(torch.float64, len(runs))
     error = result - runs[0]
     part.differences(error, square(error), result, runs)
@@ -188,27 +188,29 @@ def compare_sample(whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Te
         return None
     times = whole.error / part.error if part.error else 0.0
     whole.added, whole.inherited = part.added * times, part.inherited * times
-    whole.reached = [one * times for one in part.reached]
+    whole.reached = [product * times for product in part.reached]
     whole.lost = [0] * len(part.lost)
     return sizes_of(whole)
 
 
 def sums_of(actual: Tensor, tracks: list[Tensor], inner: int = 0) -> Sums:
     """Compare a result with what tracks have for it; with `inner` also each row of so many elements."""
-    result, *runs = (flat(one) for one in (actual.detach(), *tracks))
+    result, *runs = (flat(tensor) for tensor in (actual.detach(), *tracks))
     sums = Sums(actual.dtype, len(runs))
     inner *= 1 + actual.is_complex()
     step = max(1, BLOCK // inner) * inner if inner else BLOCK
     for start in range(0, result.numel(), step):
         block = slice(start, start + step)
-        sums.add(result[block].cpu(), [one[block] for one in runs], inner)
+        sums.add(result[block].cpu(), [run[block] for run in runs], inner)
     return sums
 
 
 def sizes_of(sums: Sums) -> ErrorSizes:
     norm = math.sqrt(sums.shadow)
     scale = norm * sums.info.eps / 2
-    added, inherited, error = (relative(math.sqrt(one), scale) for one in (sums.added, sums.inherited, sums.error))
+    added, inherited, error = (
+        relative(math.sqrt(squared_norm), scale) for squared_norm in (sums.added, sums.inherited, sums.error)
+    )
     reached, total = (sums.lost[:-1], sums.lost[-1]) if sums.lost[-1] else (sums.reached, sums.error)
     shares = [(after - before) / total if total else 0.0 for before, after in itertools.pairwise(reached)]
     added, inherited, error = (
@@ -223,12 +225,12 @@ def sizes_of(sums: Sums) -> ErrorSizes:
 def passed_on(tensor: Tensor, shadow: Shadow) -> ErrorSizes | None:
     """Return the errors of a tensor that only shows elements whose errors are known, each equally often; else None."""
     extent, times = extent_of(tensor)
-    known = shadow.errors.get(extent)
-    if known is None or not times:
+    errors = shadow.errors.get(extent)
+    if errors is None or not times:
         return None
     counts = dict.fromkeys(("overflowed", "underflowed", "subnormal", "saturated"), 0)
-    norm = known.norm * math.sqrt(times)
-    return known._replace(norm=norm, added=0.0, inherited=known.error, shares=[1.0], **counts)
+    norm = errors.norm * math.sqrt(times)
+    return errors._replace(norm=norm, added=0.0, inherited=errors.error, shares=[1.0], **counts)
 
 
 def flat(tensor: Tensor) -> Tensor:

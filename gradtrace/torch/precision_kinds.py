@@ -44,26 +44,28 @@ _kinds: dict[Any, KernelFacts] = {}
 
 def kind_of(func: Any) -> KernelFacts:
     """Return the properties of an operation; found once for each."""
-    found = _kinds.get(func)
-    if found is None:
-        found = _kinds[func] = _kind_of(func)
-    return found
+    kind = _kinds.get(func)
+    if kind is None:
+        kind = _kinds[func] = _kind_of(func)
+    return kind
 
 
 def _kind_of(func: Any) -> KernelFacts:
     schema = func._schema
     name = schema.name.rpartition("::")[2]
     writes: set[Any] = set()
-    for place, one in enumerate(schema.arguments):
-        hidden = "batch_norm" in name and "backward" not in name and one.name in ("running_mean", "running_var")
-        if hidden or (one.alias_info is not None and one.alias_info.is_write):
-            writes |= {place, one.name}
-    aliases = [one.alias_info for one in schema.returns]
+    for place, parameter in enumerate(schema.arguments):
+        hidden = "batch_norm" in name and "backward" not in name and parameter.name in ("running_mean", "running_var")
+        if hidden or (parameter.alias_info is not None and parameter.alias_info.is_write):
+            writes |= {place, parameter.name}
+    aliases = [output.alias_info for output in schema.returns]
     creates = name.endswith("_like") or name.startswith("new_")
     is_view = creates or name in MEMORY or any(alias is not None and not alias.is_write for alias in aliases)
     is_random = torch.Tag.nondeterministic_seeded in func.tags
     fresh = tuple(alias is None for alias in aliases)
-    return KernelFacts(name, is_view, frozenset(writes), is_random, fresh, tuple(one.name for one in schema.arguments))
+    return KernelFacts(
+        name, is_view, frozenset(writes), is_random, fresh, tuple(parameter.name for parameter in schema.arguments)
+    )
 
 
 def argument(kind: KernelFacts, args: Any, kwargs: dict[str, Any], name: str) -> Any:
@@ -116,5 +118,5 @@ def terms_of(kind: KernelFacts, args: Any, tensors: list[Any], results: list[Any
         return int(args[0].shape[args[ALONG[kind.name]]]) if args[0].dim() else 1
     if kind.name not in SUMS:
         return 1
-    sizes = [one.numel() for one in results if one.numel()]
-    return max(1, max((one.numel() for one in tensors), default=1) // min(sizes, default=1)) if sizes else 1
+    sizes = [tensor.numel() for tensor in results if tensor.numel()]
+    return max(1, max((tensor.numel() for tensor in tensors), default=1) // min(sizes, default=1)) if sizes else 1

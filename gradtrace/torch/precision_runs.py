@@ -75,35 +75,35 @@ class Runs:
     def end_passes(self, depth: int) -> None:
         """Let go of all frames from a depth of the stack on."""
         del self.stack[depth:]
-        if not any(one is None for one in self.stack):
+        if not any(frame is None for frame in self.stack):
             self.sums.clear()
-        self.shadows.frames = [one for one in self.stack if one is not None]
+        self.shadows.frames = [frame for frame in self.stack if frame is not None]
 
     def prepare(self, func: Any, kind: KernelFacts, args: Any, kwargs: dict[str, Any]) -> WideCall | None:
         """Note what an operation reads, and the elements that it will overwrite."""
         pairs = [*enumerate(args), *kwargs.items()]
-        given = [(place, one) for place, value in pairs if not is_kept(kind, place) for one in tensors_in(value)]
-        if any(type(one) not in PLAIN for _, one in given):
+        inputs = [(place, tensor) for place, value in pairs if not is_kept(kind, place) for tensor in tensors_in(value)]
+        if any(type(tensor) not in PLAIN for _, tensor in inputs):
             return None
-        numbers = [(place, one) for place, one in given if is_number(one)]
+        numbers = [(place, tensor) for place, tensor in inputs if is_number(tensor)]
         if not numbers:
             return None
-        tensors = [one for _, one in numbers]
-        written = [one for place, one in numbers if place in kind.writes]
+        tensors = [tensor for _, tensor in numbers]
+        written = [tensor for place, tensor in numbers if place in kind.writes]
         frame = self.frame_for(tensors)
         if frame is not None and "attention" in kind.name:
             frame.most = 1
         if frame is not None:
             self.note_inputs(
-                frame, [one for place, one in numbers if not (place in kind.writes and overwrites(kind, one))]
+                frame, [tensor for place, tensor in numbers if not (place in kind.writes and overwrites(kind, tensor))]
             )
         before = []
-        for one in self.shadows.frames if written else ():
-            self.settle(one)
-        for one in written:
-            self.shadows.copies.pop(private.storage_of(one) or 0, None)
+        for target in self.shadows.frames if written else ():
+            self.settle(target)
+        for target in written:
+            self.shadows.copies.pop(private.storage_of(target) or 0, None)
         for track in range(1 + len(frame.tracks) if frame is not None else 1) if written else ():
-            before.append({id(one): self.shadows.value(frame, one, track).clone() for one in written})
+            before.append({id(tensor): self.shadows.value(frame, tensor, track).clone() for tensor in written})
         return WideCall(func, kind, args, kwargs, tensors, written, before, frame)
 
     def frame_for(self, tensors: list[Any]) -> WideFrame | None:
@@ -112,8 +112,8 @@ class Runs:
             return None
         if self.stack[-1] is not None:
             return self.stack[-1]
-        for one in tensors:
-            storage = private.storage_of(one)
+        for tensor in tensors:
+            storage = private.storage_of(tensor)
             frame = None if storage is None else self.sums.get(storage)
             if frame is not None and storage in frame.made:
                 return frame
@@ -123,14 +123,14 @@ class Runs:
         return frame
 
     def note_inputs(self, frame: WideFrame, tensors: list[Any]) -> None:
-        for one in tensors:
-            storage = private.storage_of(one)
+        for tensor in tensors:
+            storage = private.storage_of(tensor)
             if storage is None or storage in frame.made:
                 continue
-            self.meet(frame, one, storage)
-            if frame.dtype is None or torch.finfo(one.dtype).eps < torch.finfo(frame.dtype).eps:
-                frame.dtype = one.dtype
-            frame.summand = max(frame.summand, self.shadows.size_of(one, storage))
+            self.meet(frame, tensor, storage)
+            if frame.dtype is None or torch.finfo(tensor.dtype).eps < torch.finfo(frame.dtype).eps:
+                frame.dtype = tensor.dtype
+            frame.summand = max(frame.summand, self.shadows.size_of(tensor, storage))
 
     def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
         """Note an input of a frame; drop its shadow if something else than an operation has written to it (numpy).
@@ -138,52 +138,53 @@ class Runs:
         Only a storage that numpy may have cannot be resized. Its error is compared with the measured one then.
         """
         shadow = self.shadows.held.get(storage)
-        known = (
+        errors = (
             None if shadow is None or tensor.untyped_storage().resizable() else shadow.errors.get(extent_of(tensor)[0])
         )
-        if shadow is not None and known is not None:
-            found = compare(tensor, [shadow.view(tensor)]).error
-            if not (found == known.error or abs(found - known.error) <= SAME * known.error):
+        if shadow is not None and errors is not None:
+            error = compare(tensor, [shadow.view(tensor)]).error
+            if not (error == errors.error or abs(error - errors.error) <= SAME * errors.error):
                 self.shadows.take_actual(tensor)
         self.shadows.meet(frame, tensor, storage)
 
     def follow(self, job: WideCall, out: Any) -> None:
         """Compute an operation again in each track, and keep what it has made there."""
         kind, frame, shadows = job.kind, job.frame, self.shadows
-        made = [one for one in fresh(kind, out) if is_number(one)]
-        read = {private.storage_of(one) for one in job.tensors}
-        if any(private.storage_of(one) in read for one in made):  # a view, which not all schemas say (unsafe_split)
+        outputs = [output for output in fresh(kind, out) if is_number(output)]
+        read = {private.storage_of(tensor) for tensor in job.tensors}
+        # a view, which not all schemas say (unsafe_split)
+        if any(private.storage_of(output) in read for output in outputs):
             return
-        if not made and not job.written:
+        if not outputs and not job.written:
             return
         if kind.name in STEPS or (is_drawn(kind, job.args, job.kwargs) and kind.name != "native_dropout"):
-            for one in job.written:
-                shadows.take_actual(one)
+            for tensor in job.written:
+                shadows.take_actual(tensor)
             return
-        known = [shadows.held.get(private.storage_of(one) or 0) for one in job.tensors]
-        if not any(known) and all(is_wide(one.dtype) for one in (*job.tensors, *made)):
+        operand_shadows = [shadows.held.get(private.storage_of(tensor) or 0) for tensor in job.tensors]
+        if not any(operand_shadows) and all(is_wide(tensor.dtype) for tensor in (*job.tensors, *outputs)):
             return
         try:
-            runs = self.runs(job, out, made)
+            runs = self.runs(job, out, outputs)
         except Exception as error:
-            for one in job.written:
-                shadows.take_actual(one)
+            for tensor in job.written:
+                shadows.take_actual(tensor)
             self.failed = True
             if frame is not None:
                 frame.failed = f"{kind.name} did not run in float64 ({type(error).__name__})"
             return
         if frame is not None:
-            frame.terms = max(frame.terms, terms_of(kind, job.args, job.tensors, made))
-        for place, one in enumerate(made):
-            shadows.put(frame, one, [run[place] for run in runs], fresh=True)
-            errors = self.moved(job, one)
+            frame.terms = max(frame.terms, terms_of(kind, job.args, job.tensors, outputs))
+        for place, tensor in enumerate(outputs):
+            shadows.put(frame, tensor, [run[place] for run in runs], fresh=True)
+            errors = self.moved(job, tensor)
             if errors is not None:
-                shadows.held[private.storage_of(one) or 0].errors[extent_of(one)[0]] = errors
-        for place, one in enumerate(job.written, len(made)):
-            shadows.put(frame, one, [run[place] for run in runs], fresh=False)
+                shadows.held[private.storage_of(tensor) or 0].errors[extent_of(tensor)[0]] = errors
+        for place, tensor in enumerate(job.written, len(outputs)):
+            shadows.put(frame, tensor, [run[place] for run in runs], fresh=False)
         if frame is not None and (not self.stack or self.stack[-1] is None):
-            for one in (*made, *job.written):
-                self.sums[private.storage_of(one) or 0] = frame
+            for tensor in (*outputs, *job.written):
+                self.sums[private.storage_of(tensor) or 0] = frame
 
     def runs(self, job: WideCall, out: Any, made: list[Any]) -> list[list[Any]]:
         """Return by track the float64 values of what an operation has made and written; only the shadows of a result
@@ -192,8 +193,8 @@ class Runs:
         read, frame = self.reading(job), job.frame
         if frame is None or identities(read[0]) == identities(read[-1]):
             return self.computed(job, read, out)
-        earlier = {id(one): frame.pending.get(private.storage_of(one) or 0) for one in job.tensors}
-        moved = [one for one in earlier.values() if one is not None and one.sample is None]
+        earlier = {id(tensor): frame.pending.get(private.storage_of(tensor) or 0) for tensor in job.tensors}
+        moved = [pending for pending in earlier.values() if pending is not None and pending.sample is None]
         if moved:
             self.settle(frame, moved)
             return self.runs(job, out, made)
@@ -210,53 +211,60 @@ class Runs:
     def reading(self, job: WideCall) -> list[list[Any]]:
         """Return by track the shadows of what an operation reads; None for tensors that are read as they are."""
         tracks = range(1 + len(job.frame.tracks) if job.frame is not None else 1)
-        return [[self.shadows.shadow(job.frame, private.storage_of(one), k) for one in job.tensors] for k in tracks]
+        return [
+            [self.shadows.shadow(job.frame, private.storage_of(tensor), k) for tensor in job.tensors] for k in tracks
+        ]
 
     def computed(self, job: WideCall, read: list[list[Any]], out: Any) -> list[list[Any]]:
         """Return the results of the tracks in which the tensors of an operation have the shadows `read`."""
         actual: dict[int, Any] = {}
-        found: list[list[Any]] = []
+        tracks: list[list[Any]] = []
         for track, row in enumerate(read):
             if track and identities(row) == identities(read[track - 1]):
-                found.append(found[-1])
+                tracks.append(tracks[-1])
                 continue
             pairs = zip(job.tensors, row, strict=True)
-            values = {id(one): self.read(one, shadow, actual) for one, shadow in pairs}
+            values = {id(tensor): self.read(tensor, shadow, actual) for tensor, shadow in pairs}
             values.update(job.before[track] if job.written else {})
             product = product_of(job, values)
-            found.append([product] if product is not None else self.compute(job, values, out))
-        return found
+            tracks.append([product] if product is not None else self.compute(job, values, out))
+        return tracks
 
     def settle(self, frame: WideFrame, some: Any = None) -> None:
         """Compute the tracks of all results of a frame, or of `some`, of which only samples were to be computed."""
-        for pending in {id(one): one for one in some or frame.pending.values()}.values():
+        for pending in {id(pending): pending for pending in some or frame.pending.values()}.values():
             runs = self.computed(pending.job, self.reading(pending.job), pending.out)
             runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
             for storage, (place, tensor) in pending.made.items():
                 if storage in frame.pending:
                     for track, run in zip(frame.tracks, runs[1:], strict=True):
                         track[storage] = of_result(tensor, run[place])
-        for storage in [key for key, one in frame.pending.items() if not some or one in some]:
+        for storage in [key for key, pending in frame.pending.items() if not some or pending in some]:
             del frame.pending[storage]
 
     def moved(self, job: WideCall, result: Any) -> ErrorSizes | None:
         """Return the errors of a result whose elements are those of one input, and zeros; None of any other one."""
-        frame, given = job.frame, job.tensors[0]
-        source = private.storage_of(given) or 0
-        if frame is None or job.kind.name not in MOVES or source not in frame.index or given.dtype is not result.dtype:
+        frame, operand = job.frame, job.tensors[0]
+        source = private.storage_of(operand) or 0
+        if (
+            frame is None
+            or job.kind.name not in MOVES
+            or source not in frame.index
+            or operand.dtype is not result.dtype
+        ):
             return None
-        known = passed_on(given, self.shadows.held[source])
+        errors = passed_on(operand, self.shadows.held[source])
         shares = [float(place == frame.index[source]) for place in range(len(frame.sources))]
-        return None if known is None else known._replace(shares=shares)
+        return None if errors is None else errors._replace(shares=shares)
 
     def errors(self, frame: WideFrame, tensor: Any, storage: int) -> ErrorSizes:
         """Return the errors of a result of a frame."""
         shadows, count = self.shadows, 1 + len(frame.tracks)
         pending = frame.pending.get(storage)
         if pending is not None:
-            found = pending.errors(tensor, shadows, count, self.compute)
-            if found is not None:
-                return found
+            errors = pending.errors(tensor, shadows, count, self.compute)
+            if errors is not None:
+                return errors
             self.settle(frame)
         return compare(tensor, [shadows.value(frame, tensor, track) for track in range(count)])
 
@@ -271,15 +279,15 @@ class Runs:
     def compute(self, job: WideCall, values: dict[int, Any], out: Any) -> list[Any]:
         """Compute an operation in float64 from the values of its tensors, by id."""
         kind = job.kind
-        args = [exchanged(kind, place, one, values) for place, one in enumerate(job.args)]
-        kwargs = {name: exchanged(kind, name, one, values) for name, one in job.kwargs.items()}
+        args = [exchanged(kind, place, argument, values) for place, argument in enumerate(job.args)]
+        kwargs = {name: exchanged(kind, name, argument, values) for name, argument in job.kwargs.items()}
         if kind.name == "native_dropout":
             return [args[0] * out[1].cpu() / (1 - args[1])]
         results = fresh(kind, job.func(*args, **kwargs))
         if job.frame is not None and kind.name in ("add", "sub", "rsub") and not kwargs and len(args) == 2:
             job.frame.rounds = job.frame.rounds or is_rounded_sum(*some_of(*args, *results))
-        numbers = [one for one in results if is_number(one)]
-        return [*numbers, *(values[id(one)] for one in job.written)]
+        numbers = [output for output in results if is_number(output)]
+        return [*numbers, *(values[id(tensor)] for tensor in job.written)]
 
 
 def exchanged(kind: KernelFacts, place: Any, value: Any, values: dict[int, Any]) -> Any:
@@ -289,20 +297,20 @@ def exchanged(kind: KernelFacts, place: Any, value: Any, values: dict[int, Any])
             return wide(value)
         return values[id(value)] if id(value) in values else value.to("cpu", copy=is_kept(kind, place))
     if isinstance(value, (list, tuple)):
-        return [exchanged(kind, place, one, values) for one in value]
+        return [exchanged(kind, place, element, values) for element in value]
     return widened(kind, place, value)
 
 
 def fresh(kind: KernelFacts, out: Any) -> list[Any]:
     """Return the new tensors among the results of an operation."""
     if isinstance(out, tuple):
-        return [one for one, new in zip(out, kind.fresh, strict=False) if new for one in tensors_in(one)]
+        return [output for output, new in zip(out, kind.fresh, strict=False) if new for output in tensors_in(output)]
     return tensors_in(out) if any(kind.fresh) else []
 
 
 def identities(row: list[Any]) -> list[int | None]:
     """Return what tells apart the elements that a track reads, by tensor; None for those that are read as they are."""
-    return [None if one is None else id(one.flat) for one in row]
+    return [None if shadow is None else id(shadow.flat) for shadow in row]
 
 
 def some_of(*numbers: Any) -> tuple[Any, ...]:
@@ -311,7 +319,7 @@ def some_of(*numbers: Any) -> tuple[Any, ...]:
     if count < 2 * FEW:
         return numbers
     places = spread(shape)
-    return tuple(one.expand(shape)[places] if isinstance(one, torch.Tensor) else one for one in numbers)
+    return tuple(operand.expand(shape)[places] if isinstance(operand, torch.Tensor) else operand for operand in numbers)
 
 
 @functools.lru_cache(64)

@@ -66,8 +66,8 @@ class Sample(NamedTuple):
         sizes = squares + squares.mean() * DEFENSIVE
         sums = sizes.cumsum(0)
         if not float(sums[-1]):
-            found = places(self.rows, self.taken)
-            return found, torch.full((len(found),), self.rows / len(found))
+            sampled = places(self.rows, self.taken)
+            return sampled, torch.full((len(sampled),), self.rows / len(sampled))
         step = sums[-1] / self.taken
         ranks: Any = torch.searchsorted(sums, (torch.arange(self.taken, dtype=sums.dtype) + 0.5) * step).clamp_max_(
             self.rows - 1
@@ -87,10 +87,10 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
 
     `earlier` has the operations that made its tensors, if only a sample of these will be computed either.
     """
-    if job.written or not made or not all(one.numel() == size_of_storage(one) for one in made):
+    if job.written or not made or not all(tensor.numel() == size_of_storage(tensor) for tensor in made):
         return None
     result, kind, lead = made[0], job.kind, ()
-    tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
+    tensors = {id(tensor): tensor for tensor in (*job.args, *job.kwargs.values()) if isinstance(tensor, torch.Tensor)}
     if is_product(kind, job.kwargs):
         *added, first, second = job.tensors
         if first.numel() * second.shape[-1] < LARGE or first is second:
@@ -98,17 +98,20 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
         dim = -1 if result.shape[-1] >= WIDER * result.shape[-2] else -2
         rows, flat, depth = result.shape[dim], False, -dim
         cut = {id(first if dim == -2 else second)}
-        cut |= {id(one) for one in added if one.dim() >= depth and one.shape[dim] == rows}
+        cut |= {id(tensor) for tensor in added if tensor.dim() >= depth and tensor.shape[dim] == rows}
         enough = ROWS
     elif kind.name.startswith(ATTENTION) and job.tensors[0].dim() == 4 and result.numel() >= MANY:
         lead, dim, flat = tuple(result.shape[:2]), 0, False
-        cut = {key for key, one in tensors.items() if one.dim() >= 3}
+        cut = {key for key, tensor in tensors.items() if tensor.dim() >= 3}
         if any(tensors[key].shape[i] not in (1, lead[i]) for key in cut for i in (0, 1)):
             return None
         rows, enough = math.prod(lead), PAIRS
     elif torch.Tag.pointwise in job.func.tags and result.numel() >= MANY and kind.name != "clone":
-        cut = {key for key, one in tensors.items() if one.shape == result.shape}
-        if any(one.numel() > 1 and key not in cut and one.shape != result.shape[-1:] for key, one in tensors.items()):
+        cut = {key for key, tensor in tensors.items() if tensor.shape == result.shape}
+        if any(
+            tensor.numel() > 1 and key not in cut and tensor.shape != result.shape[-1:]
+            for key, tensor in tensors.items()
+        ):
             return None
         flat = result.dim() > 1
         rows, dim = result.numel() // result.shape[-1] if flat else result.numel(), 0
@@ -119,8 +122,8 @@ def sample_of(job: WideCall, made: list[Any], earlier: dict[int, PendingSample |
     if count * result.numel() < ELEMENTS * rows or len(job.tensors) != len(set(map(id, job.tensors))):
         return None
     sample = Sample(rows, count, dim, flat, frozenset(tensors.keys() - cut), lead)
-    before = [(one, earlier[id(one)]) for one in job.tensors]
-    return sample if all(one is None or one.has_rows_of(tensor, sample) for tensor, one in before) else None
+    before = [(tensor, earlier[id(tensor)]) for tensor in job.tensors]
+    return sample if all(pending is None or pending.has_rows_of(tensor, sample) for tensor, pending in before) else None
 
 
 def product_of(job: WideCall, values: dict[int, Any]) -> Any:
@@ -131,17 +134,17 @@ def product_of(job: WideCall, values: dict[int, Any]) -> Any:
     """
     if not is_product(job.kind, job.kwargs) or job.tensors[-2].numel() * job.tensors[-1].shape[-1] < LARGE:
         return None
-    *added, first, second = (values[id(one)] for one in job.tensors)
-    found = None
-    if all(one.dtype is torch.bfloat16 for one in job.tensors):
+    *added, first, second = (values[id(tensor)] for tensor in job.tensors)
+    product = None
+    if all(tensor.dtype is torch.bfloat16 for tensor in job.tensors):
         norms = torch.linalg.vector_norm(first, dim=-1) * torch.linalg.matrix_norm(second)[..., None]
         short = torch.matmul(first.float(), second.float())
         if bool((torch.linalg.vector_norm(short, dim=-1) >= norms * CANCELLED).all()):
-            found = short.double()
-    if found is None:
+            product = short.double()
+    if product is None:
         is_tall = first.shape[-2] > second.shape[-1]
-        found = (second.mT @ first.mT).mT if is_tall else first @ second
-    return found.add_(added[0]) if added else found
+        product = (second.mT @ first.mT).mT if is_tall else first @ second
+    return product.add_(added[0]) if added else product
 
 
 class PendingSample:
@@ -152,66 +155,75 @@ class PendingSample:
     ) -> None:
         self.job = job
         self.out = out
-        self.made = {private.storage_of(one) or 0: (place, one) for place, one in enumerate(made)}
+        self.made = {private.storage_of(tensor) or 0: (place, tensor) for place, tensor in enumerate(made)}
         self.read = read
         self.sample: Any = sample  # None: the errors are those of an input
-        self.earlier = {key: one for key, one in earlier.items() if one is not None}
+        self.earlier = {key: pending for key, pending in earlier.items() if pending is not None}
         self.rows: Any = None  # which ones the sample has ...
         self.weights: Any = None  # ... how many each stands for ...
         self.found: list[list[Any]] = []  # ... and their results in the tracks after the shadow
 
     def has_rows_of(self, tensor: Any, sample: Sample) -> bool:
         """Return whether the rows of another sample are those of the result, seen as `tensor`."""
-        _, made = self.made[private.storage_of(tensor) or 0]
+        _, result = self.made[private.storage_of(tensor) or 0]
         if self.sample is None:
             return False
-        same = sample.rows == self.sample.rows and tensor.shape[-1:] == made.shape[-1:]
-        is_flat = self.sample.flat or (self.sample.dim == -2 and made.dim() == 2)
-        return bool(is_flat and sample.flat and same and tensor.is_contiguous() and made.is_contiguous())
+        same = sample.rows == self.sample.rows and tensor.shape[-1:] == result.shape[-1:]
+        is_flat = self.sample.flat or (self.sample.dim == -2 and result.dim() == 2)
+        return bool(is_flat and sample.flat and same and tensor.is_contiguous() and result.is_contiguous())
 
     def tracks(self, shadows: Any, compute: Any, rows: Any) -> list[list[Any]]:
         """Return by track the sampled parts of the results; `compute` runs an operation in float64."""
         job, sample = self.job, self.sample
-        tensors = {id(one): one for one in (*job.args, *job.kwargs.values()) if isinstance(one, torch.Tensor)}
-        small = {key: one if key in sample.whole else sample.of(one, rows) for key, one in tensors.items()}
-        args = [small.get(id(one), one) for one in job.args]
-        kwargs = {name: small.get(id(one), one) for name, one in job.kwargs.items()}
+        tensors = {
+            id(tensor): tensor for tensor in (*job.args, *job.kwargs.values()) if isinstance(tensor, torch.Tensor)
+        }
+        small = {key: tensor if key in sample.whole else sample.of(tensor, rows) for key, tensor in tensors.items()}
+        args = [small.get(id(argument), argument) for argument in job.args]
+        kwargs = {name: small.get(id(argument), argument) for name, argument in job.kwargs.items()}
         part = job._replace(args=args, kwargs=kwargs)
-        found = []
+        tracks = []
         whole = sample.whole
-        actual = {id(one): shadows.actual(one) if id(one) in whole else wide(small[id(one)]) for one in job.tensors}
-        before = {id(one): self.before(one, shadows, compute, rows) for one in job.tensors if id(one) in self.earlier}
+        actual = {
+            id(tensor): shadows.actual(tensor) if id(tensor) in whole else wide(small[id(tensor)])
+            for tensor in job.tensors
+        }
+        before = {
+            id(tensor): self.before(tensor, shadows, compute, rows)
+            for tensor in job.tensors
+            if id(tensor) in self.earlier
+        }
         for track, row in enumerate(self.read[1:]):
             values = {}
-            for one, shadow in zip(job.tensors, row, strict=True):
-                seen = actual[id(one)]
-                if id(one) in before:
-                    seen = before[id(one)][min(track, len(before[id(one)]) - 1)]
+            for tensor, shadow in zip(job.tensors, row, strict=True):
+                seen = actual[id(tensor)]
+                if id(tensor) in before:
+                    seen = before[id(tensor)][min(track, len(before[id(tensor)]) - 1)]
                 elif shadow is not None:
-                    seen = shadow.view(one) if id(one) in whole else sample.of(shadow.view(one), rows)
-                values[id(small[id(one)])] = seen
-            found.append(compute(part, values, self.out))
-        return found
+                    seen = shadow.view(tensor) if id(tensor) in whole else sample.of(shadow.view(tensor), rows)
+                values[id(small[id(tensor)])] = seen
+            tracks.append(compute(part, values, self.out))
+        return tracks
 
     def before(self, tensor: Any, shadows: Any, compute: Any, rows: Any) -> list[Any]:
         """Return by track the sampled rows of an input that another sampled operation made."""
         earlier = self.earlier[id(tensor)]
         place, _ = earlier.made[private.storage_of(tensor) or 0]
-        return [one[place] for one in earlier.tracks(shadows, compute, rows)]
+        return [track[place] for track in earlier.tracks(shadows, compute, rows)]
 
     def errors(self, tensor: Any, shadows: Any, count: int, compute: Any) -> ErrorSizes | None:
         """Return the errors of a result in `count` tracks; None if the sample does not show them."""
         storage = private.storage_of(tensor) or 0
-        place, made = self.made[storage]
+        place, result = self.made[storage]
         if (
             self.sample is None
-            or tensor.numel() != made.numel()
-            or tensor.dtype is not made.dtype
+            or tensor.numel() != result.numel()
+            or tensor.dtype is not result.dtype
             or 0 in tensor.stride()
         ):
             return None
-        exact, sample = shadows.held[storage].view(made), self.sample
-        whole = sums_of(made, [exact], sample.inner(made))
+        exact, sample = shadows.held[storage].view(result), self.sample
+        whole = sums_of(result, [exact], sample.inner(result))
         if not whole.is_ordinary:
             return None
         squares = torch.cat(whole.rows).square_().nan_to_num_(0.0, 0.0)  # nan where both are infinite
@@ -219,7 +231,7 @@ class PendingSample:
         if self.rows is None:
             self.rows, self.weights = sample.choose(squares)
             self.found = self.tracks(shadows, compute, self.rows)
-        found = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
-        found += found[-1:] * (count - len(found))
-        weights = self.weights.view(-1, *[1] * (-1 - sample.dim if sample.dim else found[0].dim() - 1))
-        return compare_sample(whole, weights, sample.of(made, self.rows), found)
+        tracks = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
+        tracks += tracks[-1:] * (count - len(tracks))
+        weights = self.weights.view(-1, *[1] * (-1 - sample.dim if sample.dim else tracks[0].dim() - 1))
+        return compare_sample(whole, weights, sample.of(result, self.rows), tracks)

@@ -73,10 +73,10 @@ def extent_of(tensor: Any) -> tuple[Any, int]:
     """Return which elements of its storage a tensor has, in whatever order, and how often it has each of them."""
     if tensor.is_contiguous():
         return (tensor.storage_offset(), (1, tensor.numel())), 1
-    dims = [one for one in zip(tensor.stride(), tensor.shape, strict=True) if one[1] != 1]
+    dims = [dim for dim in zip(tensor.stride(), tensor.shape, strict=True) if dim[1] != 1]
     times = math.prod(size for stride, size in dims if not stride)
     merged: list[tuple[int, int]] = []
-    for stride, size in sorted(one for one in dims if one[0]):
+    for stride, size in sorted(dim for dim in dims if dim[0]):
         if merged and merged[-1][0] * merged[-1][1] == stride:
             stride, size = merged[-1][0], merged.pop()[1] * size
         merged.append((stride, size))
@@ -116,9 +116,9 @@ def of_result(tensor: Any, value: Any) -> Shadow:
     if count == tensor.numel() == size_of_storage(value) and value.stride() == tensor.stride():
         return Shadow(value.as_strided((count,), (1,), 0), tensor.dtype)
     make = value.new_empty if count == tensor.numel() else value.new_zeros
-    found = Shadow(make(count), tensor.dtype)
-    found.view(tensor).copy_(value)
-    return found
+    shadow = Shadow(make(count), tensor.dtype)
+    shadow.view(tensor).copy_(value)
+    return shadow
 
 
 def largest(tensor: Any) -> float:
@@ -127,9 +127,9 @@ def largest(tensor: Any) -> float:
         return 0.0
     if not tensor.is_complex():
         low, high = torch.aminmax(tensor)
-        found = max(-float(low), float(high))
-        if math.isfinite(found):
-            return found
+        maximum = max(-float(low), float(high))
+        if math.isfinite(maximum):
+            return maximum
     sizes = tensor.abs()
     return float(torch.where(torch.isfinite(sizes), sizes, 0).max())
 
@@ -226,9 +226,9 @@ class Shadows:
         if len(frame.sources) >= frame.most:
             frame.grouped = True
         else:
-            known = frame.made - frame.pending.keys()
-            before = frame.tracks[-1] if frame.tracks else {key: self.held[key] for key in known}
-            frame.tracks.append({key: one.copy() for key, one in before.items()})
+            storages = frame.made - frame.pending.keys()
+            before = frame.tracks[-1] if frame.tracks else {key: self.held[key] for key in storages}
+            frame.tracks.append({key: track_shadow.copy() for key, track_shadow in before.items()})
             frame.sources.append(owner)
         frame.index[storage] = len(frame.sources) - 1
 
@@ -254,7 +254,7 @@ class Shadows:
             return
         self.note(tensor, storage)
         last: Shadow | None = None
-        found = []
+        shadows = []
         for track, value in enumerate(values):
             if fresh:
                 same = last is not None and value is values[track - 1]
@@ -266,11 +266,11 @@ class Shadows:
                 else:
                     shadow = of_storage(tensor) if old is None else old if track == 0 else old.copy()
                     shadow.write(tensor, value)
-            found.append(shadow)
+            shadows.append(shadow)
             last = shadow
-        self.held[storage] = found[0]
+        self.held[storage] = shadows[0]
         if frame is not None:
-            for shadow, table in zip(found[1:], frame.tracks, strict=False):  # a pending result has only its shadow
+            for shadow, table in zip(shadows[1:], frame.tracks, strict=False):  # a pending result has only its shadow
                 table[storage] = shadow
             frame.made.add(storage)
 

@@ -36,8 +36,14 @@ class Steps:
 
     def begin(self, optimizer: Any) -> None:
         """Note the parameters before a step."""
-        held = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
-        self.before = [(one, one.detach().clone()) for one in held if type(one) in PLAIN and is_number(one)]
+        held = [
+            parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+        ]
+        self.before = [
+            (parameter, parameter.detach().clone())
+            for parameter in held
+            if type(parameter) in PLAIN and is_number(parameter)
+        ]
         shadows = self.precision.runs.shadows
         self.others, shadows.held = shadows.held, {}
         self.precision.runs.stepping, self.precision.runs.failed = True, False
@@ -63,9 +69,9 @@ class Steps:
     def compare(self, parameter: Any, old: Any, wanted: Any, running: int = 0) -> None:
         """Compare a parameter, whose value was `old`, with what it should be; `running` calls are not noted yet."""
         rec = self.precision.rec
-        known = rec.known.get(id(parameter))
-        if known is not None:
-            self.updates.append(loss(known.last.id, len(rec.calls) + running, parameter, old, wanted))
+        identity = rec.known.get(id(parameter))
+        if identity is not None:
+            self.updates.append(loss(identity.last.id, len(rec.calls) + running, parameter, old, wanted))
 
     def written(self, job: WideCall, before: list[tuple[Any, Any]]) -> None:
         """Compare the parameters that a program's own update has changed, and let their shadows begin again.
@@ -87,18 +93,22 @@ class Steps:
         rows = [row for row in self.precision.rows[self.seen :] if row.passed is not None]
         rooms = [torch.finfo(row.dtype).max / row.errors.reach for row in rows if row.errors.reach]
         fits = record.fitting_scale(scale * min(rooms)) if rooms else 0.0
-        held = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
-        bad = [one for one in held if skipped and not bool(torch.isfinite(one.grad).all())]
+        held = [
+            parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+        ]
+        bad = [parameter for parameter in held if skipped and not bool(torch.isfinite(parameter.grad).all())]
         first = dict.fromkeys(row.call for row in rows if row.errors.overflowed and row.call is not None)
         shadows = self.precision.runs.shadows
-        if bad and not (first and all(bool(torch.isfinite(shadows.value(None, one.grad, 0)).all()) for one in bad)):
+        if bad and not (
+            first and all(bool(torch.isfinite(shadows.value(None, parameter.grad, 0)).all()) for parameter in bad)
+        ):
             fits = 0.0  # no scale helps
-        tensors = tuple(rec.entry(one).id for one in bad)
+        tensors = tuple(rec.entry(parameter).id for parameter in bad)
         self.scales.append((record.LossScale(len(rec.calls), scale, skipped, fits, tensors), [*first]))
 
     def losses(self) -> tuple[record.LossScale, ...]:
         return tuple(
-            one._replace(operations=tuple(call.id for call in calls if call.id >= 0)) for one, calls in self.scales
+            scale._replace(operations=tuple(call.id for call in calls if call.id >= 0)) for scale, calls in self.scales
         )
 
 
@@ -107,13 +117,15 @@ def loss(tensor: int, after: int, parameter: Any, old: Any, exact: Any) -> recor
     wanted, lost, broken, largest, norm, error = 0, 0, 0, 0.0, 0.0, 0.0
     for new, before, target in zip(*map(blocks, (parameter.detach(), old, exact)), strict=True):
         new, before = wide(new), wide(before)
-        asked, made = target - before, new - before
+        asked, change = target - before, new - before
         wanted += int(torch.count_nonzero(asked))
-        is_lost = (made == 0).logical_and_(asked != 0) if not float(made.abs().amin()) else None
+        is_lost = (change == 0).logical_and_(asked != 0) if not float(change.abs().amin()) else None
         if is_lost is not None and (count := int(torch.count_nonzero(is_lost))):
             lost += count
             largest = max(largest, float(asked.abs()[is_lost].max()))
-        norm, error = (math.hypot(size, length(one)) for size, one in ((norm, asked), (error, made.sub_(asked))))
+        norm, error = (
+            math.hypot(size, length(vector)) for size, vector in ((norm, asked), (error, change.sub_(asked)))
+        )
         if not math.isfinite(error):
             broken += int((torch.isfinite(asked) & ~torch.isfinite(new)).sum())
     return record.UpdateLoss(

@@ -52,7 +52,7 @@ def remove_mode(mode: Any) -> None:
     if mode_depth() == 1 and mode_at(0) is mode:
         pop_mode()
         return
-    set_modes([one for one in modes() if one is not mode])
+    set_modes([stacked_mode for stacked_mode in modes() if stacked_mode is not mode])
 
 
 def set_modes(replacement: list[Any]) -> None:
@@ -75,7 +75,7 @@ ENGINE = "_engine_run_backward"  # by which backward(), autograd.grad() and the 
 
 def is_batched(tensors: Any) -> bool:
     """Whether gradients are a batch of several, as autograd.grad(is_grads_batched=True) gives to the engine."""
-    return any(isinstance(one, torch.Tensor) and _C._functorch.is_legacy_batchedtensor(one) for one in tensors)
+    return any(isinstance(tensor, torch.Tensor) and _C._functorch.is_legacy_batchedtensor(tensor) for tensor in tensors)
 
 
 def sequence_of(node: Any) -> int:
@@ -135,7 +135,7 @@ SHOWS_HOOKS = hasattr(_C._autograd.SavedTensor, "unpack_hook")
 def is_hooked(raw: Any) -> bool:
     """Whether reading what a node saved (a tensor, several, or a number) calls a hook of the program."""
     if isinstance(raw, (tuple, list)):
-        return any(is_hooked(one) for one in raw)
+        return any(is_hooked(element) for element in raw)
     return getattr(raw, "unpack_hook", None) is not None
 
 
@@ -146,7 +146,7 @@ def saved_tensors(node: Any) -> tuple[Any, ...]:
         return ()
     clears = "clear_saved_tensors_on_access"  # only the first access gives them; not in PyTorch 2.4
     if hasattr(torch.autograd.Function, clears) and getattr(node._forward_cls, clears):
-        return tuple(one.data for one in raw)
+        return tuple(saved.data for saved in raw)
     return tuple(node.saved_tensors)
 
 
@@ -179,12 +179,12 @@ _kinds: dict[Any, NodeKind] = {}
 
 def kind_of(node: Any) -> NodeKind:
     """Return the kind of a node; found once for each class."""
-    found = _kinds.get(type(node))
-    if found is None:
-        found = NodeKind(node)
+    kind = _kinds.get(type(node))
+    if kind is None:
+        kind = NodeKind(node)
         if type(node).__name__ != "CppFunction":  # the class of every node that has none of its own
-            _kinds[type(node)] = found
-    return found
+            _kinds[type(node)] = kind
+    return kind
 
 
 def module_call() -> Any:
@@ -232,8 +232,8 @@ def pipeline_stages() -> Any:
 
 def received(stage: Any) -> list[Any]:
     """Return the tensors in which a stage of a pipeline receives what the one before sends."""
-    infos = [one for some in stage.args_recv_info.values() for one in some]
-    return [tensor for one in infos if isinstance(tensor := getattr(one, "buffer", None), torch.Tensor)]
+    infos = [info for some in stage.args_recv_info.values() for info in some]
+    return [tensor for info in infos if isinstance(tensor := getattr(info, "buffer", None), torch.Tensor)]
 
 
 def function_base() -> Any:
@@ -290,9 +290,9 @@ def version_of(tensor: Any) -> int:
 def versions_of(tensors: list[Any]) -> list[int]:
     """Return the version counters of several tensors, which costs less than asking for each."""
     try:
-        return [one._version for one in tensors]
+        return [tensor._version for tensor in tensors]
     except RuntimeError:
-        return [version_of(one) for one in tensors]
+        return [version_of(tensor) for tensor in tensors]
 
 
 def tensor_of(reference: Any) -> Any:
@@ -468,8 +468,8 @@ def asking(original: Any, recorder: Any) -> Any:
         if mode_depth() != 1 or mode_at(0) is not recorder:
             return bool(original(*args))
         flat = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-        for one in flat:
-            kind = type(one)
+        for argument in flat:
+            kind = type(argument)
             if kind not in plain and hasattr(kind, "__torch_function__"):
                 return bool(original(*args))
         return False

@@ -31,17 +31,18 @@ class Reach:
     """
 
     def __init__(self, step: Any, args: Any, kwargs: Any) -> None:
-        function, owner, given = function_of(step, args)
-        self.env = environment(function, given, kwargs)
+        function, owner, arguments = function_of(step, args)
+        self.env = environment(function, arguments, kwargs)
         if owner is not None:
             self.env["self"] = owner
         self.file = program_file(function)
         functions = functions_from(function, self.env.get("self"))
-        self.names = {name for one in functions for name in names_in(one.__code__)} | {"self", *kwargs}
-        self.names |= set(function.__code__.co_varnames[: len(given)]) if function is not None else set()
-        passing = {id(one) for one in (*args, *kwargs.values())}  # an argument is another object at the next call
+        self.names = {name for callee in functions for name in names_in(callee.__code__)} | {"self", *kwargs}
+        self.names |= set(function.__code__.co_varnames[: len(arguments)]) if function is not None else set()
+        # an argument is another object at the next call
+        passing = {id(argument) for argument in (*args, *kwargs.values())}
         self.passing = passing - {id(self.env.get("self"))}
-        kept = [one for _, one in self.objects() if id(one) not in self.passing]
+        kept = [instance for _, instance in self.objects() if id(instance) not in self.passing]
         self.holders = holders_of(functions, self.names, kept)
         merged = {id(holder): (holder, keys) for holder, keys in self.holders}
         for holder, keys in self.stored_in_modules():
@@ -50,65 +51,69 @@ class Reach:
 
     def objects(self) -> list[tuple[str, Any]]:
         """Return the objects that the step names, and in these, whose attributes may be part of its state."""
-        found: dict[int, tuple[str, Any]] = {}
-        waiting = [(name, one) for name, one in self.env.items() if name in self.names]
-        for name, one in waiting:
-            if is_object(one) and id(one) not in found:
-                found[id(one)] = name, one
-                waiting += [(f"{name}.{key}", value) for key, value in vars(one).items() if key in self.names]
-        return list(found.values())
+        instances: dict[int, tuple[str, Any]] = {}
+        waiting = [(name, variable) for name, variable in self.env.items() if name in self.names]
+        for name, instance in waiting:
+            if is_object(instance) and id(instance) not in instances:
+                instances[id(instance)] = name, instance
+                waiting += [(f"{name}.{key}", value) for key, value in vars(instance).items() if key in self.names]
+        return list(instances.values())
 
     def stored_in_modules(self) -> Iterator[tuple[Any, list[str]]]:
         """Yield the attributes of modules that their own forward passes read and assign, such as a counter of calls."""
-        for one in {id(one): one for m in self.of_type(torch.nn.Module) for one in m.modules()}.values():
-            kind: Any = type(one)
+        for module in {
+            id(submodule): submodule for m in self.of_type(torch.nn.Module) for submodule in m.modules()
+        }.values():
+            kind: Any = type(module)
             if keys := stored_by(kind):
-                yield vars(one), keys
+                yield vars(module), keys
 
     def values(self) -> Iterator[tuple[str, Any]]:
         """Return all that the step can see by an expression: variables, attributes of objects, elements of both."""
-        attributes = [(f"{name}.{key}", one) for name, owner in self.objects() for key, one in vars(owner).items()]
+        attributes = [
+            (f"{name}.{key}", attribute) for name, owner in self.objects() for key, attribute in vars(owner).items()
+        ]
         for name, value in [*self.env.items(), *attributes]:
             yield name, value
             if isinstance(value, (list, tuple)) and len(value) <= MANY:
-                yield from ((f"{name}[{index}]", one) for index, one in enumerate(value))
+                yield from ((f"{name}[{index}]", element) for index, element in enumerate(value))
             elif type(value) is dict and len(value) <= MANY and value is not self.env.get("__builtins__"):
-                yield from ((f"{name}[{key!r}]", one) for key, one in list(value.items()))
+                yield from ((f"{name}[{key!r}]", element) for key, element in list(value.items()))
 
     def is_named(self, name: str) -> bool:
         """Whether the step's code names the variable that a name of `values` or `parameters` begins with."""
         return re.split(r"[.\[]", name.rpartition(" of ")[2])[0] in self.names
 
     def of_type(self, kind: Any) -> list[Any]:
-        return list({id(one): one for _, one in self.values() if isinstance(one, kind)}.values())
+        return list({id(variable): variable for _, variable in self.values() if isinstance(variable, kind)}.values())
 
     def leaves(self) -> list[Any]:
         """Return the tensors that are trained, in modules, in optimisers and plain ones, but arguments; each once."""
-        found = {id(one): one for _, one in self.parameters()}
-        return [one for key, one in found.items() if key not in self.passing]
+        tensors = {id(parameter): parameter for _, parameter in self.parameters()}
+        return [tensor for key, tensor in tensors.items() if key not in self.passing]
 
     def parameters(self) -> Iterator[tuple[str, Any]]:
         values = list(self.values())
-        for name, one in values:
-            if isinstance(one, torch.nn.Module):
-                yield from ((f"{name}.{path}", p) for path, p in one.named_parameters())
-        for name, one in values:
-            if isinstance(one, torch.Tensor) and one.requires_grad and one.is_leaf:
-                yield name, one
-            elif isinstance(one, torch.optim.Optimizer):
-                held = [p for group in one.param_groups for p in group["params"]]
+        for name, variable in values:
+            if isinstance(variable, torch.nn.Module):
+                yield from ((f"{name}.{path}", p) for path, p in variable.named_parameters())
+        for name, variable in values:
+            if isinstance(variable, torch.Tensor) and variable.requires_grad and variable.is_leaf:
+                yield name, variable
+            elif isinstance(variable, torch.optim.Optimizer):
+                held = [p for group in variable.param_groups for p in group["params"]]
                 yield from ((f"parameter {index} of {name}", p) for index, p in enumerate(held))
 
     def named_parameters(self) -> list[tuple[str, Any]]:
         """Return the parameters that the step's code can reach by what it names; all if it names none."""
-        found = list(self.parameters())
-        return [(name, one) for name, one in found if self.is_named(name)] or found
+        parameters = list(self.parameters())
+        return [(name, parameter) for name, parameter in parameters if self.is_named(name)] or parameters
 
     def named_one(self, kind: Callable[[Any], bool]) -> str:
         """Return the name of a value of some kind that the step names; "" if there is none."""
-        values = [(name, one) for name, one in self.env.items() if name in self.names]
-        values += [(f"{n}.{k}", v) for n, one in self.objects() for k, v in vars(one).items() if k in self.names]
-        return next((name for name, one in values if kind(one)), "")
+        values = [(name, variable) for name, variable in self.env.items() if name in self.names]
+        values += [(f"{n}.{k}", v) for n, owner in self.objects() for k, v in vars(owner).items() if k in self.names]
+        return next((name for name, variable in values if kind(variable)), "")
 
 
 class Variables:
@@ -118,34 +123,38 @@ class Variables:
 
     def __init__(self, holders: list[tuple[Any, list[str]]]) -> None:
         self.holders = holders
-        self.keys = [(one, key) for one, keys in holders if type(one) is dict for key in keys]
-        self.cells = [one for one, _ in holders if type(one) is not dict]
+        self.keys = [(holder, key) for holder, keys in holders if type(holder) is dict for key in keys]
+        self.cells = [holder for holder, _ in holders if type(holder) is not dict]
         self.before: list[tuple[tuple[Any, str], Any]] = []  # where a variable is kept and its name, its value
         self.contents: list[tuple[Any, Any]] = []
         self.iterators: list[tuple[Any, Any]] = []
         self.after: list[Any] = []  # what the step has made, whose finalizers are not to run in a copy of the process
 
     def save(self, args: Any) -> None:
-        values = [one.get(key, NOTHING) for one, key in self.keys]
-        kept = [without_graph(one) if isinstance(one, torch.Tensor) else one for one in values]
+        values = [holder.get(key, NOTHING) for holder, key in self.keys]
+        kept = [without_graph(variable) if isinstance(variable, torch.Tensor) else variable for variable in values]
         self.before = list(zip(self.keys, kept, strict=True))
         for cell in self.cells:
             self.before += [((cell, ""), without_graph(value)) for _, value in current(cell, [])]
         values = [value for _, value in self.before]
-        self.contents = [(one, one.copy()) for one in values if type(one) in PLAIN and len(one) <= FEW]
-        self.iterators = [(one, copy.copy(one)) for one in (*values, *args) if type(one) in COPYABLE]
+        self.contents = [
+            (container, container.copy()) for container in values if type(container) in PLAIN and len(container) <= FEW
+        ]
+        self.iterators = [
+            (iterator, copy.copy(iterator)) for iterator in (*values, *args) if type(iterator) in COPYABLE
+        ]
 
     def restore(self, args: Any) -> Any:
         """Restore the variables; return the arguments with those iterators that the step was given."""
-        fresh = {id(one): copied for one, copied in self.iterators}
-        self.after = [value for one, keys in self.holders for _, value in current(one, keys)]
-        self.after += [one.copy() for one, _ in self.contents]
+        fresh = {id(iterator): copied for iterator, copied in self.iterators}
+        self.after = [value for holder, keys in self.holders for _, value in current(holder, keys)]
+        self.after += [container.copy() for container, _ in self.contents]
         for (holder, key), value in self.before:
             put(holder, key, fresh.get(id(value), value))
-        for one, content in self.contents:
-            one.clear()
-            one.extend(content) if hasattr(one, "extend") else one.update(content)
-        return tuple(fresh.get(id(one), one) for one in args)
+        for container, content in self.contents:
+            container.clear()
+            container.extend(content) if hasattr(container, "extend") else container.update(content)
+        return tuple(fresh.get(id(argument), argument) for argument in args)
 
     def forget(self) -> None:
         self.before = []
@@ -181,16 +190,16 @@ def put(holder: Any, key: str, value: Any) -> None:
 
 def function_of(step: Any, args: Any) -> tuple[Any, Any, tuple[Any, ...]]:
     """Return the Python function behind a step, the object that it is a method of, and its arguments."""
-    given = tuple(args)
+    arguments = tuple(args)
     while isinstance(step, functools.partial):
-        step, given = step.func, (*step.args, *given)
+        step, arguments = step.func, (*step.args, *arguments)
     owner = getattr(step, "__self__", None)
     function = getattr(step, "__func__", step)
     if not isinstance(function, FunctionType):
         owner, function = step, type(step).__dict__.get("__call__")
     if not isinstance(function, FunctionType):
-        return None, owner, given
-    return function, owner, given if owner is None else (owner, *given)
+        return None, owner, arguments
+    return function, owner, arguments if owner is None else (owner, *arguments)
 
 
 def environment(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -201,13 +210,13 @@ def environment(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 def cells_of(function: Any) -> dict[str, Any]:
-    found = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-    return {name: value for name, cell in found for _, value in current(cell, [])}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    return {name: value for name, cell in cells for _, value in current(cell, [])}
 
 
 def names_in(code: CodeType) -> set[str]:
     """Return the names that a function's code uses, also in functions that it defines; without its own variables."""
-    inner = [names_in(one) for one in code.co_consts if isinstance(one, CodeType)]
+    inner = [names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(code.co_freevars, *inner)
 
 
@@ -216,18 +225,18 @@ def stored_by(kind: Any) -> list[str]:
     """Return the attributes that `forward` of a class of modules assigns and also reads, by methods that it names too.
     One that is only assigned, such as an output for a plot, is not part of the state, and may be large.
     """
-    found: dict[int, Any] = {}
+    methods: dict[int, Any] = {}
     waiting = ["forward"]
     for name in waiting:
-        for method in [inspect.unwrap(vars(one)[name]) for one in kind.__mro__ if name in vars(one)]:
+        for method in [inspect.unwrap(vars(base)[name]) for base in kind.__mro__ if name in vars(base)]:
             if (
                 isinstance(method, FunctionType)
-                and id(method) not in found
+                and id(method) not in methods
                 and not is_hidden(method.__code__.co_filename)
             ):
-                found[id(method)] = method
+                methods[id(method)] = method
                 waiting += names_in(method.__code__)
-    code = [step for method in found.values() for step in dis.get_instructions(method)]
+    code = [step for method in methods.values() for step in dis.get_instructions(method)]
     stored = {step.argval for step in code if step.opname == "STORE_ATTR"}
     return sorted(stored.intersection(name for step in code if step.opname != "STORE_ATTR" for name in words_of(step)))
 
@@ -242,19 +251,23 @@ def words_of(step: dis.Instruction) -> Iterator[str]:
 
 def functions_from(function: Any, owner: Any) -> list[Any]:
     """Return a step's function and those of the program that it names, directly or through others."""
-    found: dict[int, Any] = {}
+    functions: dict[int, Any] = {}
     waiting = [function]
     while waiting:
-        one = waiting.pop()
-        if not isinstance(one, FunctionType) or id(one) in found or is_hidden(one.__code__.co_filename):
+        candidate = waiting.pop()
+        if (
+            not isinstance(candidate, FunctionType)
+            or id(candidate) in functions
+            or is_hidden(candidate.__code__.co_filename)
+        ):
             continue
-        found[id(one)] = one
-        names = names_in(one.__code__)
-        waiting += [one.__globals__.get(name) for name in names]
-        waiting += cells_of(one).values()
+        functions[id(candidate)] = candidate
+        names = names_in(candidate.__code__)
+        waiting += [candidate.__globals__.get(name) for name in names]
+        waiting += cells_of(candidate).values()
         waiting += [vars(kind).get(name) for kind in type(owner).__mro__ for name in names]  # also those by super()
-        waiting.append(getattr(one, "__wrapped__", None))
-    return list(found.values())
+        waiting.append(getattr(candidate, "__wrapped__", None))
+    return list(functions.values())
 
 
 def program_file(function: Any) -> str:
@@ -270,15 +283,15 @@ def program_file(function: Any) -> str:
 
 def holders_of(functions: list[Any], names: set[str], objects: list[Any]) -> list[tuple[Any, list[str]]]:
     """Return where the named variables are kept: dicts of globals and attributes with the names, and closure cells."""
-    found: dict[int, tuple[Any, set[str]]] = {}
-    for one in functions:
-        held = {name for name in names_in(one.__code__) if is_variable(one.__globals__.get(name))}
-        found.setdefault(id(one.__globals__), (one.__globals__, set()))[1].update(held)
-        found.update({id(cell): (cell, set()) for cell in one.__closure__ or ()})
-    for one in objects:
-        by_class = {name for name in names if is_variable(getattr(type(one), name, None))}  # `count = 0` in a class
-        found[id(vars(one))] = vars(one), by_class | names & vars(one).keys()
-    return [(holder, sorted(keys)) for holder, keys in found.values()]
+    holders: dict[int, tuple[Any, set[str]]] = {}
+    for owner in functions:
+        held = {name for name in names_in(owner.__code__) if is_variable(owner.__globals__.get(name))}
+        holders.setdefault(id(owner.__globals__), (owner.__globals__, set()))[1].update(held)
+        holders.update({id(cell): (cell, set()) for cell in owner.__closure__ or ()})
+    for owner in objects:
+        by_class = {name for name in names if is_variable(getattr(type(owner), name, None))}  # `count = 0` in a class
+        holders[id(vars(owner))] = vars(owner), by_class | names & vars(owner).keys()
+    return [(holder, sorted(keys)) for holder, keys in holders.values()]
 
 
 # ---- values

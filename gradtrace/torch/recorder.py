@@ -168,26 +168,26 @@ class Recorder(TorchFunctionMode):
 
     def entry(self, tensor: Any) -> Entry:
         """Return the present version of a tensor; a new tensor is recorded first."""
-        known = self.known.get(id(tensor))
-        if known is not None and known.ref() is tensor:
-            if known.version == private.version_of(tensor):
-                return known.last
-            return self.changed_unseen(tensor, known)
-        known = self.meet_tensor(tensor, private.storage_of(tensor), False)
-        entry = self.new_entry(tensor, known, None, 0)
+        identity = self.known.get(id(tensor))
+        if identity is not None and identity.ref() is tensor:
+            if identity.version == private.version_of(tensor):
+                return identity.last
+            return self.changed_unseen(tensor, identity)
+        identity = self.meet_tensor(tensor, private.storage_of(tensor), False)
+        entry = self.new_entry(tensor, identity, None, 0)
         if entry.fn is None and not entry.is_leaf:
             self.attach(entry, tensor, None)
         return entry
 
     def known_entry(self, tensor: Any) -> Entry | None:
         """Return the present version of a tensor that was recorded before; None for any other."""
-        known = self.known.get(id(tensor))
-        return self.entry(tensor) if known is not None and known.ref() is tensor else None
+        identity = self.known.get(id(tensor))
+        return self.entry(tensor) if identity is not None and identity.ref() is tensor else None
 
     def is_of_this_run(self, tensor: Any) -> bool:
         """Whether a tensor belongs to the recording: it or its node was seen, or it is a leaf."""
-        known = self.known.get(id(tensor))
-        if (known is not None and known.ref() is tensor) or private.is_leaf(tensor):
+        identity = self.known.get(id(tensor))
+        if (identity is not None and identity.ref() is tensor) or private.is_leaf(tensor):
             return True
         fn = tensor.grad_fn
         return fn is not None and (fn.metadata.get(KEY) or (None,))[0] is self.token
@@ -195,15 +195,15 @@ class Recorder(TorchFunctionMode):
     def meet_tensor(self, tensor: Any, storage: int | None, shares: bool) -> Known:
         """Record a new tensor; with `shares` it uses the storage of a known one."""
         self.known.pop(id(tensor), None)  # of a tensor that is gone; the dict has the order of first use
-        known = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
+        identity = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
             there = self.storages.get(storage)
             if there is None or not (shares or there.is_used()):
-                self.storages[storage] = StorageUsers(known)
+                self.storages[storage] = StorageUsers(identity)
                 self.spans.pop(storage, None)
             else:
-                there.add(known)
-        return known
+                there.add(identity)
+        return identity
 
     def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
         entry = Entry(known, call, len(self.entries), version)
@@ -292,8 +292,8 @@ class Recorder(TorchFunctionMode):
 
     def index_of(self, node: Any) -> int:
         """Return the number of a node that a pass reaches."""
-        known = node.metadata.get(KEY)
-        return known[1] if known is not None and known[0] is self.token else self.meet(node, None)
+        tag = node.metadata.get(KEY)
+        return tag[1] if tag is not None and tag[0] is self.token else self.meet(node, None)
 
     def meet(self, root: Any, call: Call | None) -> int:
         """Return the number of a node; new nodes behind it are numbered too, without recursion."""
@@ -308,17 +308,17 @@ class Recorder(TorchFunctionMode):
                 if following is None:
                     edges.append(None)
                     continue
-                other, fresh = self.number(following, call)
-                edges.append((other, output))
+                target, fresh = self.number(following, call)
+                edges.append((target, output))
                 if fresh:
-                    waiting.append((following, other))
+                    waiting.append((following, target))
         return top
 
     def number(self, node: Any, call: Call | None) -> tuple[int, bool]:
         metadata = node.metadata
-        known = metadata.get(KEY)
-        if known is not None and known[0] is self.token:
-            return known[1], False
+        tag = metadata.get(KEY)
+        if tag is not None and tag[0] is self.token:
+            return tag[1], False
         kind = private.kind_of(node)
         leaf = None
         if kind.accumulates:
@@ -353,9 +353,9 @@ class Recorder(TorchFunctionMode):
             return entry.tensor
         kind = type(value)
         if kind is tuple or kind is list:
-            return kind([self.operand(one, inputs) for one in value])
+            return kind([self.operand(element, inputs) for element in value])
         if isinstance(value, (tuple, list)):
-            return tuple(self.operand(one, inputs) for one in value)
+            return tuple(self.operand(element, inputs) for element in value)
         return value
 
     def written_to(self, how: str, storage: int | None, known: Known, call: Call | None, of_grad: bool = False) -> None:
@@ -368,11 +368,11 @@ class Recorder(TorchFunctionMode):
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
-            for other in there.existing():  # x.data has the storage of x, and a counter of its own
-                if other is not known and other.version >= 0:
-                    alias = other.ref()
-                    if alias is not None and private.version_of(alias) == other.version:
-                        other.version = WRITTEN
+            for sibling in there.existing():  # x.data has the storage of x, and a counter of its own
+                if sibling is not known and sibling.version >= 0:
+                    alias = sibling.ref()
+                    if alias is not None and private.version_of(alias) == sibling.version:
+                        sibling.version = WRITTEN
 
     def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
         """Note that an optimiser has written to known tensors, or to their gradients."""
@@ -381,28 +381,28 @@ class Recorder(TorchFunctionMode):
         place, enabled = self.places.here(3), torch.is_grad_enabled()
         calls_before, turns_before = len(self.calls), self.turns
         for tensor in tensors:
-            known = self.known.get(id(tensor))
-            if known is None or known.ref() is not tensor:
+            identity = self.known.get(id(tensor))
+            if identity is None or identity.ref() is not tensor:
                 continue
-            there = None if of_grad or known.storage is None else self.storages.get(known.storage)
-            written = [known] if there is None else there.tensors
+            there = None if of_grad or identity.storage is None else self.storages.get(identity.storage)
+            written = [identity] if there is None else there.tensors
             self.changes.append(Written(how, written, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
-                noted = self.grads.pop(known, None)
-                if noted is not None and known.last.grad is None and known.version != private.version_of(tensor):
-                    known.last.grad = noted[1]  # the version ended before its gradient did
-            elif known.last.grad is None:  # zero_grad() comes before the new version is seen
-                known.last.grad = self.gradient_of(known)
+                noted = self.grads.pop(identity, None)
+                if noted is not None and identity.last.grad is None and identity.version != private.version_of(tensor):
+                    identity.last.grad = noted[1]  # the version ended before its gradient did
+            elif identity.last.grad is None:  # zero_grad() comes before the new version is seen
+                identity.last.grad = self.gradient_of(identity)
 
     def overwritten(self, how: str, tensors: list[Any]) -> None:
         """Note that tensors have other contents, which their version counters do not tell."""
         self.written_by(how, tensors, False)
         for tensor in tensors:
-            known = self.known.get(id(tensor))
-            if known is not None and known.ref() is tensor:
-                known.version = WRITTEN
-                if known.storage is not None:
-                    self.written.pop(known.storage, None)
+            identity = self.known.get(id(tensor))
+            if identity is not None and identity.ref() is tensor:
+                identity.version = WRITTEN
+                if identity.storage is not None:
+                    self.written.pop(identity.storage, None)
 
     def gradient_of(self, known: Known) -> Noted | None:
         """Return a note of a leaf's gradient as it is now."""

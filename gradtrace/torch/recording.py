@@ -69,14 +69,14 @@ class record:
         """Return the record that a .gt file has; its questions are about names, not about tensors."""
         from gradtrace.trace.file import read
 
-        found = cls(level)
-        found._trace = read("the record", io.BytesIO(content)).trace("all")
-        return found
+        recording = cls(level)
+        recording._trace = read("the record", io.BytesIO(content)).trace("all")
+        return recording
 
     def bind(self, tensors: list[Any], ids: list[int | None]) -> None:
         """Let questions be about these tensors, by their ids in the record; None for one that the record lacks."""
         pairs = zip(tensors, ids, strict=False)
-        self._ids = {id(one): (weakref.ref(one), number) for one, number in pairs if number is not None}
+        self._ids = {id(tensor): (weakref.ref(tensor), number) for tensor, number in pairs if number is not None}
 
     def __enter__(self) -> record:
         if active() is not None:
@@ -160,7 +160,7 @@ class record:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function(), private.without_torch_dispatch():
                 self._trace = Builder(self._ending, self._main, rank(), processes()).build()
-            self._ids = {key: (known.ref, known.last.id) for key, known in self._ids.items()}
+            self._ids = {key: (identity.ref, identity.last.id) for key, identity in self._ids.items()}
             self._ending = None
             self._release()
         return self._trace
@@ -193,10 +193,10 @@ class record:
 
         The options are those of `compare`.
         """
-        other = self.like if like is None else like
-        if other is None:
+        baseline = self.like if like is None else like
+        if baseline is None:
             raise ValueError("there is nothing to compare with: give record(like='old.gt'), or diff('old.gt')")
-        return undisturbed(lambda: compare(other, self, **tolerance))
+        return undisturbed(lambda: compare(baseline, self, **tolerance))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Return the picture (see `gradtrace.draw` for the options); with `path` it is also written to this file."""
@@ -227,18 +227,18 @@ class record:
         if not isinstance(what, torch.Tensor):
             return what
         self.trace()
-        known = self._ids.get(id(what))
-        if known is None or known[0]() is not what:
+        pair = self._ids.get(id(what))
+        if pair is None or pair[0]() is not what:
             raise ValueError("this tensor was not used in the recorded block")
-        return known[1]
+        return pair[1]
 
 
 def program_frame(frame: Any) -> Any:
     """Return the frame of the program that enters a recording, also through a contextlib.ExitStack."""
-    found = frame
-    while found is not None and found.f_code.co_filename == contextlib.__file__:
-        found = found.f_back
-    return found or frame
+    caller = frame
+    while caller is not None and caller.f_code.co_filename == contextlib.__file__:
+        caller = caller.f_back
+    return caller or frame
 
 
 OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
@@ -250,10 +250,10 @@ def variables_of(frame: Any) -> dict[str, Any]:
     Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor in it.
     """
     held = frame.f_locals
-    found = {**frame.f_globals, **held}
+    variables = {**frame.f_globals, **held}
     if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
         held.clear()
-    return found
+    return variables
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
@@ -327,11 +327,11 @@ def answers(trace: Trace, what: Any) -> str:
     if what is None:
         first = causes
         if failure is not None:
-            first = [failure, *(one for one in first if one.code != failure.code)]
+            first = [failure, *(cause for cause in first if cause.code != failure.code)]
         if not first and (said := short_answer(facts)):
             return with_notes(trace, view.healthy(said, look))
-        pairs = [] if failure is not None else [(one, about(facts, one, causes)) for one in trace.named]
-        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
+        pairs = [] if failure is not None else [(tensor, about(facts, tensor, causes)) for tensor in trace.named]
+        rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
         return with_notes(trace, view.report(with_own_lines(trace, first), with_own_lines(trace, rest), look))
     record = tensor_of(trace, what)
     own = about(facts, record, causes)
@@ -397,10 +397,10 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
     from gradtrace.views.notebook import picture_of
 
     options.pop("names", None)  # a trace has its own
-    found = picture_of(with_failure(relevant(trace)), **options)
+    drawing = picture_of(with_failure(relevant(trace)), **options)
     if path is not None:
-        found.save(path)
-    return found
+        drawing.save(path)
+    return drawing
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:

@@ -130,21 +130,21 @@ def report_of(
 ) -> tuple[StepReport, bytes]:
     """Return the report of a repetition that has ended, and the content of its record."""
     state, fault = repetition.state, repetition.fault
-    found = repetition.found or copies_of(fault.parameters)
+    pairs = repetition.found or copies_of(fault.parameters)
     gradients = state.numbers.gradients
     sums = set(map(id, gradients.lost)) if gradients.are_summed else set()
-    alone = bool(sums) and not same(found, fault.wanted)
-    is_same = same(found, fault.wanted, sums) and same_losses(result, fault.result)
+    alone = bool(sums) and not same(pairs, fault.wanted)
+    is_same = same(pairs, fault.wanted, sums) and same_losses(result, fault.result)
     notes = differences(state, fault, lost, is_same)
     notes += [ALONE] if alone else []
     notes = [f"repeating the step failed: {failure}"] if failure else notes
     recorded._checked()
-    bad = not all_finite([g for _, g in found if g is not None]) or not finite_losses(result)
+    bad = not all_finite([g for _, g in pairs if g is not None]) or not finite_losses(result)
     text = answer_of(recorded, losses_of(result)) + samples_of(recorded, watch) if bad else ""
     trace = recorded.trace()
-    known = {key: number for key, (_, number) in recorded._ids.items()}
-    missing = "" if capsule is None else capsule.end(recorded, result, found if sums else [])
-    ids = [known.get(id(p)) for p in state.parameters]
+    entry_ids = {key: number for key, (_, number) in recorded._ids.items()}
+    missing = "" if capsule is None else capsule.end(recorded, result, pairs if sums else [])
+    ids = [entry_ids.get(id(p)) for p in state.parameters]
     return StepReport(notes, text, ids, bool(failure), missing), file_content(trace)
 
 
@@ -288,7 +288,7 @@ def same_losses(found: Any, wanted: Any) -> bool:
 
 
 def finite_losses(result: Any) -> bool:
-    return all(math.isfinite(one.item()) for one in losses_of(result))
+    return all(math.isfinite(loss.item()) for loss in losses_of(result))
 
 
 # ---- the answer
@@ -307,8 +307,8 @@ def answer_of(recorded: record, losses: list[Any]) -> str:
     bad = next((t for t in trace.named if t.grad is not None and not t.grad.all_finite), None)
     if bad is not None:
         return recorded.why(bad.name)
-    made = Facts(trace)
-    cause = not_finite(made) or cause_of(recorded, made, losses)
+    facts = Facts(trace)
+    cause = not_finite(facts) or cause_of(recorded, facts, losses)
     return recorded.stats() if cause is None else view.text([cause], LayoutOptions())
 
 
@@ -320,11 +320,11 @@ def samples_of(recorded: record, watch: SampleWatch) -> str:
     if not watch.sizes:
         return ""
     facts = Facts(recorded.trace())
-    found, larger = list(bad_samples(facts, watch.entries())), watch.samples()
-    if not found and larger is not None:
-        found = [samples_at(facts, facts.tensors[larger.entry], larger.samples)]
-    found = [one for one in found if one.text]
-    return "".join(f"\n{one.text}{'' if one.span is None else f' (line {one.span.line})'}" for one in found)
+    causes, larger = list(bad_samples(facts, watch.entries())), watch.samples()
+    if not causes and larger is not None:
+        causes = [samples_at(facts, facts.tensors[larger.entry], larger.samples)]
+    causes = [cause for cause in causes if cause.text]
+    return "".join(f"\n{cause.text}{'' if cause.span is None else f' (line {cause.span.line})'}" for cause in causes)
 
 
 def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
@@ -333,7 +333,7 @@ def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
     """
     from gradtrace.analysis.causes.order import forward_cause
 
-    bad = next((one for one in losses if not math.isfinite(one.item())), None)
+    bad = next((loss for loss in losses if not math.isfinite(loss.item())), None)
     if bad is None or id(bad) not in recorded._ids:
         return None
     kind = "nan" if bool(bad.isnan()) else "inf"
@@ -343,9 +343,9 @@ def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
 
 def read(content: bytes, report: StepReport, parameters: list[Any], level: str) -> record:
     """Return the child's record in the parent; the parameters can be asked about as tensors."""
-    found = record.from_bytes(content, level)
-    found.bind(parameters, report.ids)
-    return found
+    recording = record.from_bytes(content, level)
+    recording.bind(parameters, report.ids)
+    return recording
 
 
 def decoded(text: bytes) -> StepReport:

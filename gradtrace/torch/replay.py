@@ -114,8 +114,8 @@ def recording_of(document: dict[str, Any], step: Any, module: Any, level: str) -
     """Return a recording in which the model and the batch have their names."""
     recorded = record(level)
     function = getattr(step, "__func__", step)
-    given = {document["name"] if document["name"].isidentifier() else "model": module, "batch": document["batch"]}
-    recorded._env = {**getattr(function, "__globals__", {}), **given}
+    variables = {document["name"] if document["name"].isidentifier() else "model": module, "batch": document["batch"]}
+    recorded._env = {**getattr(function, "__globals__", {}), **variables}
     recorded._main = getattr(getattr(function, "__code__", None), "co_filename", "")
     return recorded
 
@@ -125,8 +125,8 @@ def compared(
 ) -> Replay:
     roots, results, sums = roots_of(recorded.trace()), numbers(result), sums_of(module, {})
     pairs = (roots, document["roots"]), (results, document["results"])
-    same_loss = next((found == wanted for found, wanted in pairs if found and wanted), None)
-    same_gradients = all(sums.get(key) == one for key, one in document["gradient_sums"].items())
+    same_loss = next((replayed == wanted for replayed, wanted in pairs if replayed and wanted), None)
+    same_gradients = all(sums.get(key) == checksum for key, checksum in document["gradient_sums"].items())
     bad = not all_finite([*losses_of(result), *gradients_of(module)])
     answer = answer_of(recorded, losses_of(result)) + samples_of(recorded, watch) if bad else ""
     scaled = [SCALED] if document["scalers"] and not same_gradients else []
@@ -185,8 +185,8 @@ class TrainerStep:
             model.train()
         device = next(model.parameters()).device.type
         with torch.autocast(device, self.dtype) if self.dtype else contextlib.nullcontext():
-            found = model(**batch)
-        loss = found.get("loss") if isinstance(found, dict) else getattr(found, "loss", None)
+            output = model(**batch)
+        loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
         if not isinstance(loss, torch.Tensor):
             raise UsageError(f"{self.name}: the model returns no loss for this batch", STEP)
         loss = loss.float() if self.dtype else loss
@@ -200,7 +200,7 @@ def named(spec: str, option: str) -> Any:
     """Return what MODULE:NAME stands for. UsageError if that is not found."""
     module, _, path = spec.partition(":")
     try:
-        found = importlib.import_module(module)
+        target = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
@@ -208,10 +208,10 @@ def named(spec: str, option: str) -> Any:
             f"{option}: module '{module}' is not found here", "run this in the folder of train.py"
         ) from error
     for part in path.split("."):
-        if not hasattr(found, part):
+        if not hasattr(target, part):
             raise UsageError(f"{option}: '{module}' has no '{path}'", f"name a function of {module}")
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 # ---- the state
@@ -224,15 +224,17 @@ def load(name: str, document: dict[str, Any], model: Any) -> None:
     state, gradients = document["state"], document["gradients"]
     differing = sorted(own.keys() ^ state.keys())
     differing += [key for key in own.keys() & state.keys() if not alike(own[key], state[key])]
-    differing += [key for key, one in gradients.items() if key not in parameters or not alike(parameters[key], one)]
+    differing += [
+        key for key, gradient in gradients.items() if key not in parameters or not alike(parameters[key], gradient)
+    ]
     if differing:
         raise UsageError(
             f"{name}: the model differs from the capsule's ({visible(document['model'])}) in {visible(differing[0])}",
             "give a model with the same parameters and buffers",
         )
     with torch.no_grad():
-        for key, one in own.items():
-            write(one, state[key])
+        for key, tensor in own.items():
+            write(tensor, state[key])
     trained = set(document["trained"])
     for key, parameter in parameters.items():
         parameter.requires_grad_(key in trained)

@@ -30,16 +30,18 @@ class SampleWatch(TorchFunctionMode):
     def __init__(self, recorded: record, batch: Any) -> None:
         super().__init__()
         self.recorded = recorded
-        self.batch = [one for one in flat(batch) if one.dim()]
-        self.sizes = {one.shape[0] for one in self.batch}
-        self.derived = {id(one): weakref.ref(one) for one in self.batch}
+        self.batch = [tensor for tensor in flat(batch) if tensor.dim()]
+        self.sizes = {tensor.shape[0] for tensor in self.batch}
+        self.derived = {id(tensor): weakref.ref(tensor) for tensor in self.batch}
         self.first: Any = None  # the tensor of the batch that is not finite
         self.found: list[BadSamples] = []
         self.is_done = False
 
     def __enter__(self) -> SampleWatch:
         with private.unseen(), torch.no_grad():
-            self.first = next((one for one in self.batch if is_candidate(one) and bool(one.isnan().any())), None)
+            self.first = next(
+                (tensor for tensor in self.batch if is_candidate(tensor) and bool(tensor.isnan().any())), None
+            )
         self.is_done = self.first is not None
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -52,33 +54,33 @@ class SampleWatch(TorchFunctionMode):
         return result
 
     def look(self, given: Any, result: Any) -> None:
-        if not any(self.is_derived(one) for one in flat(given)):
+        if not any(self.is_derived(tensor) for tensor in flat(given)):
             return
-        for one in flat(result):
-            self.derived[id(one)] = weakref.ref(one)
-            if not one.dim() or one.shape[0] not in self.sizes or not is_candidate(one):
+        for tensor in flat(result):
+            self.derived[id(tensor)] = weakref.ref(tensor)
+            if not tensor.dim() or tensor.shape[0] not in self.sizes or not is_candidate(tensor):
                 continue
-            rows = bad_rows(one)
+            rows = bad_rows(tensor)
             if rows:
-                self.note(one, rows)
-                self.is_done = len(self.found) == MOST or bool(one.isnan().any())
+                self.note(tensor, rows)
+                self.is_done = len(self.found) == MOST or bool(tensor.isnan().any())
                 if self.is_done:
                     return
 
     def is_derived(self, tensor: Any) -> bool:
-        known = self.derived.get(id(tensor))
-        return known is not None and known() is tensor
+        reference = self.derived.get(id(tensor))
+        return reference is not None and reference() is tensor
 
     def note(self, tensor: Any, rows: list[int]) -> None:
         recorder = self.recorded._recorder
-        known = None if recorder is None else recorder.known.get(id(tensor))
-        if known is not None and known.ref() is tensor:
-            self.found.append(BadSamples(known.last.id, rows))
+        identity = None if recorder is None else recorder.known.get(id(tensor))
+        if identity is not None and identity.ref() is tensor:
+            self.found.append(BadSamples(identity.last.id, rows))
 
     def entries(self) -> list[int]:
         """Return the places in the record of the tensors of the batch."""
-        known = [self.recorded._ids.get(id(one)) for one in self.batch]
-        return [found[1] for one, found in zip(self.batch, known) if found is not None and found[0]() is one]
+        pairs = [self.recorded._ids.get(id(tensor)) for tensor in self.batch]
+        return [pair[1] for tensor, pair in zip(self.batch, pairs) if pair is not None and pair[0]() is tensor]
 
     def samples(self) -> BadSamples | None:
         """Return the bad samples of the first bad tensor, when the recording has ended; None if that is not known, or
@@ -90,13 +92,13 @@ class SampleWatch(TorchFunctionMode):
 
         trace = self.recorded.trace()
         if self.first is not None:
-            known = self.recorded._ids.get(id(self.first))
-            is_known = known is not None and known[0]() is self.first
-            self.found = [BadSamples(known[1], bad_rows(self.first))] if is_known else []  # type: ignore[index]
+            pair = self.recorded._ids.get(id(self.first))
+            is_known = pair is not None and pair[0]() is self.first
+            self.found = [BadSamples(pair[1], bad_rows(self.first))] if is_known else []  # type: ignore[index]
         facts = Facts(trace)
         rows = rows_of(facts, self.entries()) if self.found else set()
         accused = lasting(trace) & rows if self.found else ()
-        bad = next((one for one in self.found if one.entry in accused), None)
+        bad = next((candidate for candidate in self.found if candidate.entry in accused), None)
         if bad is None or len(bad.samples) == trace.tensors[bad.entry].shape[0]:
             return None
         return None if is_brought(facts, bad.entry, rows) else bad
@@ -116,8 +118,8 @@ def bad_rows(tensor: Any) -> list[int]:
     if bool(tensor.sum().isfinite()):
         return []
     parts = tensor.split(max(1, CHUNK * len(tensor) // tensor.numel()))
-    for is_bad in (torch.isnan, lambda one: ~torch.isfinite(one)):
-        bad = torch.cat([is_bad(one.reshape(len(one), -1)).any(1) for one in parts])
+    for is_bad in (torch.isnan, lambda part: ~torch.isfinite(part)):
+        bad = torch.cat([is_bad(part.reshape(len(part), -1)).any(1) for part in parts])
         if bool(bad.any()):
             return torch.nonzero(bad).flatten().tolist()
     return []

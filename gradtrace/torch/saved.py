@@ -19,7 +19,7 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
     if private.dispatch_depth() and not private.is_undispatched():
         with private.without_torch_dispatch():  # reading a result that was saved makes a tensor
             return saved_of(rec, node, kind)
-    found: list[tuple[str, Any, str]] = []
+    notes: list[tuple[str, Any, str]] = []
     for name, raw_name, shown in kind.saved:
         raw = getattr(node, raw_name, None)
         if private.is_hooked(raw):
@@ -28,15 +28,15 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
             value = getattr(node, name)
         except RuntimeError:  # changed in place since, or freed
             continue
-        found += saved_value(rec, shown, value)
+        notes += saved_value(rec, shown, value)
     if kind.custom:
         try:
             values = private.saved_tensors(node)
         except (RuntimeError, AttributeError):
             values = ()
         for i, value in enumerate(values):
-            found += saved_value(rec, f"saved_tensors[{i}]", value)
-    return found
+            notes += saved_value(rec, f"saved_tensors[{i}]", value)
+    return notes
 
 
 def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, str]]:
@@ -44,15 +44,15 @@ def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, st
     number its text. Nothing for a bool.
     """
     if isinstance(value, Tensor):
-        known = rec.known.get(id(value))
-        if known is not None and known.ref() is value:
-            return [(name, known.last, "")]
+        identity = rec.known.get(id(value))
+        if identity is not None and identity.ref() is value:
+            return [(name, identity.last, "")]
         storage = private.storage_of(value)
         used = None if storage is None else rec.storages.get(storage)
-        for other in reversed(() if used is None else used.live):
-            there = other.ref()
+        for sharer in reversed(() if used is None else used.live):
+            there = sharer.ref()
             if there is not None and there.shape == value.shape:
-                return [(name, other.last, "")]
+                return [(name, sharer.last, "")]
         return [(name, None if storage is None else storage, f"tensor {tuple(value.shape)}")]
     if isinstance(value, (bool, int, float, str)) and not isinstance(value, bool):
         return [(name, None, str(value)[:24])]

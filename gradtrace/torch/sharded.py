@@ -53,7 +53,7 @@ def local(tensor: Any) -> Any:
 
 def copies_of(tensor: Any) -> int:
     """Return how many processes hold the same part of a DTensor."""
-    sizes = (tensor.device_mesh.size(i) for i, one in enumerate(tensor.placements) if one.is_replicate())
+    sizes = (tensor.device_mesh.size(i) for i, placement in enumerate(tensor.placements) if placement.is_replicate())
     return math.prod(sizes)
 
 
@@ -77,9 +77,9 @@ def outdate(rec: Recorder, updated: Iterable[Any], version: int) -> None:
     """
     for shard in updated:
         gathered = whole(rec, shard)
-        known = rec.known.get(id(gathered)) if gathered is not shard else None
-        if known is not None and known.ref() is gathered:
-            known.version = version
+        identity = rec.known.get(id(gathered)) if gathered is not shard else None
+        if identity is not None and identity.ref() is gathered:
+            identity.version = version
 
 
 def unrecorded(rec: Recorder, original: Any) -> Any:
@@ -100,7 +100,7 @@ def internal(rec: Recorder, original: Any) -> Any:
         try:
             return hidden(self, *args, **kwargs)
         finally:
-            rec.shards.update((id(one.sharded_param), one) for one in self.fsdp_params)
+            rec.shards.update((id(parameter.sharded_param), parameter) for parameter in self.fsdp_params)
 
     return method
 
@@ -108,12 +108,12 @@ def internal(rec: Recorder, original: Any) -> Any:
 def note_computing(rec: Recorder, named: Iterable[tuple[str, Any]]) -> None:
     """Note that operations used DTensors themselves, as in tensor parallelism, and not what FSDP2 gathers from them."""
     pairs = [(name, p, whole(rec, p)) for name, p in named if is_sharded(p)]
-    known = [(name, p, rec.known.get(id(used))) for name, p, used in pairs if is_sharded(used)]
-    if not known:
+    parameters = [(name, p, rec.known.get(id(used))) for name, p, used in pairs if is_sharded(used)]
+    if not parameters:
         return
     used = {id(entry.tensor) for call in rec.calls for entry in call.inputs.values()}
-    for name, p, one in known:
-        if one is not None and id(one) in used:
+    for name, p, identity in parameters:
+        if identity is not None and id(identity) in used:
             rec.left_out[f"{TENSOR_PARALLEL} ({name} is {placement_of(p)})"] = []
             return
 
@@ -124,17 +124,18 @@ def placement_of(p: Any) -> str:
 
 def shards_of(named: Iterable[tuple[str, Any]]) -> list[Shard]:
     """Return the notes of the shards among some parameters."""
-    found: dict[int, Shard] = {}
+    shards: dict[int, Shard] = {}
     for name, p in named:
-        if is_sharded(p) and id(p) not in found:
-            found[id(p)] = shard(name, p)
-    return list(found.values())
+        if is_sharded(p) and id(p) not in shards:
+            shards[id(p)] = shard(name, p)
+    return list(shards.values())
 
 
 def shard(name: str, p: Any) -> Shard:
     part = local(p).detach()
     gradient = None if p.grad is None else local(p.grad)
-    is_unknown = part.is_meta or any(one.is_partial() for one in p.placements)  # ranks add parts of a partial one
+    # ranks add parts of a partial one
+    is_unknown = part.is_meta or any(placement.is_partial() for placement in p.placements)
     return Shard(
         name,
         tuple(p.shape),

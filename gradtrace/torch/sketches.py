@@ -31,8 +31,8 @@ def sketched(tensor: Any) -> Any:
     if tensor.is_cpu and tensor.dtype is torch.bfloat16:
         bits, wide = tensor.contiguous().view(torch.int16), tensor.float()  # they must outlive their arrays
         return sketch.checksum_of(array_of(bits)), sketch.sketch_of(array_of(wide))
-    found = on_device(tensor)
-    return split(found) if tensor.is_cpu else found
+    packed = on_device(tensor)
+    return split(packed) if tensor.is_cpu else packed
 
 
 def split(found: Any) -> tuple[int, tuple[float, ...]]:
@@ -68,11 +68,11 @@ def buckets(values: Any) -> Any:
 
 def signs(count: int, like: Any) -> Any:
     key = like.device, like.dtype
-    known = _tables.get(key)
-    if known is None or known.numel() < count:
+    table = _tables.get(key)
+    if table is None or table.numel() < count:
         name = str(like.dtype).removeprefix("torch.")
-        known = _tables[key] = torch.from_numpy(sketch.signs(count, name).copy()).to(like.device)
-    return known[:count]
+        table = _tables[key] = torch.from_numpy(sketch.signs(count, name).copy()).to(like.device)
+    return table[:count]
 
 
 def checksum(flat: Any) -> Any:

@@ -28,8 +28,8 @@ class State:
     @private.modeless
     def __init__(self, reach: Reach) -> None:
         self.parameters = reach.leaves()
-        named = {id(one) for _, one in reach.named_parameters()}
-        self.named = [one for one in self.parameters if id(one) in named]
+        named = {id(parameter) for _, parameter in reach.named_parameters()}
+        self.named = [parameter for parameter in self.parameters if id(parameter) in named]
         self.given: list[Any] = []  # leaf tensors that the step was given
         self.by_hand = UpdatesByHand(self.parameters)
         self.variables = Variables(reach.holders)
@@ -40,7 +40,7 @@ class State:
     def save(self, args: Any) -> None:
         self.variables.save(args)
         self.by_hand.save()
-        self.given = [one for one in args if is_trained(one)]
+        self.given = [argument for argument in args if is_trained(argument)]
         self.numbers.save(self.given)
 
     @private.modeless
@@ -69,13 +69,15 @@ class SavedNumbers:
 
     def __init__(self, reach: Reach, parameters: list[Any]) -> None:
         self.parameters = parameters
-        inner = {id(one): one for m in reach.of_type(torch.nn.Module) for one in m.modules()}
-        self.owners = [found for one in inner.values() if (found := private.buffers_of(one))]
+        inner = {id(module): module for m in reach.of_type(torch.nn.Module) for module in m.modules()}
+        self.owners = [buffers for module in inner.values() if (buffers := private.buffers_of(module))]
         self.assigned: list[dict[str, Any]] = []  # the buffers of each owner, since a step may assign new ones
         self.buffers = Copies()
         self.gradients = Gradients(parameters)
-        self.generators = list({id(one): one for _, one in reach.values() if is_generator(one)}.values())
-        self.scalers = [one for one in reach.of_type(torch.amp.GradScaler) if one.is_enabled()]
+        self.generators = list(
+            {id(variable): variable for _, variable in reach.values() if is_generator(variable)}.values()
+        )
+        self.scalers = [scaler for scaler in reach.of_type(torch.amp.GradScaler) if scaler.is_enabled()]
         self.scales: list[Any] = []
         self.random: Any = None
         self.unreadable = ""  # the generator whose state could not be read, and why
@@ -92,11 +94,11 @@ class SavedNumbers:
     def states_of_own(self) -> list[tuple[Any, Any]]:
         """Return the program's generators and their states. A class of the program may be unable to say its state."""
         states = []
-        for one in self.generators:
+        for generator in self.generators:
             try:
-                states.append((one, state_of(one)))
+                states.append((generator, state_of(generator)))
             except Exception as error:
-                self.unreadable = f"{type(one).__name__}: {text_of(error)}"
+                self.unreadable = f"{type(generator).__name__}: {text_of(error)}"
         return states
 
     def restore(self) -> None:
@@ -176,7 +178,7 @@ def norms_of(parameters: list[Any]) -> list[float] | None:
     if not all(p.is_cpu and p.layout is torch.strided for p in parameters):
         return None
     try:
-        return [float(one) for one in private.norms([p.detach() for p in parameters])]
+        return [float(norm) for norm in private.norms([p.detach() for p in parameters])]
     except (RuntimeError, TypeError):
         return None
 
@@ -205,8 +207,8 @@ class Gradients:
         self.lost: list[Any] = []  # parameters whose gradient could not be restored
 
     def save(self) -> None:
-        found = [(p, g) for p in self.parameters if (g := p.grad) is not None]
-        self.owners, grads = [p for p, _ in found], [g for _, g in found]
+        pairs = [(p, g) for p in self.parameters if (g := p.grad) is not None]
+        self.owners, grads = [p for p, _ in pairs], [g for _, g in pairs]
         self.known = list(map(weakref.ref, grads))
         if self.are_summed:
             self.versions = [CHANGES] * len(grads)
@@ -237,7 +239,9 @@ class Gradients:
     def changed(self) -> list[Any]:
         """Return the parameters whose gradient from before the step exists and was changed in it."""
         now = zip(self.owners, self.known, self.versions, strict=True)
-        return [p for p, known, version in now if (g := known()) is not None and private.version_of(g) != version]
+        return [
+            p for p, reference, version in now if (g := reference()) is not None and private.version_of(g) != version
+        ]
 
     def end(self) -> None:
         """Learn from a step whether the next gradients must be copied."""
@@ -291,8 +295,8 @@ def set_random_state(state: Any) -> None:
     random.setstate(python)
     if numpy_state is not None:
         sys.modules["numpy"].random.set_state(numpy_state)
-    for generator, one in own:
-        set_state(generator, one)
+    for generator, own_state in own:
+        set_state(generator, own_state)
 
 
 class NumpyState:

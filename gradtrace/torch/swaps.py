@@ -24,9 +24,11 @@ def swapping(rec: Recorder, original: Any) -> Any:
     def swap_tensors(t1: Any, t2: Any) -> None:
         with rec.lock:
             first, second = dropped(rec, t1), dropped(rec, t2)
-            held = [one for one in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in one.refs}]
-            for one in held:
-                one.refs = []
+            held = [
+                holder for holder in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
+            ]
+            for holder in held:
+                holder.refs = []
             try:
                 original(t1, t2)
             except BaseException:
@@ -36,20 +38,20 @@ def swapping(rec: Recorder, original: Any) -> Any:
                 given(rec, second, t1)
                 given(rec, first, t2)
                 with private.without_torch_function():
-                    for one in held:
-                        if (optimizer := one.ref()) is not None:
-                            one.read(optimizer)
+                    for holder in held:
+                        if (optimizer := holder.ref()) is not None:
+                            holder.read(optimizer)
 
     return swap_tensors
 
 
 def dropped(rec: Recorder, tensor: Any) -> Known | None:
     """Remove the recorder's weak reference to a tensor, and return what is known of the tensor."""
-    known = rec.known.get(id(tensor))
-    if known is None or known.ref() is not tensor:
+    identity = rec.known.get(id(tensor))
+    if identity is None or identity.ref() is not tensor:
         return None
-    del rec.known[id(tensor)], known.ref
-    return known
+    del rec.known[id(tensor)], identity.ref
+    return identity
 
 
 def given(rec: Recorder, known: Known | None, tensor: Any) -> None:

@@ -61,11 +61,11 @@ class Guard(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.remove()  # auto_find_batch_size begins again after a failure
         self.step = None
-        for one in dict.fromkeys(classes(Trainer)):
-            original = vars(one).get(NAME)
+        for trainer_class in dict.fromkeys(classes(Trainer)):
+            original = vars(trainer_class).get(NAME)
             if original is not None:
-                self.classes.append((one, original))
-                setattr(one, NAME, first_step(self, original))
+                self.classes.append((trainer_class, original))
+                setattr(trainer_class, NAME, first_step(self, original))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.step and self.step.flight:
@@ -89,8 +89,8 @@ class Guard(TrainerCallback):  # type: ignore[misc]
         setattr(trainer, NAME, self.step)
 
     def remove(self) -> None:
-        for one, original in self.classes:
-            setattr(one, NAME, original)
+        for trainer_class, original in self.classes:
+            setattr(trainer_class, NAME, original)
         self.classes = []
         if self.step:
             self.step.detach()
@@ -120,10 +120,10 @@ def report_failures() -> None:
             return original(trainer, *args, **kwargs)
         except BaseException:
             handler = getattr(trainer, "callback_handler", None)
-            for one in handler.callbacks if handler else ():
-                if isinstance(one, Guard):
+            for callback in handler.callbacks if handler else ():
+                if isinstance(callback, Guard):
                     with contextlib.suppress(Exception):  # the program's own error ends the training
-                        one.end("failed")
+                        callback.end("failed")
             raise
 
     Trainer.train = train
@@ -131,8 +131,8 @@ def report_failures() -> None:
 
 def classes(base: Any) -> Iterator[Any]:
     yield base
-    for one in base.__subclasses__():
-        yield from classes(one)
+    for subclass in base.__subclasses__():
+        yield from classes(subclass)
 
 
 class TrainerGuard(StepGuard):
@@ -179,8 +179,8 @@ def parts_of(trainer: Any, model: Any, inputs: Any, num_items_in_batch: Any = No
     inputs, by_items = dict(inputs), trainer.model_accepts_loss_kwargs and num_items_in_batch is not None
     if by_items:
         inputs["num_items_in_batch"] = num_items_in_batch
-    known = getattr(trainer, "loss_is_scaled_for_ga", None)
-    is_scaled = (by_items or trainer.compute_loss_func is not None) if known is None else known
+    flag = getattr(trainer, "loss_is_scaled_for_ga", None)
+    is_scaled = (by_items or trainer.compute_loss_func is not None) if flag is None else flag
     computing = name_of(type(trainer).compute_loss)
     own = [name for name in ("compute_loss_func", "label_smoother") if getattr(trainer, name, None) is not None]
     call = {

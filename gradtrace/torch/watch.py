@@ -77,8 +77,8 @@ def earlier_loop(loader: Any, place: Any, objects: Sequence[Any]) -> dict[str, A
     """
     try:
         loops = _loops.setdefault(loader, {})
-        known, left = loops.get(place, ([], {}))
-        if list(map(id, objects)) != [id(one()) for one in known]:
+        references, left = loops.get(place, ([], {}))
+        if list(map(id, objects)) != [id(reference()) for reference in references]:
             left = {}
             loops[place] = list(map(weakref.ref, objects)), left
         return left
@@ -95,7 +95,10 @@ def named_in(frame: Any, objects: Sequence[Any]) -> dict[str, Any]:
         for name, owner in held.items():
             for key, value in attributes_of(owner).items():
                 names.setdefault(id(value), f"{name}.{key}")
-    return {names.get(id(one), f"{type(one).__name__}_{index}"): one for index, one in enumerate(objects)}
+    return {
+        names.get(id(instance), f"{type(instance).__name__}_{index}"): instance
+        for index, instance in enumerate(objects)
+    }
 
 
 def program_frames(frame: Any) -> Iterator[Any]:
@@ -151,9 +154,9 @@ class LoopGuard(StepGuard):
         self.earlier: dict[str, Any] = {}  # what the guard of the next epoch goes on with
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
-        found = Reach(NOTHING, (), self.named)
-        found.file, found.passing = self.file, set()
-        return found
+        reach = Reach(NOTHING, (), self.named)
+        reach.file, reach.passing = self.file, set()
+        return reach
 
     def where(self) -> str:
         return f"epoch {self.epoch}, batch {self.number}: "
@@ -190,19 +193,19 @@ class LoopGuard(StepGuard):
             return
         assert self.before is not None
         again = copy.copy(batch) if type(batch) in PLAIN else batch
-        one = WatchedPass(self, self.before)
+        watched_pass = WatchedPass(self, self.before)
         try:
             self.running = True
-            with private.OptimizerHooks(one.check), one.losses:
+            with private.OptimizerHooks(watched_pass.check), watched_pass.losses:
                 yield batch
-            if one.fault is None:
-                one.check_end(self.losses)
-            if one.child is not None:
-                yield from one.repeat(again)
+            if watched_pass.fault is None:
+                watched_pass.check_end(self.losses)
+            if watched_pass.child is not None:
+                yield from watched_pass.repeat(again)
         finally:
-            if one.child is not None:  # the body has left the loop
+            if watched_pass.child is not None:  # the body has left the loop
                 os._exit(0)
-            self.before.forget(one.updated)
+            self.before.forget(watched_pass.updated)
             self.running = False
 
 
@@ -212,8 +215,10 @@ class WatchedPass(WatchedCall):
     def __init__(self, guard: LoopGuard, before: State) -> None:
         super().__init__(guard, before, (), {})
         self.loop = guard
-        others = [one for one in guard.named.values() if not isinstance(one, KEPT_OTHERWISE)]
-        self.attributes = [(vars(one), dict(vars(one))) for one in others if hasattr(one, "__dict__")]
+        others = [instance for instance in guard.named.values() if not isinstance(instance, KEPT_OTHERWISE)]
+        self.attributes = [
+            (vars(instance), dict(vars(instance))) for instance in others if hasattr(instance, "__dict__")
+        ]
         self.values: list[tuple[Any, Any]] = []  # in the child: of the parameters, when the fault was found
         self.lost = 0
         before.save([])
@@ -224,8 +229,8 @@ class WatchedPass(WatchedCall):
 
     def report(self, fault: BadStep) -> None:
         losses = list(self.loop.losses)
-        what = fault.what if repetition.finite_losses(losses) else "the loss is not finite"
-        super().report(fault._replace(what=what, result=losses))
+        problem = fault.what if repetition.finite_losses(losses) else "the loss is not finite"
+        super().report(fault._replace(what=problem, result=losses))
 
     def prepare_repetition(self, fault: BadStep, file: CapsuleFile | None) -> None:
         """Keep the parameters from the updates in the rest of the body, with which the child goes on."""

@@ -220,7 +220,9 @@ class Facts:
         """Return the last pass that stores gradients and begins at one of the tensors; without such a pass, the last
         one that stores gradients.
         """
-        passes = (pass_ for pass_ in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, pass_.roots)))
+        passes = (
+            pass_ for pass_ in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, pass_.roots))
+        )
         return next(passes, self.storing[-1])
 
     def cuts_on_the_way(self, record: TensorRecord, roots: Iterable[int] | None = None) -> list[flow.Cut]:

@@ -98,8 +98,14 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
         )
         apart = tuple(parting(facts, ranks[there[0]], without[0], there[0]))
         lines = {evidence.span.line for evidence in apart if evidence.span is not None}
-        rest = (evidence for evidence in would_use(facts, labels[0]) if evidence.span is not None and evidence.span.line not in lines)
-        yield Cause("unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), sentence)
+        rest = (
+            evidence
+            for evidence in would_use(facts, labels[0])
+            if evidence.span is not None and evidence.span.line not in lines
+        )
+        yield Cause(
+            "unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), sentence
+        )
 
 
 # ---- values that are not finite

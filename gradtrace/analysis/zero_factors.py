@@ -109,7 +109,9 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
         return Cause("dead relu", because, advice=RECTIFIED)
     if name == "mul" and len(operands) == 2:
         because += " multiplies each element that is not 0 by a 0 of the other factor"
-        mask = next((comparison for r, _ in operands if (comparison := comparison_behind(facts, r.id)) is not None), None)
+        mask = next(
+            (comparison for r, _ in operands if (comparison := comparison_behind(facts, r.id)) is not None), None
+        )
         code, advice = (cause.code, cause.advice) if mask is None else ("mask", (look_at_mask(mask),))
         return Cause(code, because, advice=advice)
     return cause._replace(because=f"{because} makes it so")

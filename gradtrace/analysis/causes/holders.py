@@ -108,16 +108,16 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     if holder is None:
         return None
     head = places.head_of(holder.statement)
-    contents, kind = ("parameters", "Parameter") if holder.of_parameters else ("layers", "Module")
+    noun, kind = ("parameters", "Parameter") if holder.of_parameters else ("layers", "Module")
     container = "dict" if holder.is_dict else "list"
     wrapped = f"nn.{kind}{container.title()}"
     new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{holder.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {contents} out and the "
+        f"self.{holder.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {noun} out and the "
         f"optimiser{at_line(optimiser.span)} does not hold them",
         (
-            facts.at(f"a module does not see {contents} in a plain {container}", head),
+            facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
@@ -191,7 +191,9 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
     for leaf in loose:
         span = facts.begun.get(leaf)
         statement = facts.text.statement(span)
-        source = next((t for t in map(facts.tensors.__getitem__, numbers_in(facts, statement)) if t.requires_grad), None)
+        source = next(
+            (t for t in map(facts.tensors.__getitem__, numbers_in(facts, statement)) if t.requires_grad), None
+        )
         if statement is None or source is None:
             continue
         return Cause(

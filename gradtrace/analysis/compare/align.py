@@ -115,7 +115,9 @@ class Alignment:
 
     def pair_roots(self) -> None:
         """Pair what backward was called on, where a step has as many of these in both runs."""
-        roots = [[root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)] for run in (self.a, self.b)]
+        roots = [
+            [root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)] for run in (self.a, self.b)
+        ]
         if len(roots[0]) == len(roots[1]):
             for i, j in zip(*roots, strict=True):
                 self.pair(i, j)
@@ -193,7 +195,9 @@ class Alignment:
             if -1 in read:
                 continue
             for key in self.reading(self.b, operation_b, read):
-                partner = next((operation for operation in waiting.get(key, ()) if operation.id not in self.operations), None)
+                partner = next(
+                    (operation for operation in waiting.get(key, ()) if operation.id not in self.operations), None
+                )
                 if partner is not None:
                     self.pair_operations(partner, operation_b)
                     break

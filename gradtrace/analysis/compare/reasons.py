@@ -46,7 +46,9 @@ def useful(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell])
     if makers[0] is None or makers[1] is None:
         return False
     operation_a, operation_b = cells.a.operations[makers[0]], cells.b.operations[makers[1]]
-    return base_name(operation_a) == base_name(operation_b) and (None in parts or operation_a.constants == operation_b.constants)
+    return base_name(operation_a) == base_name(operation_b) and (
+        None in parts or operation_a.constants == operation_b.constants
+    )
 
 
 def begin(cells: Cells, run: RecordedRun, tensor: int, alone: list[Cell]) -> int | None:
@@ -127,7 +129,10 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side], alone: Alone) 
     if cells.is_leaf(i):
         return of_leaf(cells, i)
     first, second = cells.values(cell)
-    drawn = [operation is not None and draws(run, operation) for run, operation in zip((cells.a, cells.b), operations, strict=True)]
+    drawn = [
+        operation is not None and draws(run, operation)
+        for run, operation in zip((cells.a, cells.b), operations, strict=True)
+    ]
     only = only_one(sides, i, cells)
     if first is not None and second is not None and first.shape != second.shape and only is None:
         return SHAPE, f"{first.shape} in A, {second.shape} in B"
@@ -279,7 +284,12 @@ def of_update(cells: Cells, i: int) -> str:
     if optimiser_a is not None and optimiser_b is not None and optimiser_a.kind != optimiser_b.kind:
         return f"{optimiser_a.kind} in A, {optimiser_b.kind} in B"
     said = []
-    if optimiser_a is not None and optimiser_b is not None and optimiser_a.lr != optimiser_b.lr and None not in (optimiser_a.lr, optimiser_b.lr):
+    if (
+        optimiser_a is not None
+        and optimiser_b is not None
+        and optimiser_a.lr != optimiser_b.lr
+        and None not in (optimiser_a.lr, optimiser_b.lr)
+    ):
         said.append(f"lr={optimiser_a.lr:g} in A, {optimiser_b.lr:g} in B")
     if optimiser_a is not None and optimiser_b is not None and optimiser_a.options and optimiser_b.options:
         first, second = (dict(text.split("=", 1) for text in held.options) for held in (optimiser_a, optimiser_b))

@@ -264,7 +264,9 @@ class Search:
             number = step + (self.a if name == "A" else self.b).first - 1
             steps = self.a.trace.training
             shown_step = steps[number - 1].number if 0 < number <= len(steps) else None
-            updates.append(Difference(UPDATE, shown_step, place_a, place_b, 0.0, None, f"only {name} updates it in this step"))
+            updates.append(
+                Difference(UPDATE, shown_step, place_a, place_b, 0.0, None, f"only {name} updates it in this step")
+            )
         return updates
 
     def is_rounding(self, origin: tuple[Cell, list[Cell], list[Cell]]) -> bool:

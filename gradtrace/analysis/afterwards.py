@@ -49,8 +49,8 @@ def of_gradient(name: str, grad: Value) -> Cause:
     """Return the explanation of a gradient that is not None."""
     if not grad.all_finite:
         bad = grad.summary.nan + grad.summary.inf
-        what = f"{name}.grad is not finite in {bad} of {grad.numel} elements."
-        return Cause("not finite", "", (), (RECORD,), what, name, "nan", value=grad)
+        sentence = f"{name}.grad is not finite in {bad} of {grad.numel} elements."
+        return Cause("not finite", "", (), (RECORD,), sentence, name, "nan", value=grad)
     if grad.all_zero:
         because = f"backward reached {name}, and nothing but zeros arrived"
         return Cause("zero", because, (), (RECORD,), f"{name}.grad is zero", name, "zero", value=grad)

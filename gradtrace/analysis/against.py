@@ -52,9 +52,9 @@ def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any], exact: TensorReco
     if tensor.grad is None or tensor.grad.is_whole:
         grad = tensor.grad if kept else None
         yield numbers(label, "grad", grad, theirs["grad"], None if exact is None else exact.grad)
-    for what in ("is_leaf", "requires_grad", "grad_fn") if tensor.is_current else ():
-        ours = getattr(tensor, what)
-        yield Compared(label, what, ours, theirs[what], ours == theirs[what], None)
+    for attribute in ("is_leaf", "requires_grad", "grad_fn") if tensor.is_current else ():
+        ours = getattr(tensor, attribute)
+        yield Compared(label, attribute, ours, theirs[attribute], ours == theirs[attribute], None)
 
 
 def numbers(name: str, what: str, mine: Value | None, theirs: Any, exact: Value | None = None) -> Compared:
@@ -88,14 +88,14 @@ def to_python(value: Value) -> Any:
 
 def flat(data: Any) -> list[float]:
     """Return the numbers of nested lists, in order."""
-    found, waiting = [], [data]
+    floats, waiting = [], [data]
     while waiting:
         item = waiting.pop()
         if isinstance(item, list):
             waiting.extend(reversed(item))
         else:
-            found.append(float(str(item).lower()) if isinstance(item, str) else float(item))
-    return found
+            floats.append(float(str(item).lower()) if isinstance(item, str) else float(item))
+    return floats
 
 
 def distance(x: float, y: float) -> float:

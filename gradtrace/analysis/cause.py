@@ -55,5 +55,5 @@ class Cause(NamedTuple):
 
     def about(self, record: TensorRecord, status: str, grad: str) -> Cause:
         """Return the cause as the explanation of a tensor's gradient, which is described by `grad`."""
-        what = f"{record.label}.grad is {grad}"
-        return self._replace(name=record.label, status=status, what=what, value=record.grad)
+        sentence = f"{record.label}.grad is {grad}"
+        return self._replace(name=record.label, status=status, what=sentence, value=record.grad)

@@ -72,18 +72,18 @@ def elements(
     """Return the verdicts on the chosen elements (flattened indices) of a leaf. `analytic` None means a gradient of
     zeros.
     """
-    found = []
+    verdicts = []
     for element in chosen:
-        known: dict[float, float] = {}
+        measured: dict[float, float] = {}
 
-        def f(by: float, element: int = element, known: dict[float, float] = known) -> float:
+        def f(by: float, element: int = element, known: dict[float, float] = measured) -> float:
             if by not in known:
                 known[by] = measure(element, by)
             return known[by]
 
         expected = 0.0 if analytic is None else float(analytic.reshape(-1)[element])
         judged = judge(f, expected, float(values.reshape(-1)[element]), eps)
-        found.append(
+        verdicts.append(
             Element(
                 leaf,
                 unravel(element, shape),
@@ -96,7 +96,7 @@ def elements(
                 judged.right,
             )
         )
-    return found
+    return verdicts
 
 
 def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -115,12 +115,12 @@ def left_as_number(facts: Facts, reached: set[int], results: Sequence[int]) -> C
             [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
             ("let it be a weight: (softmax(scores) * values).sum() instead of values[scores.argmax()]",),
         )
-    what = NUMBERS[escape.how]
+    number = NUMBERS[escape.how]
     called = escape.text.partition("(")[0] if escape.text.startswith(("float(", "int(", "bool(")) else f".{escape.how}"
     return Cause(
         escape.how,
-        f"its value left the graph as {what}{where}",
-        [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
+        f"its value left the graph as {number}{where}",
+        [facts.at(f"{called.lstrip('.')}() makes {number}, which has no history", escape.span)],
         (without_call(facts, escape.span, f"compute with the tensor itself, without {called}()"),),
     )
 
@@ -158,17 +158,17 @@ def spans_behind(facts: Facts, results: Sequence[int]) -> set[Span]:
     """Return the places of what some results were computed from: of operations and the calls around them, and of the
     statements that bind leaves.
     """
-    found: set[Span | None] = set()
+    spans: set[Span | None] = set()
     for i in facts.flow.before(results):
         t, operation = facts.tensors[i], facts.maker(i)
         if operation is not None:
-            found.update(spans_of(facts, operation))
+            spans.update(spans_of(facts, operation))
             continue
         name = plain(t.name or t.label)
         bound = facts.text.assignments(name) if name.isidentifier() else []
         # where a leaf was first seen may be any statement that reads it
-        found.update(map(places.span_of, (s for s in bound if not hasattr(s, "body"))) if bound else (t.span,))
-    return {span for span in found if span is not None}
+        spans.update(map(places.span_of, (s for s in bound if not hasattr(s, "body"))) if bound else (t.span,))
+    return {span for span in spans if span is not None}
 
 
 def encloses(outer: Span, inner: Span | None) -> bool:
@@ -180,14 +180,14 @@ def encloses(outer: Span, inner: Span | None) -> bool:
 
 def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:
     """Return the statements that can read what a statement binds, appends or returns, also through others."""
-    found, names = {statement}, bound_by(facts, statement)
+    statements, names = {statement}, bound_by(facts, statement)
     grows = True
     while grows:
-        more = [s for s in facts.text.simple if s not in found and not names.isdisjoint(read_by(s))]
+        more = [s for s in facts.text.simple if s not in statements and not names.isdisjoint(read_by(s))]
         grows = bool(more)
-        found.update(more)
+        statements.update(more)
         names = names.union(*(bound_by(facts, s) for s in more))
-    return found
+    return statements
 
 
 def bound_by(facts: Facts, statement: ast.stmt) -> set[str]:
@@ -226,11 +226,11 @@ def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
         source = facts.tensors[escape.tensor]  # type: ignore[index]
         if not source.requires_grad or source.is_leaf:
             continue
-        where, what = at_line(escape.span), NUMBERS[escape.how]
+        where, number = at_line(escape.span), NUMBERS[escape.how]
         return Cause(
             escape.how,
-            f"{plain(source.label)} left the graph as {what}{where}, and the numbers have no history",
-            [facts.at(f"{escape.how}() makes {what}", escape.span), facts.origin(record)],
+            f"{plain(source.label)} left the graph as {number}{where}, and the numbers have no history",
+            [facts.at(f"{escape.how}() makes {number}", escape.span), facts.origin(record)],
             (
                 without_call(facts, escape.span, f"keep the tensor itself{where}, without .{escape.how}()"),
                 "torch.stack(list_of_tensors) in place of torch.tensor(list_of_numbers) keeps the graph",

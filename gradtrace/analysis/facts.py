@@ -32,9 +32,9 @@ class Facts:
         self.flow = flow.Flow(trace)
         self.names = dict(trace.names)
         self.begun = {b.tensor: b.span for b in reversed(trace.begun)}
-        self.failed_pass = next((one for one in reversed(trace.passes) if one.error), None)
-        storing = [one for one in trace.passes if one.stores]
-        self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
+        self.failed_pass = next((pass_ for pass_ in reversed(trace.passes) if pass_.error), None)
+        storing = [pass_ for pass_ in trace.passes if pass_.stores]
+        self.storing = [pass_ for pass_ in storing if not pass_.error] or storing  # one that failed left nothing
         # the leaves that optimisers hold, in their order
         self.optimised = tuple(dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors))
         self._arrivals: Arrivals | None = None
@@ -60,18 +60,18 @@ class Facts:
         """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
         ids).
         """
-        known = self._held.get(id(change.tensors))
-        if known is None:
-            known = self._held[id(change.tensors)] = frozenset(change.tensors)
-        return known
+        ids = self._held.get(id(change.tensors))
+        if ids is None:
+            ids = self._held[id(change.tensors)] = frozenset(change.tensors)
+        return ids
 
     def leaves_of(self, change: Change) -> tuple[int, ...]:
         """Return the leaves that a change wrote to, as the ids of their last versions."""
-        known = self._leaves.get(id(change.tensors))
-        if known is None:
+        ids = self._leaves.get(id(change.tensors))
+        if ids is None:
             leaves = [i for i in change.tensors if self.tensors[i].is_leaf and self.tensors[i].requires_grad]
-            known = self._leaves[id(change.tensors)] = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
-        return known
+            ids = self._leaves[id(change.tensors)] = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
+        return ids
 
     def calls_of(self, names: Iterable[str]) -> list[Operation]:
         """Return the operations of the operators with these names, in order."""
@@ -134,7 +134,7 @@ class Facts:
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
         if self._lines is None:
-            spans = [one.span for one in self.passes] + [one.span for one in self.operations]
+            spans = [record.span for record in self.passes] + [record.span for record in self.operations]
             self._lines = frozenset(span.line for span in spans if span is not None and not span.file)
         return self._lines
 
@@ -145,14 +145,14 @@ class Facts:
 
     def origin(self, record: TensorRecord) -> Evidence:
         """Return the evidence of where a tensor was made."""
-        what = f"{record.label} is {self.kind(record)}"
+        sentence = f"{record.label} is {self.kind(record)}"
         span = self.tensors[record.first].span if record.is_leaf else record.span
         if span is not None:
-            return self.at(what, span)
+            return self.at(sentence, span)
         bound = self.text.assignments(record.name) if record.name else []
         if len(bound) > 1:
             bound = self.before_use(record, self.text.seen_from(self.lines, bound))
-        return self.at(what, places.head_of(bound[0]) if bound else self.begun.get(record.id))
+        return self.at(sentence, places.head_of(bound[0]) if bound else self.begun.get(record.id))
 
     def before_use(self, record: TensorRecord, bound: list[Any]) -> list[Any]:
         """Return the last of some statements above the first operation that reads a tensor, or else all of them."""
@@ -220,7 +220,9 @@ class Facts:
         """Return the last pass that stores gradients and begins at one of the tensors; without such a pass, the last
         one that stores gradients.
         """
-        passes = (one for one in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, one.roots)))
+        passes = (
+            pass_ for pass_ in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, pass_.roots))
+        )
         return next(passes, self.storing[-1])
 
     def cuts_on_the_way(self, record: TensorRecord, roots: Iterable[int] | None = None) -> list[flow.Cut]:
@@ -236,8 +238,8 @@ class Facts:
     def written(self, change: Change) -> tuple[Value | None, Value | None]:
         """Return what an operation's write to a tensor or its gradient found there, and what it left."""
         if not self._writes:
-            for one in self.trace.changes:
-                self._writes.setdefault((one.operation, one.how), []).append(one)
+            for record in self.trace.changes:
+                self._writes.setdefault((record.operation, record.how), []).append(record)
         operation = None if change.operation is None else self.operations[change.operation]
         beside = self._writes[change.operation, change.how]
         if operation is None or operation.name != change.how or len(beside) != len(operation.outputs):
@@ -249,8 +251,8 @@ class Facts:
 
 def loss_of(trace: Trace, step: TrainingStep) -> float | None:
     """Return the loss of a step (see `loss_in`) as a number."""
-    found = loss_in(trace, step)
-    value: Any = None if found is None else found.value
+    loss = loss_in(trace, step)
+    value: Any = None if loss is None else loss.value
     if value is None or not value.shape:
         return None if value is None or not value.is_whole else float(value.data)
     return float(value.data.flat[0] if value.is_whole else value.summary.mean)
@@ -261,14 +263,14 @@ def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
     that a GradScaler has scaled, or that the program has made from its loss by a factor, this is the number before it.
     """
     numbers = (t for i in reversed(step.roots) if (t := trace.tensors[i]).value is not None and t.value.numel == 1)
-    found = next(numbers, None)
-    made = maker_of(trace, found)
-    if made is not None and made.name == "mul" and made.tensors and is_scaling(made.text) and names_scaler(trace):
-        found = trace.tensors[made.tensors[0]]
-        made = maker_of(trace, found)
-    if made is not None and made.name in ("mul", "div") and len(made.tensors) == 1 and is_part_of_loss(made.text):
-        return trace.tensors[made.tensors[0]]
-    return found
+    number = next(numbers, None)
+    maker = maker_of(trace, number)
+    if maker is not None and maker.name == "mul" and maker.tensors and is_scaling(maker.text) and names_scaler(trace):
+        number = trace.tensors[maker.tensors[0]]
+        maker = maker_of(trace, number)
+    if maker is not None and maker.name in ("mul", "div") and len(maker.tensors) == 1 and is_part_of_loss(maker.text):
+        return trace.tensors[maker.tensors[0]]
+    return number
 
 
 def maker_of(trace: Trace, record: TensorRecord | None) -> Operation | None:

@@ -77,7 +77,7 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     over = carried.changed_since(facts, change)
     if over is not None:
         return over
-    what = function.name if operation is None else operation.name
+    saver = function.name if operation is None else operation.name
     name = facts.called((next(i for i in saved if i in change.tensors), *change.tensors))
     changing = facts.text.statement(change.span)
     if isinstance(changing, ast.AugAssign) and not name.isidentifier():
@@ -85,14 +85,14 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     how = "an optimiser's step" if change.how == "step" else f"{change.how}()"
     return Cause(
         "modified in place",
-        f"{name} was saved by {what}{at_line(function.span)} and changed in place by {how}{at_line(change.span)} "
+        f"{name} was saved by {saver}{at_line(function.span)} and changed in place by {how}{at_line(change.span)} "
         "before backward used it",
         [
-            facts.at(f"{what} saves {name} for its derivative", function.span),
+            facts.at(f"{saver} saves {name} for its derivative", function.span),
             facts.at(f"{how} changes {name} in place", change.span),
             facts.backward(facts.failed_pass),
         ],
-        in_place_advice(facts, change, name, what),
+        in_place_advice(facts, change, name, saver),
         name=name,
     )
 
@@ -123,8 +123,10 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         target, method = cut(call.func.value), call.func.attr.removesuffix("_")
         if not target.isidentifier() or call.func.attr in ALONE:
             return OUT_OF_PLACE
-        given = ", ".join(map(cut, [*call.args, *call.keywords]))
-        code = f"{target} = " + (f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({given})")
+        arguments = ", ".join(map(cut, [*call.args, *call.keywords]))
+        code = f"{target} = " + (
+            f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({arguments})"
+        )
     line = at_line(places.head_of(statement))
     return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
 
@@ -148,15 +150,15 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
     earlier = carried.freed_by(facts, function)
     roots = facts.labels(failed.roots) or "the result"
     operation = facts.arrivals.operations.get(function.id)
-    what = operation.name if operation is not None else function.name
+    saver = operation.name if operation is not None else function.name
     saved = facts.labels(s.tensor for s in function.saved if s.tensor is not None)
     where = "" if earlier is None else at_line(earlier.span)
     return Cause(
         "freed",
-        f"{roots}'s graph was used a second time: the backward{where} had freed what {what} saved",
+        f"{roots}'s graph was used a second time: the backward{where} had freed what {saver} saved",
         [
-            facts.at(f"{what} saved {saved or 'values'} for its derivative", function.span),
-            *(facts.at("the first backward frees it", one.span) for one in (earlier,) if one is not None),
+            facts.at(f"{saver} saved {saved or 'values'} for its derivative", function.span),
+            *(facts.at("the first backward frees it", pass_.span) for pass_ in (earlier,) if pass_ is not None),
             facts.at("the second backward needs it again", failed.span),
         ],
         (
@@ -363,8 +365,8 @@ def inputs_of(facts: Facts, failure: Failure, called: tuple[str, ...]) -> list[t
     call = places.method_call(facts.text.statement(failure.span), called)
     if call is None:
         return []
-    given = [k.value for k in call.keywords if k.arg == "inputs"] or call.args[1:2]
-    names = [name for node in given for name in names_in(node)]
+    nodes = [k.value for k in call.keywords if k.arg == "inputs"] or call.args[1:2]
+    names = [name for node in nodes for name in names_in(node)]
     return [(name, record) for name in names if (record := facts.variable(name)) is not None]
 
 

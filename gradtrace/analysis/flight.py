@@ -50,15 +50,15 @@ class Flight(NamedTuple):
 def flight(log: FlightLog) -> Flight:
     """Return the curves of a flight log, and where each first spikes and first is not finite."""
     curves = [curve(log, i) for i, name in enumerate(log.columns) if name != TIME]
-    spikes = [one for c in curves if c.name.split()[0] in WATCHED and (one := spike(c)) is not None]
-    bad = [one for c in curves if (one := first_bad(c)) is not None]
+    spikes = [mishap for c in curves if c.name.split()[0] in WATCHED and (mishap := spike(c)) is not None]
+    bad = [mishap for c in curves if (mishap := first_bad(c)) is not None]
     times = log.numbers[:, 0]
     began, ended = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
     return Flight(log.steps, tuple(curves), in_order(spikes), in_order(bad), ended - began, ended)
 
 
 def in_order(events: list[Event]) -> tuple[Event, ...]:
-    return tuple(sorted(events, key=lambda one: one.step))
+    return tuple(sorted(events, key=lambda occurrence: occurrence.step))
 
 
 def curve(log: FlightLog, column: int) -> Curve:

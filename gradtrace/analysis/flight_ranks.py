@@ -45,32 +45,42 @@ def flight_ranks(logs: Sequence[FlightLog]) -> FlightRanks:
     """Return what the logs show together. UsageError unless they are of different ranks of one training."""
     ranks = {log.rank: log for log in logs if log.rank is not None}
     if len(ranks) < len(logs):
-        what = "two of these logs are of the same rank" if ranks else "these logs are not of several processes"
-        raise UsageError(what, "give those of one run under torchrun: run.rank*.gtlog")
+        message = "two of these logs are of the same rank" if ranks else "these logs are not of several processes"
+        raise UsageError(message, "give those of one run under torchrun: run.rank*.gtlog")
     if len({log.columns for log in logs}) > 1:
         raise UsageError("these logs have different columns", "give those of one run under torchrun: run.rank*.gtlog")
     ordered = dict(sorted(ranks.items()))
-    found = {rank: flight(log) for rank, log in ordered.items()}
+    flights = {rank: flight(log) for rank, log in ordered.items()}
     lasts = tuple((rank, int(log.steps[-1]) if len(log.steps) else 0) for rank, log in ordered.items())
     is_shared = all(log.shares for log in logs)
     whole = flight(combined(list(ordered.values()))) if is_shared else None
-    return FlightRanks(lasts, spreads(found), first_events(found, "spikes"), first_events(found, "bad"), whole)
+    return FlightRanks(lasts, spreads(flights), first_events(flights, "spikes"), first_events(flights, "bad"), whole)
 
 
 def spreads(found: Mapping[int, Flight]) -> tuple[Spread, ...]:
     first = next(iter(found.values()))
     listed = []
     for i, curve in enumerate(first.curves):
-        medians = [(one.curves[i].median, rank) for rank, one in found.items() if one.curves[i].median is not None]
-        known = [(x, rank) for x, rank in medians if x is not None]
-        if known:
-            listed.append(Spread(curve.name, *min(known), *max(known)))
+        medians = [
+            (rank_flight.curves[i].median, rank)
+            for rank, rank_flight in found.items()
+            if rank_flight.curves[i].median is not None
+        ]
+        measured = [(x, rank) for x, rank in medians if x is not None]
+        if measured:
+            listed.append(Spread(curve.name, *min(measured), *max(measured)))
     return tuple(listed)
 
 
 def first_events(found: Mapping[int, Flight], kind: str) -> tuple[RankEvent, ...]:
-    events = [RankEvent(rank, getattr(one, kind)[0]) for rank, one in found.items() if getattr(one, kind)]
-    return tuple(sorted(events, key=lambda one: (one.event.step, one.event.name != LOSS, one.rank)))
+    events = [
+        RankEvent(rank, getattr(rank_flight, kind)[0])
+        for rank, rank_flight in found.items()
+        if getattr(rank_flight, kind)
+    ]
+    return tuple(
+        sorted(events, key=lambda rank_event: (rank_event.event.step, rank_event.event.name != LOSS, rank_event.rank))
+    )
 
 
 def combined(logs: Sequence[FlightLog]) -> FlightLog:
@@ -84,9 +94,9 @@ def combined(logs: Sequence[FlightLog]) -> FlightLog:
     columns = {name: i for i, name in enumerate(logs[0].columns)}
 
     def total(squares: Sequence[Any], at: int) -> None:
-        known = np.any([log.noted[p, at] for log, p in zip(logs, places, strict=True)], 0)
-        numbers[:, at] = np.where(known, np.sqrt(np.sum(squares, 0)), not_noted(len(steps)))
-        noted[:, at] = known
+        mask = np.any([log.noted[p, at] for log, p in zip(logs, places, strict=True)], 0)
+        numbers[:, at] = np.where(mask, np.sqrt(np.sum(squares, 0)), not_noted(len(steps)))
+        noted[:, at] = mask
 
     for name, at in columns.items():
         part, _, module = name.partition(" ")

@@ -81,17 +81,17 @@ class Flow:
         """Return the first place on each path from a tensor that cuts gradients on their way back, in the program's
         order.
         """
-        found = []
+        cuts = []
         waiting, seen = [self.tensor(tensor)], {self.tensor(tensor)}
         while waiting:
             at = waiting.pop()
             for result, cut in self._steps_from(at):
                 if cut is not None:
-                    found.append(cut)
+                    cuts.append(cut)
                 elif result not in seen:
                     seen.add(result)
                     waiting.append(result)
-        return sorted(found, key=lambda cut: cut.operation.id if cut.operation is not None else cut.escape.after)  # type: ignore[union-attr]
+        return sorted(cuts, key=lambda cut: cut.operation.id if cut.operation is not None else cut.escape.after)  # type: ignore[union-attr]
 
     def _steps_from(self, tensor: int) -> Iterator[tuple[int, Cut | None]]:
         tensors = self.trace.tensors

@@ -20,8 +20,8 @@ def short_answer(facts: Facts) -> list[str]:
     trained = [facts.tensors[i] for i in facts.optimised or updated(facts) if facts.tensors[i].requires_grad]
     if not trained or not facts.storing or facts.trace.failure is not None or PIPELINE in facts.trace.left_out:
         return []
-    known = [t for t in trained if t.id in facts.stored]
-    parts = [*steps(facts), gradients(facts, known, len(trained))]
+    stored = [t for t in trained if t.id in facts.stored]
+    parts = [*steps(facts), gradients(facts, stored, len(trained))]
     head = f"Nothing is wrong that gradtrace can see: {', '.join(parts)}."
     return [head, *list(remarks(facts, trained))[:REMARKS]]
 
@@ -86,8 +86,8 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
     if early:
         shown = [t for t in zero if t.id in early]
         factors = list({factor.id: factor for factor in early.values()}.values())
-        what = "a factor that starts" if len(factors) == 1 else "factors that start"
-        yield f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {what} at 0."
+        noun = "a factor that starts" if len(factors) == 1 else "factors that start"
+        yield f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {noun} at 0."
     if left := [t for t in zero if t.id not in early]:
         yield f"The gradient of {names(left)} is 0 (gradtrace why SOURCE {argument(left[0].label)} says why)."
     yield from (f"{said}." for said in meant_numbers(facts))

@@ -79,8 +79,8 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
         evidence.insert(0, facts.at(f"{mode} begins", head))
     in_library = block is not None and operation.span is not None and operation.span.file
-    what = f"line {operation.span.line}" if operation.span and not operation.span.file else "the call that leads there"
-    advice = f"leave out {mode}{at_line(places.head_of(block))}" if in_library else f"move {what} out of {mode}"
+    place = f"line {operation.span.line}" if operation.span and not operation.span.file else "the call that leads there"
+    advice = f"leave out {mode}{at_line(places.head_of(block))}" if in_library else f"move {place} out of {mode}"
     return Cause(mode, f"{called}, which ran under {mode}", evidence, (advice,))
 
 
@@ -179,12 +179,12 @@ def gradient_without_graph(facts: Facts, record: TensorRecord, start: str = "it 
         call = places.method_call(statement, ("grad",))
         is_result = call is not None
         if is_result or (isinstance(value, ast.Attribute) and value.attr == "grad"):
-            what = "autograd.grad" if is_result else "backward"
+            method = "autograd.grad" if is_result else "backward"
             return Cause(
                 "no create_graph",
-                f"{start} {what} was called without create_graph=True",
+                f"{start} {method} was called without create_graph=True",
                 [facts.at(f"{name} is a gradient, numbers without history", places.head_of(statement))],
-                (with_argument(facts, call, "create_graph=True", f"call {what} with create_graph=True"),),
+                (with_argument(facts, call, "create_graph=True", f"call {method} with create_graph=True"),),
             )
     return None
 
@@ -355,10 +355,10 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Cause | None:
     bound = [s for s in statements if not isinstance(s, ast.AugAssign)]  # w -= ... keeps the tensor
     if len(bound) < 2:
         return None
-    made = [s for s in facts.text.simple if record.name in names_in(places.optimiser_call(facts.text, s))]
-    if not made or not bound[0].lineno < made[-1].lineno < bound[-1].lineno:
+    creations = [s for s in facts.text.simple if record.name in names_in(places.optimiser_call(facts.text, s))]
+    if not creations or not bound[0].lineno < creations[-1].lineno < bound[-1].lineno:
         return None
-    first, here, last = (places.head_of(s) for s in (bound[0], made[-1], bound[-1]))
+    first, here, last = (places.head_of(s) for s in (bound[0], creations[-1], bound[-1]))
     earlier = f"the {record.name} of line {first.line}"
     return Cause(
         "stale optimiser",

@@ -15,7 +15,7 @@ def lasting(trace: Trace) -> frozenset[int]:
     """Return the tensors whose values are bad: NaN, or an infinity that reaches the start of a pass, a result of the
     program, or a NaN. Other infinities end where an operation makes finite numbers of them.
     """
-    ends = {i for one in trace.passes for i in one.roots} | set(trace.roots) | set(trace.outputs)
+    ends = {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
     blank = uninitialised(trace)
     bad = {t.id for t in trace.tensors if t.id not in blank and has_nan(t.value)}
     for operation in reversed(trace.operations):

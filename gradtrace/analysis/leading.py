@@ -29,9 +29,9 @@ def library_lines(trace: Trace) -> dict[str, str]:
             by_file.setdefault(span.file, set()).add(lead)
     for span, own in trace.leads:
         spans[span.where] = span
-        known = by_line.setdefault(span.where, set())
-        if not any(lead.partition(",")[0] == own.where for lead in known):
-            known.add(own.where)
+        texts = by_line.setdefault(span.where, set())
+        if not any(lead.partition(",")[0] == own.where for lead in texts):
+            texts.add(own.where)
     failed = None if trace.failure is None else trace.failure.span
     if failed is not None and failed.where not in by_line and failed.file in by_file:
         spans[failed.where], by_line[failed.where] = failed, by_file[failed.file]
@@ -55,8 +55,8 @@ def lead_of(trace: Trace, scope: int | None) -> str:
 def renamed(cause: Cause, places: dict[str, str]) -> Cause:
     evidence = [with_place(item._replace(text=replaced(item.text, places)), places) for item in cause.evidence]
     advice = tuple(replaced(text, places) for text in cause.advice)
-    because, what = replaced(cause.because, places), replaced(cause.what, places)
-    return cause._replace(because=because, what=what, evidence=evidence, advice=advice)
+    because, sentence = replaced(cause.because, places), replaced(cause.what, places)
+    return cause._replace(because=because, what=sentence, evidence=evidence, advice=advice)
 
 
 def with_place(item: Evidence, places: dict[str, str]) -> Evidence:

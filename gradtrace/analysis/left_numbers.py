@@ -22,10 +22,10 @@ class LeftNumber(NamedTuple):
 def left_numbers(facts: Facts) -> list[LeftNumber]:
     """Return the numbers of tensors that require grad which the roots of the last pass were computed with."""
     taken: dict[Any, tuple[Escape, int]] = {}
-    for one in facts.trace.escapes:
-        is_own = one.how in NUMBERS and one.span is not None and not one.span.file
-        if is_own and one.tensor is not None and facts.tensors[one.tensor].requires_grad:
-            taken[one.span] = one, one.tensor
+    for record in facts.trace.escapes:
+        is_own = record.how in NUMBERS and record.span is not None and not record.span.file
+        if is_own and record.tensor is not None and facts.tensors[record.tensor].requires_grad:
+            taken[record.span] = record, record.tensor
     if not taken:
         return []
     into = facts.flow.before(facts.roots)
@@ -47,9 +47,9 @@ def constants(facts: Facts, operation: Operation) -> Iterator[Any]:
         operands = [node.left, node.right]
     elif isinstance(node, ast.Compare):
         operands = [node.left, *node.comparators]
-    made = {facts.tensors[i].span for i in operation.tensors}
+    spans = {facts.tensors[i].span for i in operation.tensors}
     for operand in operands:
-        if not any(span is not None and place(operand) == span[:4] for span in made):
+        if not any(span is not None and place(operand) == span[:4] for span in spans):
             yield operand
 
 

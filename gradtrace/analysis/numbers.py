@@ -126,7 +126,7 @@ def since_cleared(visits: list[BackwardStep]) -> list[BackwardStep]:
 
 def cleared_before(facts: Facts, record: TensorRecord, step: BackwardStep) -> Change | None:
     """Return the last change that cleared a leaf's gradient before a step stored one."""
-    at = next(i for i, one in enumerate(facts.steps) if one is step)
+    at = next(i for i, visit in enumerate(facts.steps) if visit is step)
     changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how in CLEARS and c.after_steps <= at)
     return next((c for c in changes if record.id in facts.held(c)), None)
 
@@ -178,14 +178,14 @@ def cut_off(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
     """Note that a Parameter was made of another leaf's numbers, and that the two are independent."""
-    at, made = record.first, None
+    at, creation = record.first, None
     while (escape := facts.flow.origin_of_data.get(facts.flow.tensor(at))) is not None and escape.tensor is not None:
-        made, at = made or escape, escape.tensor
+        creation, at = creation or escape, escape.tensor
     source = facts.tensors[facts.flow.tensor(at)]
-    if made is None or made.how != "parameter" or not (source.is_leaf and source.requires_grad and source.name):
+    if creation is None or creation.how != "parameter" or not (source.is_leaf and source.requires_grad and source.name):
         return []
     text = f"{record.label} is a leaf of its own, made of {source.label}'s numbers: they do not share a gradient"
-    return [facts.at(text, made.span)]
+    return [facts.at(text, creation.span)]
 
 
 def unseen_evidence(facts: Facts, change: Change) -> Evidence:
@@ -201,7 +201,7 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
     escapes = facts.trace.escapes
     taken = {e.out for e in escapes if e.how in ("data", "numpy") and e.out is not None}
     through = {e.span.line for e in escapes if e.how == "data" and e.span is not None}
-    made = facts.arrivals.operations
+    operations = facts.arrivals.operations
     used = leading_to(facts.trace, {step.function for step in visits or ()})
     passes = {step.number for step in visits or ()}
 
@@ -210,7 +210,7 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
         if visits is not None and (step.number not in passes or step.function not in used):
             return False
         saved = {s.tensor for s in facts.functions[step.function].saved}
-        return not held.isdisjoint(saved) and step.function in made and made[step.function].id < after
+        return not held.isdisjoint(saved) and step.function in operations and operations[step.function].id < after
 
     unseen = []
     for change in facts.trace.changes:
@@ -276,8 +276,8 @@ def before_backward(facts: Facts, bad: Operation | None) -> Cause:
 
 def turns_bad(facts: Facts, operation: Operation) -> bool:
     """Whether an operation made a value that is not finite from finite operands."""
-    read, made = ([is_finite(facts.tensors[i].value) for i in ids] for ids in (operation.tensors, operation.outputs))
-    return all(read) and not all(made)
+    read, outputs = ([is_finite(facts.tensors[i].value) for i in ids] for ids in (operation.tensors, operation.outputs))
+    return all(read) and not all(outputs)
 
 
 def operands_of(facts: Facts, operation: Operation) -> str:

@@ -66,14 +66,14 @@ def names() -> list[str]:
 def operator(name: str) -> Operator:
     """Return the description of one operator. KeyError for an unknown name."""
     ops.load()
-    known = ops.api.catalogue[name][1]
-    record = records.get(known) if known else records.get(name)
+    record_name = ops.api.catalogue[name][1]
+    record = records.get(record_name) if record_name else records.get(name)
     with warnings.catch_warnings(), fork_rng():
         warnings.simplefilter("ignore")
-        found = Operator(name, forms_of(name), "", "", "", (), kinks(name))
+        description = Operator(name, forms_of(name), "", "", "", (), kinks(name))
     if record is None:
-        return found._replace(formula=composed_formula(name))
-    return found._replace(
+        return description._replace(formula=composed_formula(name))
+    return description._replace(
         formula=formula(record),
         record=record.name,
         signature=signature(record),
@@ -91,8 +91,8 @@ def forms_of(name: str) -> tuple[str, ...]:
         "l": ops.api.linalg,
         "s": ops.api.special,
     }
-    found = tuple(FORMS[form].format(name) for form, table in tables.items() if name in table)
-    return (*found, f"Tensor.{name}_ (in place)") if hasattr(Tensor, name + "_") else found
+    forms = tuple(FORMS[form].format(name) for form, table in tables.items() if name in table)
+    return (*forms, f"Tensor.{name}_ (in place)") if hasattr(Tensor, name + "_") else forms
 
 
 def signature(record: Op) -> str:
@@ -106,12 +106,12 @@ def signature(record: Op) -> str:
 @cache
 def rules() -> dict[str, dict[str, str]]:
     """Return the text of each rule, by record and argument, read from the source of the operator families."""
-    found: dict[str, dict[str, str]] = {}
+    by_record: dict[str, dict[str, str]] = {}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(("gradtrace.ops.", "gradtrace.engine.calls.inplace")) and module.__file__ is not None:
             for record, derivative in written(Path(module.__file__)):
-                found.setdefault(record, {}).update(derivative)
-    return found
+                by_record.setdefault(record, {}).update(derivative)
+    return by_record
 
 
 def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -147,9 +147,9 @@ def rule_text(rule: ast.expr) -> str:
 
 
 def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
-    known = rules().get(record.name, {})
+    texts = rules().get(record.name, {})
     names = [name.lstrip("*") for name in (*record.tensor_names, "joint")]
-    return tuple((name, of_elements(known[name])) for name in names if name in known)
+    return tuple((name, of_elements(texts[name])) for name in names if name in texts)
 
 
 class Substitution(ast.NodeTransformer):
@@ -226,18 +226,18 @@ def kinks(name: str) -> tuple[Kink, ...]:
     Every call draws the same random numbers: the difference of two draws is not a slope.
     """
     call = function(name)
-    found = []
+    points = []
     for x in POINTS if call is not None else ():
         try:
-            _, given = slope(call, x)  # type: ignore[arg-type]
+            _, analytic = slope(call, x)  # type: ignore[arg-type]
 
             def f(by: float, x: float = x) -> float:
                 manual_seed(SEED)
                 return float(call(Tensor._wrap(x + by)).item())  # type: ignore[misc]
 
-            judged = judge(f, given, x)
+            judged = judge(f, analytic, x)
         except Exception:  # not a function of one number, or not defined there
             continue
         if judged.verdict in (KINK, JUMP):
-            found.append(Kink(x, judged.verdict == JUMP, judged.left, judged.right, given))
-    return tuple(found)
+            points.append(Kink(x, judged.verdict == JUMP, judged.left, judged.right, analytic))
+    return tuple(points)

@@ -131,13 +131,13 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
 
     UsageError if the pass does not exist, or it did not reach the root or the tensor.
     """
-    one = last_pass(trace)
-    start = trace.tensors[one.roots[0]] if root is None else root
-    web = Web(trace, one.number)
+    pass_ = last_pass(trace)
+    start = trace.tensors[pass_.roots[0]] if root is None else root
+    web = Web(trace, pass_.number)
     if start.function not in web.steps:
         raise UsageError(f"backward did not come to {start.label}", "start from the result, or a part of it")
-    from_root = start.id in one.roots
-    vector = one.vectors[one.roots.index(start.id)] if from_root else None
+    from_root = start.id in pass_.roots
+    vector = pass_.vectors[pass_.roots.index(start.id)] if from_root else None
     first = web.steps[start.function].upstream[0]
     shape = () if first is None else first.shape
     seed = np.ones(shape) if vector is None else np.asarray(vector.data, float)
@@ -145,7 +145,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
     count = counts.get(start.function, 0)
     groups, total = grouped(web, start.function, leaf, counts, seed)
     listed = tuple(each(web, start, leaf, counts, seed)) if 0 < count <= many else ()
-    gradient = arrived(web, leaf) if from_root and len(one.roots) == 1 else None
+    gradient = arrived(web, leaf) if from_root and len(pass_.roots) == 1 else None
     agrees = gradient is None or close(total, gradient)
     changed = tuple(
         dict.fromkeys(h.name for s in web.steps.values() if s.function in counts for h in s.hooks if h.changed)
@@ -155,7 +155,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
 
 def last_pass(trace: Trace) -> PassRecord:
     """Return the last pass that did not fail. UsageError if there is none."""
-    done = [one for one in trace.passes if not one.error and one.roots]
+    done = [pass_ for pass_ in trace.passes if not pass_.error and pass_.roots]
     if not done:
         raise UsageError(
             "backward was not run, so there are no paths", "leave out --no-backward, or let a leaf require grad"
@@ -174,7 +174,7 @@ def grouped(
     """Return the number of paths and their contribution for each last edge, and the total contribution."""
     gradients = {start: seed}
     ways = {start: 1}
-    found: list[Group] = []
+    groups: list[Group] = []
     for function in sorted((f for f in counts if f in web.edges and f != leaf.function), reverse=True):
         if function not in gradients:
             continue
@@ -186,11 +186,11 @@ def grouped(
             ways[edge.target] = ways.get(edge.target, 0) + ways[function]
             if edge.target == leaf.function:
                 name = web.label(made_by(web.trace.functions[function]), function)
-                found.append(Group(name, ways[function], value_of(sent)))
+                groups.append(Group(name, ways[function], value_of(sent)))
     total = gradients.get(leaf.function) if leaf.function is not None else None
     if total is None:
         total = np.zeros(leaf.value.shape if leaf.value is not None else ())
-    return tuple(found), value_of(total)
+    return tuple(groups), value_of(total)
 
 
 def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:

@@ -17,7 +17,7 @@ class Text:
 
     def __init__(self, text: str, files: Iterable[tuple[str, str]] = ()) -> None:
         self.lines = text.split("\n")
-        self.files = {name: other.split("\n") for name, other in files}
+        self.files = {name: content.split("\n") for name, content in files}
         self.bytes = [line.encode("utf-8", "replace") for line in self.lines]
         try:
             self.tree: ast.Module = ast.parse(text)
@@ -30,8 +30,8 @@ class Text:
     @property
     def simple(self) -> list[Any]:
         """The statements that contain no other statements, in the order of the text."""
-        found = [node for node in self.statements if not hasattr(node, "body")]
-        return sorted(found, key=starts)
+        nodes = [node for node in self.statements if not hasattr(node, "body")]
+        return sorted(nodes, key=starts)
 
     @property
     def functions(self) -> list[Any]:
@@ -96,9 +96,9 @@ class Text:
         if not functions:
             return bound
         ran = {function for line in lines for function in around(functions, line)}
-        inside = [(one, set(around(functions, one.lineno))) for one in bound]
-        own = [one for one, outer in inside if outer and outer <= ran]
-        return own or [one for one, outer in inside if not outer] or bound
+        inside = [(function, set(around(functions, function.lineno))) for function in bound]
+        own = [function for function, outer in inside if outer and outer <= ran]
+        return own or [function for function, outer in inside if not outer] or bound
 
     def mode_around(self, span: Span | None) -> Any:
         """Return the innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
@@ -111,7 +111,7 @@ class Text:
             if isinstance(node, ast.With) and any(self.is_mode(item.context_expr) for item in node.items):
                 around.append(node)
             elif isinstance(node, ast.FunctionDef):
-                around += [one for one in node.decorator_list if self.is_mode(one)]
+                around += [decorator for decorator in node.decorator_list if self.is_mode(decorator)]
         return max(around, key=starts, default=None)
 
     def is_mode(self, node: Any) -> bool:
@@ -133,7 +133,7 @@ def starts(node: Any) -> tuple[int, int]:
 
 def around(functions: list[Any], line: int) -> list[Any]:
     """Return the functions whose text a line is in."""
-    return [one for one in functions if one.lineno <= line <= (one.end_lineno or 0)]
+    return [function for function in functions if function.lineno <= line <= (function.end_lineno or 0)]
 
 
 HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hook", "register_full_backward_hook")
@@ -141,14 +141,14 @@ HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hoo
 
 def hook_call(text: Text, hook: str, name: str) -> Any:
     """Return the call that registers this hook (if there are several, the one on this tensor), or None."""
-    found = [
+    calls = [
         node
         for node in ast.walk(text.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in HOOKS
     ]
-    found = [node for node in found if hook == "<lambda>" or hook in text.cut(node)]
-    own = [node for node in found if text.cut(node.func.value) == name]  # type: ignore[attr-defined]
-    return next(iter(own or found), None)
+    calls = [node for node in calls if hook == "<lambda>" or hook in text.cut(node)]
+    own = [node for node in calls if text.cut(node.func.value) == name]  # type: ignore[attr-defined]
+    return next(iter(own or calls), None)
 
 
 def direct_forwards(text: Text) -> list[Any]:
@@ -187,14 +187,14 @@ def lines_of(node: Any) -> range:
 
 def targets(node: Any) -> Iterator[str]:
     """Return the names that a statement binds."""
-    found: list[Any] = []
+    expressions: list[Any] = []
     if isinstance(node, ast.Assign):
-        found = list(node.targets)
+        expressions = list(node.targets)
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
-        found = [node.target]
+        expressions = [node.target]
     elif isinstance(node, ast.With):
-        found = [item.optional_vars for item in node.items if item.optional_vars is not None]
-    for target in found:
+        expressions = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    for target in expressions:
         for part in ast.walk(target):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id

@@ -21,14 +21,18 @@ def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     names = [
         name
         for name, t in first.items()
-        if any(name in one and comparable(t, one[name]) and t.value != one[name].value for one in others)
+        if any(name in theirs and comparable(t, theirs[name]) and t.value != theirs[name].value for theirs in others)
     ]
     if not names:
         return
     low, high = min(ranks), max(ranks)
     facts, versions = ranks[low], first[names[0]].first
-    readers = [one for one in facts.operations if any(facts.tensors[i].first == versions for i in one.tensors)]
-    used = tuple(facts.at(f"{names[0]} is used here", one.span) for one in readers[:1])
+    readers = [
+        operation
+        for operation in facts.operations
+        if any(facts.tensors[i].first == versions for i in operation.tensors)
+    ]
+    used = tuple(facts.at(f"{names[0]} is used here", reader.span) for reader in readers[:1])
     apart = tuple(parting(facts, ranks[high], low, high)) if high > low else ()
     yield Cause(
         "buffers apart",
@@ -49,7 +53,7 @@ def comparable(a: TensorRecord, b: TensorRecord) -> bool:
 
 def buffers(facts: Facts) -> dict[str, TensorRecord]:
     """Return the buffers that a model does not send to the ranks, by name."""
-    return {one.name: facts.tensors[one.tensor] for one in facts.trace.buffers if not one.is_sent}
+    return {buffer.name: facts.tensors[buffer.tensor] for buffer in facts.trace.buffers if not buffer.is_sent}
 
 
 # ---- random numbers
@@ -61,9 +65,9 @@ def same_draws(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         return
     drawn = {rank: list(masks(facts)) for rank, facts in ranks.items()}
     first, *others = drawn.values()
-    if not first or any(len(one) != len(first) for one in others):
+    if not first or any(len(theirs) != len(first) for theirs in others):
         return
-    if not all(alike(a, b) for other in others for a, b in zip(first, other, strict=True)):
+    if not all(alike(a, b) for theirs in others for a, b in zip(first, theirs, strict=True)):
         return
     facts, operation = ranks[min(ranks)], first[0][0]
     yield Cause(
@@ -146,15 +150,15 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     if not missing:
         return
     left = {rank: facts for rank, facts in ranks.items() if follows(facts.trace)}
-    what = f"{named_ranks(missing).capitalize()} left no record"
+    sentence = f"{named_ranks(missing).capitalize()} left no record"
     several = len(missing) > 1
     not_given = "or their records were not given" if several else "or its record was not given"
     if any(failed_itself(facts.trace) for facts in ranks.values()):
-        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", what=what)
+        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", what=sentence)
         return
     if not left:
         ended = "their processes ended before they" if several else "its process ended before it"
-        yield Cause("rank without record", f"{ended} could write one, {not_given}", what=what)
+        yield Cause("rank without record", f"{ended} could write one, {not_given}", what=sentence)
         return
     passed = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
     facts = next(iter(left.values()))
@@ -163,4 +167,4 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     here = () if failure is None else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
     advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
     died = "they died or were killed" if several else "it died or was killed"
-    yield Cause("rank without record", f"{died}, {not_given}", here, advice, what=what + after)
+    yield Cause("rank without record", f"{died}, {not_given}", here, advice, what=sentence + after)

@@ -12,12 +12,12 @@ from gradtrace.trace.record import Operation
 
 def parting(a: Facts, b: Facts, rank: int, other: int) -> Iterator[Evidence]:
     """Yield the first operation of each of two ranks that the other one does not have at that place."""
-    for one, two in itertools.zip_longest(a.operations, b.operations):
-        if one is None or two is None or signature(one) != signature(two):
-            if one is not None:
-                yield a.at(f"rank {rank} goes on here ({one.name})", one.span)
-            if two is not None:
-                yield b.at(f"rank {other} goes on here ({two.name})", two.span)
+    for ours, theirs in itertools.zip_longest(a.operations, b.operations):
+        if ours is None or theirs is None or signature(ours) != signature(theirs):
+            if ours is not None:
+                yield a.at(f"rank {rank} goes on here ({ours.name})", ours.span)
+            if theirs is not None:
+                yield b.at(f"rank {other} goes on here ({theirs.name})", theirs.span)
             return
 
 

@@ -38,33 +38,33 @@ def across(traces: Sequence[Trace]) -> list[Cause]:
         asked = [*asked, absent]
     else:  # the loss of a rank explains the other failures
         asked = [absent, *asked]
-    found = [cause for ask in asked for cause in ask(ranks)]
-    return found or [cause for rank, facts in ranks.items() for cause in own_causes(rank, facts)]
+    causes = [cause for ask in asked for cause in ask(ranks)]
+    return causes or [cause for rank, facts in ranks.items() for cause in own_causes(rank, facts)]
 
 
 def divides_work(trace: Trace) -> bool:
     """Whether the ranks hold different parts of the model, so that nothing has to be equal, or different, in them."""
-    return any(what in note for note in trace.left_out for what in (TENSOR_PARALLEL, PIPELINE))
+    return any(division in note for note in trace.left_out for division in (TENSOR_PARALLEL, PIPELINE))
 
 
 def by_rank(traces: Sequence[Trace]) -> dict[int, Facts]:
     """Return the facts of each rank. UsageError unless the records are of different ranks."""
     ranks = {trace.rank: Facts(trace) for trace in traces if trace.rank is not None}
     if len(ranks) < len(traces):
-        what = "two of these records are of the same rank" if ranks else "these records are not of several processes"
+        message = "two of these records are of the same rank" if ranks else "these records are not of several processes"
         raise UsageError(
-            what, "give those of one run under torchrun: step.rank*.gt; gradtrace diff A B compares two runs"
+            message, "give those of one run under torchrun: step.rank*.gt; gradtrace diff A B compares two runs"
         )
     return ranks
 
 
 def nothing_wrong(traces: Sequence[Trace]) -> str:
     """Return the answer about ranks of which `across` finds nothing wrong."""
-    what, es = ("step", "s") if any(trace.training for trace in traces) else ("pass", "es")
+    unit, es = ("step", "s") if any(trace.training for trace in traces) else ("pass", "es")
     counts = {len(trace.training or trace.passes) for trace in traces}
     n = max(counts)
-    each = f"{n} {what}{es * (n != 1)} on each" if len(counts) == 1 else f"not the same number of {what}{es} on each"
-    return f"Nothing is wrong that gradtrace can see: {len(traces)} ranks, {each}."
+    amount = f"{n} {unit}{es * (n != 1)} on each" if len(counts) == 1 else f"not the same number of {unit}{es} on each"
+    return f"Nothing is wrong that gradtrace can see: {len(traces)} ranks, {amount}."
 
 
 def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
@@ -81,25 +81,31 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
     """
     lacking = {rank: {t.label: t for t in unused_in_last_pass(facts)} for rank, facts in ranks.items()}
     failures = (facts.trace.failure for facts in ranks.values())
-    failure = next((one for one in failures if one is not None and ENDED in one.message), None)
-    everywhere = set.intersection(*(set(one) for one in lacking.values()))
-    somewhere = set.union(*(set(one) for one in lacking.values())) - everywhere
+    failure = next((error for error in failures if error is not None and ENDED in error.message), None)
+    everywhere = set.intersection(*(set(by_label) for by_label in lacking.values()))
+    somewhere = set.union(*(set(by_label) for by_label in lacking.values())) - everywhere
     if everywhere and failure is not None:
         facts = next(iter(ranks.values()))
         cause = unused_cause(facts, [t for t in parameters_of(facts) if t.label in everywhere], failure)
         yield cause._replace(what=cause.what.replace("in the last pass", "on any rank"))
     if somewhere:
-        without = [rank for rank, one in lacking.items() if somewhere & set(one)]
+        without = [rank for rank, by_label in lacking.items() if somewhere & set(by_label)]
         there = [rank for rank in ranks if rank not in without] or [r for r in ranks if r != without[0]]
         facts = ranks[without[0]]
         labels = [t.label for t in parameters_of(facts) if t.label in somewhere]
-        what = (
+        sentence = (
             f"{folded(labels, 'parameters')} got a gradient on {named_ranks(there)}, but not on {named_ranks(without)}"
         )
         apart = tuple(parting(facts, ranks[there[0]], without[0], there[0]))
-        lines = {one.span.line for one in apart if one.span is not None}
-        rest = (one for one in would_use(facts, labels[0]) if one.span is not None and one.span.line not in lines)
-        yield Cause("unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), what)
+        lines = {evidence.span.line for evidence in apart if evidence.span is not None}
+        rest = (
+            evidence
+            for evidence in would_use(facts, labels[0])
+            if evidence.span is not None and evidence.span.line not in lines
+        )
+        yield Cause(
+            "unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), sentence
+        )
 
 
 # ---- values that are not finite
@@ -113,7 +119,7 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     earliest = min(first.values())
     begun = [rank for rank, step in first.items() if step == earliest]
     facts = ranks[begun[0]]
-    cause = next((one for one in causes_in(facts) if any(word in one.what for word in BAD)), None)
+    cause = next((candidate for candidate in causes_in(facts) if any(word in candidate.what for word in BAD)), None)
     if cause is None:
         return
     rest = [rank for rank in first if rank not in begun]
@@ -126,8 +132,8 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
 
 def first_bad_step(facts: Facts) -> int | None:
     """Return the number of the first step or pass with a root that is not finite."""
-    for number, one in enumerate(facts.passes, 1):
-        if any(not is_finite(facts.tensors[i].value) for i in one.roots):
+    for number, pass_ in enumerate(facts.passes, 1):
+        if any(not is_finite(facts.tensors[i].value) for i in pass_.roots):
             return number
     return None
 
@@ -153,11 +159,11 @@ def bad_samples(facts: Facts, batch: Iterable[int] | None = None) -> Iterator[Ev
 
 def samples_at(facts: Facts, t: TensorRecord, bad: Sequence[int]) -> Evidence:
     """Say which samples of a tensor are not finite."""
-    what = f"sample {bad[0]}" if len(bad) == 1 else f"samples {', '.join(map(str, bad[:5]))}"
+    samples = f"sample {bad[0]}" if len(bad) == 1 else f"samples {', '.join(map(str, bad[:5]))}"
     verb = "is" if len(bad) == 1 else "are"
     more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
     name = without_item(named(facts, t.id))
-    return facts.at(f"{what}{more} of {name}, of {t.shape[0]}, {verb} not finite", t.span)
+    return facts.at(f"{samples}{more} of {name}, of {t.shape[0]}, {verb} not finite", t.span)
 
 
 # ---- failures
@@ -173,7 +179,7 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
         cause = explain_failure(trace)
         if cause is not None:
             yield cause._replace(what=f"On rank {rank}: {cause.what}" if cause.what else f"On rank {rank}")
-    is_explained = any(one.trace.processes > len(ranks) for one in ranks.values())  # by `absent`
+    is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())  # by `absent`
     if followed and len(followed) == len(failed) and not is_explained:
         yield Cause(
             "lost peer",
@@ -210,36 +216,36 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
     drawn = {rank: batches(facts) for rank, facts in ranks.items()}
     first, *others = drawn.values()
     shared = set(first).intersection(*map(set, others))
-    alike = [key for key in first if key in shared and all(first[key].value == one[key].value for one in others)]
+    alike = [key for key in first if key in shared and all(first[key].value == theirs[key].value for theirs in others)]
     if not alike or len(alike) < len(shared):
         return
     facts = ranks[min(ranks)]
     shown = first[alike[-1]]
-    made = made_at(facts, shown)
+    span = made_at(facts, shown)
     yield Cause(
         "same batches",
         "each adds the same gradient, so more processes do not make a larger batch",
-        (facts.at("made here, with the same numbers on each rank", made),) if made is not None else (),
+        (facts.at("made here, with the same numbers on each rank", span),) if span is not None else (),
         ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
-        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{at_line(made)}",
+        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{at_line(span)}",
     )
 
 
 def first_read(facts: Facts) -> dict[str, Value]:
     """Return the value of each parameter when the first operation with a gradient read it, by the parameter's name."""
     labels = {facts.flow.tensor(t.id): t.label for t in parameters_of(facts)}
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for operation in facts.operations:
         for i in operation.tensors if operation.function is not None else ():
             label, value = labels.get(facts.flow.tensor(i)), facts.tensors[i].value
             if label is not None and value is not None:
-                found.setdefault(label, value)
-    return found
+                values.setdefault(label, value)
+    return values
 
 
 def batches(facts: Facts) -> dict[tuple[str, int, int], TensorRecord]:
     """Return the data of floats that forwards read, by the place that reads it first and how often it did before."""
-    found: dict[tuple[str, int, int], TensorRecord] = {}
+    tensors: dict[tuple[str, int, int], TensorRecord] = {}
     count: Counter[tuple[str, int]] = Counter()
     seen: set[int] = set()
     for operation in facts.operations:
@@ -250,13 +256,13 @@ def batches(facts: Facts) -> dict[tuple[str, int, int], TensorRecord]:
             seen.add(t.id)
             place = operation.span.file, operation.span.line
             count[place] += 1
-            found[*place, count[place]] = t
-    return found
+            tensors[*place, count[place]] = t
+    return tensors
 
 
 def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:
     """Yield the names whose values are not the same on all ranks that know them."""
     first, *others = held.values()
     for name, value in first.items():
-        if any(name in one and value != one[name] for one in others):
+        if any(name in values and value != values[name] for values in others):
             yield name

@@ -28,7 +28,7 @@ def span_of(node: Any) -> Span:
 
 def arguments(facts: Facts, node: Any) -> list[str]:
     """Return the texts of an expression's operands, in parentheses where they have operators."""
-    return [enclosed(facts.text.cut(one)) for one in operands(facts, node)]
+    return [enclosed(facts.text.cut(operand)) for operand in operands(facts, node)]
 
 
 def operands(facts: Facts, node: Any) -> list[Any]:
@@ -51,7 +51,7 @@ def modules(facts: Facts) -> set[str]:
     Also the usual ones that it does not bind by an assignment: another module can have given them.
     """
     imports = (s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom)))
-    names = {alias.asname or alias.name.partition(".")[0] for one in imports for alias in one.names}
+    names = {alias.asname or alias.name.partition(".")[0] for statement in imports for alias in statement.names}
     names |= {name for name in ("torch", "F") if not facts.text.assignments(name)}
     return names | {f"{name}.{part}" for name in names for part in ("special", "nn.functional", "linalg", "functional")}
 

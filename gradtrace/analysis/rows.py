@@ -25,28 +25,28 @@ OF_FIRST = ("contraction", "window", "loss")
 
 def read_with_parameters(facts: Facts) -> set[int]:
     """Return the data that an operation reads together with a parameter: the batches."""
-    found: set[int] = set()
+    batches: set[int] = set()
     for operation in facts.operations:
         read = [facts.tensors[i] for i in operation.tensors]
         if any(t.is_parameter for t in read):
             origins = [facts.tensors[t.first] for t in read]
-            found.update(t.id for t in origins if t.operation is None and not t.requires_grad and not t.is_parameter)
-    return found
+            batches.update(t.id for t in origins if t.operation is None and not t.requires_grad and not t.is_parameter)
+    return batches
 
 
 def rows_of(facts: Facts, batch: Iterable[int]) -> set[int]:
     """Return the tensors whose rows are those of the tensors of a batch, in their order, as far as that is certain."""
     origins = {facts.tensors[i].first for i in batch}
-    found = {t.id for t in facts.tensors if t.first in origins and t.operation is None}
+    tensors = {t.id for t in facts.tensors if t.first in origins and t.operation is None}
     for operation in facts.operations:
-        kept = [i for place, i in enumerate(operation.tensors) if i in found and may_keep(operation, place)]
-        for one in operation.outputs if kept or operation.name.endswith("_") else ():
-            is_same = facts.tensors[one].first in origins and operation.name.endswith("_")
-            if is_same or any(keeps(facts, operation, i, one) for i in kept):
-                found.add(one)
-                if facts.tensors[one].first == one:
-                    origins.add(one)
-    return found
+        kept = [i for place, i in enumerate(operation.tensors) if i in tensors and may_keep(operation, place)]
+        for output in operation.outputs if kept or operation.name.endswith("_") else ():
+            is_same = facts.tensors[output].first in origins and operation.name.endswith("_")
+            if is_same or any(keeps(facts, operation, i, output) for i in kept):
+                tensors.add(output)
+                if facts.tensors[output].first == output:
+                    origins.add(output)
+    return tensors
 
 
 def is_brought(facts: Facts, tensor: int, rows: set[int]) -> bool:

@@ -22,8 +22,8 @@ def whole_norms(traces: Sequence[Trace]) -> list[WholeNorms]:
     """Return the norms of each parameter that these records have in parts."""
     parts: dict[str, list[Shard]] = {}
     for facts in by_rank(traces).values():
-        for one in facts.trace.shards:
-            parts.setdefault(one.name, []).append(one)
+        for shard in facts.trace.shards:
+            parts.setdefault(shard.name, []).append(shard)
     return [combined(some) for some in parts.values()]
 
 
@@ -31,7 +31,7 @@ def combined(parts: Sequence[Shard]) -> WholeNorms:
     first = parts[0]
     missing = max(0, first.processes - len(parts))
     norm, grad = (
-        None if missing else norm_of([getattr(one, which) for one in parts], first.copies)
+        None if missing else norm_of([getattr(shard, which) for shard in parts], first.copies)
         for which in ("squares", "grad_squares")
     )
     return WholeNorms(first.name, first.shape, first.placement, norm, grad, missing)
@@ -39,5 +39,5 @@ def combined(parts: Sequence[Shard]) -> WholeNorms:
 
 def norm_of(squares: Sequence[float | None], copies: int) -> float | None:
     """Return the norm of parts of which each stands in `copies` records."""
-    known = [one for one in squares if one is not None]
-    return None if len(known) < len(squares) else float((sum(known) / copies) ** 0.5)
+    present = [square for square in squares if square is not None]
+    return None if len(present) < len(squares) else float((sum(present) / copies) ** 0.5)

@@ -16,31 +16,31 @@ OURS = ("torch", "gradtrace")  # packages with PyTorch's names
 
 def spelled(facts: Facts, cause: Cause) -> Cause:
     """Return a cause whose advice uses the names by which its program imports PyTorch."""
-    if not any(start in one for one in cause.advice for start in STARTS):
+    if not any(start in text for text in cause.advice for start in STARTS):
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
     names = bound(imports)
     # an expression has all names, and a starred import may have given torch
     if not names or ("torch" not in names and any(map(takes_all, imports))):
         return cause
-    return cause._replace(advice=tuple(with_names(one, names, imports[0].lineno) for one in cause.advice))
+    return cause._replace(advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice))
 
 
 def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
     """Return the paths of PyTorch that the imports bind, each with its name; "torch.*": "" for a starred import."""
-    found: dict[str, str] = {}
-    for one in imports:
-        module = getattr(one, "module", None)
-        for alias in one.names:
+    paths: dict[str, str] = {}
+    for statement in imports:
+        module = getattr(statement, "module", None)
+        for alias in statement.names:
             path = f"{module}.{alias.name}" if module else alias.name
             package, dot, rest = path.partition(".")
             if package not in OURS:
                 continue
             if module is None and alias.asname is None:
-                found["torch"] = package
+                paths["torch"] = package
             else:
-                found[f"torch{dot}{rest}"] = "" if alias.name == "*" else alias.asname or alias.name
-    return found
+                paths[f"torch{dot}{rest}"] = "" if alias.name == "*" else alias.asname or alias.name
+    return paths
 
 
 def takes_all(one: ast.Import | ast.ImportFrom) -> bool:
@@ -53,14 +53,14 @@ def with_names(advice: str, names: dict[str, str], line: int) -> str:
     unknown: list[str] = []
 
     def spell(text: str) -> str:
-        found, path = [], ""
+        parts, path = [], ""
         for char in f"{text} ":
             if char.isalnum() or char in "_.":
                 path += char
                 continue
-            found += [name_of(path, names, unknown) if path.startswith(STARTS) else path, char]
+            parts += [name_of(path, names, unknown) if path.startswith(STARTS) else path, char]
             path = ""
-        return "".join(found[:-1])
+        return "".join(parts[:-1])
 
     text = spell(advice)
     if not isinstance(advice, Fix):

@@ -205,7 +205,7 @@ def levels_of(trace: Trace) -> list[int]:
 def depths_of(trace: Trace) -> dict[int, int]:
     """Return, for each tensor, the smallest number of backward steps from a root."""
     targets = targets_of(trace)
-    starts = (trace.tensors[i].function for one in trace.passes for i in one.roots)
+    starts = (trace.tensors[i].function for pass_ in trace.passes for i in pass_.roots)
     depths = {function: 0 for function in starts if function is not None}
     waiting = list(depths)
     for function in waiting:  # which grows
@@ -218,7 +218,7 @@ def depths_of(trace: Trace) -> dict[int, int]:
 
 def within_backward(trace: Trace) -> set[int]:
     """Return the operations that ran within a pass: code of Functions and hooks, and the gradients' own graph."""
-    return {i for one in trace.passes for i in range(one.after, one.until)}
+    return {i for pass_ in trace.passes for i in range(pass_.after, pass_.until)}
 
 
 def module_of(trace: Trace, t: TensorRecord) -> str:
@@ -242,12 +242,12 @@ def mean_size(value: Value) -> float:
 
 
 def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
-    found: dict[int, list[float]] = {}
+    by_depth: dict[int, list[float]] = {}
     for node in nodes:
         grad = grads.get(node.tensor)
         if node.depth is not None and grad is not None and grad.is_measured and is_finite(grad):
-            found.setdefault(node.depth, []).append(mean_size(grad))
-    return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(found.items()))
+            by_depth.setdefault(node.depth, []).append(mean_size(grad))
+    return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(by_depth.items()))
 
 
 def verdict(depths: tuple[Depth, ...], trained: Callable[[], bool]) -> str:
@@ -260,15 +260,15 @@ def verdict(depths: tuple[Depth, ...], trained: Callable[[], bool]) -> str:
     if not last.mean:
         return "the gradients are 0 at the far end"
     ratio = last.mean / first.mean
-    each = ratio ** (1 / (last.depth - first.depth))
+    factor = ratio ** (1 / (last.depth - first.depth))
     early, late = depths[len(depths) // 4], depths[len(depths) * 3 // 4]
     steepest = sorted(b.mean / a.mean for a, b in pairwise(depths) if a.mean)[:FEW]
     if ratio < 1 and (late.mean > early.mean / 10 or ratio > math.prod(steepest) / 1e3):
         return ""  # the way keeps it: its ends are small (a mean over many elements), or a factor is (LayerScale)
-    if (ratio < VANISHED or (ratio < 1e-3 and each < FADING)) and not trained():
-        return f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, {each:.2g} for each"
+    if (ratio < VANISHED or (ratio < 1e-3 and factor < FADING)) and not trained():
+        return f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, {factor:.2g} for each"
     if ratio > EXPLODED:
-        return f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, {each:.2g} for each"
+        return f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, {factor:.2g} for each"
     return ""
 
 
@@ -282,25 +282,25 @@ def far_parameters_are_trained(trace: Trace, depths: dict[int, int], whole: Trac
 
 def modules(trace: Trace) -> tuple[Module, ...]:
     """Return the statistics of the gradients of each module's parameters, in order of creation."""
-    found: dict[str, list[Value]] = {}
+    by_module: dict[str, list[Value]] = {}
     for t in trace.tensors:
         if t.is_parameter and t.name is not None and t.grad is not None:
-            found.setdefault(t.name.rpartition(".")[0] or t.name, []).append(t.grad)
+            by_module.setdefault(t.name.rpartition(".")[0] or t.name, []).append(t.grad)
     rows = []
-    for name, grads in found.items():
-        known = [n for n in map(numbers_of, grads) if n is not None]
-        if not known:  # recorded without values
+    for name, grads in by_module.items():
+        summaries = [n for n in map(numbers_of, grads) if n is not None]
+        if not summaries:  # recorded without values
             continue
         total = sum(g.numel for g in grads)
         rows.append(
             Module(
                 name,
                 total,
-                math.hypot(*(n.norm for n in known)),
-                max(n.largest for n in known),
-                sum(n.zeros * g.numel for n, g in zip(known, grads, strict=False)) / total,
-                sum(n.nan for n in known),
-                sum(n.inf for n in known),
+                math.hypot(*(n.norm for n in summaries)),
+                max(n.largest for n in summaries),
+                sum(n.zeros * g.numel for n, g in zip(summaries, grads, strict=False)) / total,
+                sum(n.nan for n in summaries),
+                sum(n.inf for n in summaries),
             )
         )
     return tuple(rows)
@@ -313,23 +313,23 @@ def first_bad(trace: Trace, lasting: frozenset[int]) -> list[Bad]:
     """Return the first operation that made a value that is not finite from finite operands, and the first such backward
     step.
     """
-    found = []
+    origins = []
     for operation in trace.operations:
-        made = [trace.tensors[i] for i in operation.outputs]
-        if all(is_finite(t.value) for t in made) or lasting.isdisjoint(operation.outputs):
+        outputs = [trace.tensors[i] for i in operation.outputs]
+        if all(is_finite(t.value) for t in outputs) or lasting.isdisjoint(operation.outputs):
             continue
         inputs = operands(trace, operation)
         if all(is_finite(v) for _, v in inputs):
-            found.append(Bad("forward", made[0].label, operation.name, operation.span, inputs))
+            origins.append(Bad("forward", outputs[0].label, operation.name, operation.span, inputs))
             break
     for step in filter(goes_bad, trace.steps):
         function = trace.functions[step.function]
         differentiated = next((o for o in reversed(trace.operations) if o.function == function.id), None)
         name = function.name if differentiated is None else differentiated.name
         inputs = () if differentiated is None else operands(trace, differentiated)
-        found.append(Bad("backward", label_of(trace, function), name, function.span, inputs))
+        origins.append(Bad("backward", label_of(trace, function), name, function.span, inputs))
         break
-    return found
+    return origins
 
 
 def operands(trace: Trace, operation: Operation) -> tuple[tuple[str, Value], ...]:
@@ -342,7 +342,7 @@ def operands(trace: Trace, operation: Operation) -> tuple[tuple[str, Value], ...
 
 def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> Structure:
     """Return the levels (operations that could run in parallel), repeated computations, and unused ones."""
-    roots = {i for one in trace.passes for i in one.roots} | set(trace.roots) | set(trace.outputs)
+    roots = {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
     needed = flow.before(roots)
     shown: dict[int, list[str]] = {}
     for t in trace.tensors:

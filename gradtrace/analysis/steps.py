@@ -138,25 +138,25 @@ def steps(trace: Trace) -> Iterator[RunStep]:
     graph = EdgeTable(trace)
     turns = iter(trace.steps)
     waiting = next(turns, None)
-    for one in trace.passes:
-        for operation in trace.operations[done : one.after]:
+    for pass_ in trace.passes:
+        for operation in trace.operations[done : pass_.after]:
             number += 1
             yield forward(trace, operation, number)
-        done = max(done, one.after)
+        done = max(done, pass_.after)
         number += 1
-        yield started(trace, one, number)
+        yield started(trace, pass_, number)
         received: Received = {}
-        while waiting is not None and waiting.number == one.number:
+        while waiting is not None and waiting.number == pass_.number:
             number += 1
-            yield backward(graph, one, waiting, received, number)
+            yield backward(graph, pass_, waiting, received, number)
             waiting = next(turns, None)
-            inside = waiting.after if waiting is not None and waiting.number == one.number else one.until
+            inside = waiting.after if waiting is not None and waiting.number == pass_.number else pass_.until
             for operation in trace.operations[done:inside]:
                 number += 1
-                yield forward(trace, operation, number, trace.earlier_passes + one.number + 1)
+                yield forward(trace, operation, number, trace.earlier_passes + pass_.number + 1)
             done = max(done, inside)
         number += 1
-        yield Ended(number, trace.earlier_passes + one.number + 1, one.error)
+        yield Ended(number, trace.earlier_passes + pass_.number + 1, pass_.error)
     for operation in trace.operations[done:]:
         if trace.failure is None or operation.name != FAILED:
             number += 1
@@ -191,15 +191,15 @@ class EdgeTable:
 
     def operand(self, function: int, index: int) -> int | None:
         """Return the tensor whose gradient an edge carries."""
-        known = self.operands.get((function, index))
-        if known is not None:
-            return known
+        tensor = self.operands.get((function, index))
+        if tensor is not None:
+            return tensor
         target = self.targets.get((function, index))
         return None if target is None else made_by(self.trace.functions[target[0]], target[1])
 
 
 def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None) -> Forward:
-    made = [trace.tensors[i] for i in operation.outputs]
+    outputs = [trace.tensors[i] for i in operation.outputs]
     saved = () if operation.function is None else kept(trace, trace.functions[operation.function])
     return Forward(
         number,
@@ -207,7 +207,7 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
         operation.name,
         operation.label,
         tuple(o.text if o.tensor is None else trace.tensors[o.tensor].label for o in operation.inputs),
-        tuple(Made(t.id, t.label, t.value, t.requires_grad, t.missing) for t in made),
+        tuple(Made(t.id, t.label, t.value, t.requires_grad, t.missing) for t in outputs),
         operation.grad_fn,
         saved,
         operation.text,

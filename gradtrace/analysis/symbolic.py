@@ -54,19 +54,19 @@ def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Deriv
     formula.
     """
     sympy = library()
-    found = ways.paths(trace, root, leaf, FEW)
-    if found.ways > FEW:
+    listing = ways.paths(trace, root, leaf, FEW)
+    if listing.ways > FEW:
         raise UsageError(
-            f"--symbolic: {found.ways:,} paths are too many to write out", "leave it out: they are grouped"
+            f"--symbolic: {listing.ways:,} paths are too many to write out", "leave it out: they are grouped"
         )
-    start = next(t for t in trace.tensors if t.label == found.root) if root is None else root
+    start = next(t for t in trace.tensors if t.label == listing.root) if root is None else root
     book = Book(trace, start, sympy)
-    if not found.ways:
+    if not listing.ways:
         zero = Line("0", "0")
         return Derivation(
             book.names[start.id], book.names[leaf.id], book.ratio(start.id, leaf.id), book.definitions(), (zero,), ()
         )
-    routes = [book.route(path, start) for path in found.paths]
+    routes = [book.route(path, start) for path in listing.paths]
     locals_ = [[book.local(a, b, occurrence) for a, b, occurrence in route] for route in routes]
     products = [sympy.Mul(*(book.in_leaves(e) for e in local)) for local in locals_]
     total = shortest(sympy, sympy.Add(*products))
@@ -194,7 +194,7 @@ class Book:
 
     def route(self, path: ways.Path, start: TensorRecord) -> list[tuple[int, int, int]]:
         """Return a path as (tensor, operand, place of the operand); the place distinguishes the two x of x*x."""
-        at, found = start.id, []
+        at, edges = start.id, []
         for factor in path.factors:
             operation = self.trace.operations[self.trace.tensors[at].operation or 0]
             same = [
@@ -202,10 +202,10 @@ class Book:
             ]
             seen = sum(1 for a, b, _ in self.used if a == at and b == same[0].tensor) if len(same) > 1 else 0
             operand = same[seen % len(same)]
-            found.append((at, operand.tensor or 0, operand.position))
-            self.used.append(found[-1])
+            edges.append((at, operand.tensor or 0, operand.position))
+            self.used.append(edges[-1])
             at = operand.tensor or 0
-        return found
+        return edges
 
     def local(self, of: int, by: int, place: int) -> Any:
         """Return the derivative of a tensor by one of its operands, as an expression with names."""

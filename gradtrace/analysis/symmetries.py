@@ -113,10 +113,12 @@ def next_unseen(facts: Facts, reader: Operation, wanted: tuple[str, ...]) -> Ope
     """Return the first of the wanted operations behind a reader, past those that are linear in what they read."""
     waiting, seen = [reader], {reader.id}
     for _ in range(FAR):
-        following = [o for one in waiting for i in one.outputs for o in facts.readers(i)[:4] if o.id not in seen]
-        found = next((o for o in following if operator(o) in wanted), None)
-        if found is not None:
-            return found
+        following = [
+            o for operation in waiting for i in operation.outputs for o in facts.readers(i)[:4] if o.id not in seen
+        ]
+        target = next((o for o in following if operator(o) in wanted), None)
+        if target is not None:
+            return target
         seen.update(o.id for o in following)
         waiting = [o for o in following if is_linear(operator(o))]
     return None

@@ -131,9 +131,9 @@ def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
     """
     if optimiser is None:
         return "optimizer"
-    caller, _, given = code_at(facts, optimiser.step_span).partition(".step(")
+    caller, _, argument = code_at(facts, optimiser.step_span).partition(".step(")
     assigned = assigned_name(facts, optimiser.span)
-    names = (assigned,) if assigned and assigned in given else (caller.strip() if given else "", assigned)
+    names = (assigned,) if assigned and assigned in argument else (caller.strip() if argument else "", assigned)
     return next((name for name in names if name and name.replace(".", "").isidentifier()), "optimizer")
 
 

@@ -70,7 +70,7 @@ def training(trace: Trace) -> Training:
     for t in trace.tensors:
         versions.setdefault(t.first, []).append(t)
     grads = gradients(trace)
-    held = {trace.tensors[i].first for one in trace.optimisers for i in one.tensors}
+    held = {trace.tensors[i].first for optimiser in trace.optimisers for i in optimiser.tensors}
     bad = lasting(trace)
     rows = tuple(row(trace, step, versions, grads, held, bad) for step in trace.training)
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
@@ -130,15 +130,15 @@ def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
     """Return the leaves that the step's operations read, each in the first version that they read. What runs without
     gradients is an initialisation, which may clear a row of a parameter, or an evaluation.
     """
-    found: dict[int, TensorRecord] = {}
+    leaves: dict[int, TensorRecord] = {}
     for operation in trace.operations[slice(*step.operations)]:
         if not operation.grad_enabled:
             continue
-        made = {trace.tensors[i].first for i in operation.outputs}  # in place: an initialisation, not a use
+        written = {trace.tensors[i].first for i in operation.outputs}  # in place: an initialisation, not a use
         for t in (trace.tensors[i] for i in operation.tensors):
-            if t.is_leaf and t.requires_grad and t.first not in made:
-                found.setdefault(t.first, t)
-    return list(found.values())
+            if t.is_leaf and t.requires_grad and t.first not in written:
+                leaves.setdefault(t.first, t)
+    return list(leaves.values())
 
 
 def named(t: TensorRecord, versions: dict[int, list[TensorRecord]]) -> str:
@@ -180,7 +180,7 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
     """Return a sentence that says whether the loss diverges, falls or rises."""
     losses = [(r.number, r.loss) for r in rows if r.loss is not None]
     finite = [(n, x) for n, x in losses if math.isfinite(x)]
-    parts = [f"{what} first in step {n}" for what, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
+    parts = [f"{symptom} first in step {n}" for symptom, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
     if parts:
         first_bad = f"the loss is {' and '.join(parts)}"
         if len(finite) > 1 and finite[-1][1] > 10 * abs(finite[0][1]):
@@ -189,7 +189,7 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
     if len(finite) < 2:
         return "", False
     first, last = finite[0][1], finite[-1][1]
-    best_step, best = min(finite, key=lambda one: one[1])
+    best_step, best = min(finite, key=lambda pair: pair[1])
     is_highest = last > 0.9 * max(x for _, x in finite)
     if is_highest and (last > 10 * abs(first) or (last > first and last > 10 * abs(best))):
         return f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}", True

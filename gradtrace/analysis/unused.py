@@ -21,7 +21,7 @@ def parameters_of(facts: Facts) -> list[TensorRecord]:
 
 def unused_in_last_pass(facts: Facts) -> list[TensorRecord]:
     """Return the parameters to which the last pass that ended brought no gradient."""
-    ended = [one.number for one in facts.storing if not one.error]
+    ended = [pass_.number for pass_ in facts.storing if not pass_.error]
     if not ended:
         return []
     return [t for t in parameters_of(facts) if ended[-1] not in passes_with(facts, t)]
@@ -47,9 +47,9 @@ def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure) ->
     advice = remedies(labels)
     if STATIC in failure.message:
         advice = (*advice, "leave static_graph=True out: the graph is not the same in each pass")
-    what = f"{folded(labels, 'parameters')} got no gradient in the last pass"
+    sentence = f"{folded(labels, 'parameters')} got no gradient in the last pass"
     explained = frozenset(t.id for t in lacking)
-    return Cause("unused under DDP", because, tuple(would_use(facts, labels[0])), advice, what, tensors=explained)
+    return Cause("unused under DDP", because, tuple(would_use(facts, labels[0])), advice, sentence, tensors=explained)
 
 
 def them(labels: Sequence[str]) -> str:

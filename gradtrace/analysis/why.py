@@ -26,7 +26,7 @@ def why(trace: Trace, tensor: int) -> Cause:
 def explain(facts: Facts, record: TensorRecord) -> Cause:
     cause = of_gradient(facts, record)
     grad = record.grad
-    is_part = grad is not None and grad.is_measured and any(one.name == record.label for one in facts.trace.shards)
+    is_part = grad is not None and grad.is_measured and any(shard.name == record.label for shard in facts.trace.shards)
     return (
         cause._replace(what=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.what}") if is_part else cause
     )
@@ -149,10 +149,10 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that was not among the chosen inputs of any pass."""
-    for_others = [one for one in facts.storing if one.inputs is not None and record.id not in one.inputs]
+    for_others = [pass_ for pass_ in facts.storing if pass_.inputs is not None and record.id not in pass_.inputs]
     if len(for_others) != len(facts.storing) or record.function is None:
         return None
-    if not any(record.function in reachable_functions(facts.trace, one.roots) for one in for_others):
+    if not any(record.function in reachable_functions(facts.trace, pass_.roots) for pass_ in for_others):
         return None
     return Cause(
         "inputs=",
@@ -164,7 +164,7 @@ def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def stopped(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a gradient that did not reach a tensor on its path: a pass failed, or a Function returned None."""
-    paths = [one for one in facts.storing if record.function in reachable_functions(facts.trace, one.roots)]
+    paths = [pass_ for pass_ in facts.storing if record.function in reachable_functions(facts.trace, pass_.roots)]
     if not paths or record.function is None:
         return None
     origin, last = facts.origin(record), paths[-1]
@@ -197,10 +197,10 @@ def ways(facts: Facts, record: TensorRecord, cuts: list[Cut], first: Cause) -> l
     """Return in words the places that cut the paths from a tensor to the roots: `first`, then the others."""
     others = [history.describe(facts, cut).because for cut in cuts]
     after = facts.flow.after([record.id])
-    numbers = [one.escape for one in left_numbers(facts) if one.tensor in after]
-    others += [f"{one.how}(){at_line(one.span)}" for one in numbers]
-    found = list(dict.fromkeys([first.because, *others]))
-    return found if len(found) <= MOST_WAYS else [*found[:MOST_WAYS], f"{len(found) - MOST_WAYS} more"]
+    numbers = [number.escape for number in left_numbers(facts) if number.tensor in after]
+    others += [f"{escape.how}(){at_line(escape.span)}" for escape in numbers]
+    reasons = list(dict.fromkeys([first.because, *others]))
+    return reasons if len(reasons) <= MOST_WAYS else [*reasons[:MOST_WAYS], f"{len(reasons) - MOST_WAYS} more"]
 
 
 MOST_WAYS = 3
@@ -210,34 +210,34 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that is on no path to a root: it is cut off, or not used at all."""
     reached = facts.flow.after([record.id])
     last = facts.pass_with(reached)
-    made, run, roots = facts.origin(record), facts.backward(last), facts.labels(last.roots) or "the result"
+    origin, run, roots = facts.origin(record), facts.backward(last), facts.labels(last.roots) or "the result"
     cuts = facts.cuts_on_the_way(record, last.roots)
     if cuts:
         cut = avoidable(facts, cuts)
         because = f"{roots} depends on it only through {', and through '.join(ways(facts, record, cuts, cut))}"
-        return cut._replace(because=because, evidence=[made, *cut.evidence, run])
-    results = [root for one in facts.storing for root in one.roots]
+        return cut._replace(because=because, evidence=[origin, *cut.evidence, run])
+    results = [root for pass_ in facts.storing for root in pass_.roots]
     gone = copies.rewrapped(facts, reached, results) or copies.left_as_number(facts, reached, results)
     if gone is not None:
-        return gone._replace(evidence=[made, *gone.evidence, run])
+        return gone._replace(evidence=[origin, *gone.evidence, run])
     replaced = history.rebound(facts, record)
     if replaced is not None:
         return replaced._replace(evidence=[*replaced.evidence, run])
     returned = next((p for p in reversed(facts.passes) if not p.stores and not reached.isdisjoint(p.roots)), None)
     if returned is not None:
-        return only_returned(facts, made, returned)
+        return only_returned(facts, origin, returned)
     uses = facts.uses(record.id)
     if not uses:
         return Cause(
             "unused",
             f"nothing was computed from it, so {roots} does not depend on it",
-            [made, run],
+            [origin, run],
             (f"use {record.label} in the computation of {roots}",),
         )
     return Cause(
         "not on a path",
         f"what was computed from it is not part of {roots}",
-        [made, *list({use.span: use for use in uses}.values())[:3], run],
+        [origin, *list({use.span: use for use in uses}.values())[:3], run],
         (f"let {roots} depend on {facts.label(max(reached))}, or call backward from there",),
     )
 

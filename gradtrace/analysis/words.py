@@ -48,12 +48,12 @@ def range_of(modules: Sequence[str]) -> str:
 
 def common(paths: Sequence[str]) -> list[str]:
     """Return the components that dotted paths begin with."""
-    found = []
+    components = []
     for parts in zip(*(path.split(".") for path in paths), strict=False):
         if len(set(parts)) > 1:
             break
-        found.append(parts[0])
-    return found
+        components.append(parts[0])
+    return components
 
 
 def at_line(span: Span | None) -> str:

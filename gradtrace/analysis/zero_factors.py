@@ -69,19 +69,19 @@ def makers_behind(facts: Facts, zeros: list[int]) -> tuple[list[Operation], int 
     """Return the operations that handed on these zeros, the last first, and the tensor of zeros with which they begin,
     if no operation made it.
     """
-    made, tensor = [], next(iter(zeros), None)
+    makers, tensor = [], next(iter(zeros), None)
     while tensor is not None and (operation := facts.maker(tensor)) is not None:
-        made.append(operation)
+        makers.append(operation)
         tensor = next((r.id for r, value in facts.operands(operation) if is_zero(value)), None)
-    return made, tensor
+    return makers, tensor
 
 
 def origin_of_zeros(facts: Facts, zeros: list[int]) -> tuple[Operation | None, int | None]:
     """Return the earliest operation that made these zeros of operands that are not 0 everywhere, and None; or the
     tensor of zeros that they were computed from, if no operation made it.
     """
-    made, tensor = makers_behind(facts, zeros)
-    return (made[-1] if made else None, None) if tensor is None else (None, tensor)
+    makers, tensor = makers_behind(facts, zeros)
+    return (makers[-1] if makers else None, None) if tensor is None else (None, tensor)
 
 
 def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
@@ -92,24 +92,26 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
         name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
         because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
         return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
-    made, leaf = origin_of_zeros(facts, zeros)
+    maker, leaf = origin_of_zeros(facts, zeros)
     if leaf is not None and facts.tensors[leaf].is_parameter:
         called = named(facts, leaf)
         return cause._replace(
             because=f"{cause.because}, for {called} is 0", advice=(f"start {called} from other values than zeros",)
         )
-    given = [] if made is None else facts.operands(made)
-    if made is None or not given:
+    operands = [] if maker is None else facts.operands(maker)
+    if maker is None or not operands:
         return cause
-    name, because = operator(made), f"{cause.because}: {unit(made)}"
+    name, because = operator(maker), f"{cause.because}: {unit(maker)}"
     if name == "dropout":
         return Cause("dropout", f"{because} dropped every element", advice=DROPPED)
-    if reason_of(name) == "rectifier" and (top := highest(given[0][1])) is not None and top <= 0:
+    if reason_of(name) == "rectifier" and (top := highest(operands[0][1])) is not None and top <= 0:
         because += f" gets nothing but negative numbers (its input goes up to {top:.4g})"
         return Cause("dead relu", because, advice=RECTIFIED)
-    if name == "mul" and len(given) == 2:
+    if name == "mul" and len(operands) == 2:
         because += " multiplies each element that is not 0 by a 0 of the other factor"
-        mask = next((one for r, _ in given if (one := comparison_behind(facts, r.id)) is not None), None)
+        mask = next(
+            (comparison for r, _ in operands if (comparison := comparison_behind(facts, r.id)) is not None), None
+        )
         code, advice = (cause.code, cause.advice) if mask is None else ("mask", (look_at_mask(mask),))
         return Cause(code, because, advice=advice)
     return cause._replace(because=f"{because} makes it so")
@@ -117,8 +119,8 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
 
 def hiding_mask(facts: Facts, zeros: list[int]) -> tuple[Operation, TensorRecord] | None:
     """Return an attention that gave zeros, and its mask, if that hides everything: it is False, or -inf, everywhere."""
-    made, _ = makers_behind(facts, zeros)
-    attention = next((one for one in made if operator(one) == "scaled_dot_product_attention"), None)
+    makers, _ = makers_behind(facts, zeros)
+    attention = next((maker for maker in makers if operator(maker) == "scaled_dot_product_attention"), None)
     if attention is None:
         return None
     masks = [(r, v) for r, v in facts.operands(attention)[3:] if is_zero(v) or v.summary.inf == v.numel > 0]
@@ -168,9 +170,9 @@ def comparison_behind(facts: Facts, tensor: int) -> Operation | None:
 
 def opposite(text: str) -> str:
     """Return the text of the opposite comparison."""
-    for sign, other in (("==", "!="), ("!=", "=="), (">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")):
+    for sign, inverse in (("==", "!="), ("!=", "=="), (">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")):
         if sign in text:
-            return text.replace(sign, other, 1)
+            return text.replace(sign, inverse, 1)
     return f"~({text})"
 
 
@@ -192,9 +194,9 @@ def makers_of_zero(facts: Facts, operation: Operation | None, operand: int | Non
         return []
     record = facts.tensors[zeros[0]]
     compared = comparison_behind(facts, record.id)
-    made = None if record.is_leaf else origin_of_zeros(facts, zeros)[0]
-    if compared is None and made is not None and made.id != record.operation:
-        return [facts.at(f"{named(facts, made.outputs[0])} is 0 everywhere from here on", made.span)]
+    maker = None if record.is_leaf else origin_of_zeros(facts, zeros)[0]
+    if compared is None and maker is not None and maker.id != record.operation:
+        return [facts.at(f"{named(facts, maker.outputs[0])} is 0 everywhere from here on", maker.span)]
     span = compared.span if compared is not None else made_at(facts, record)
     if (filled := zeros_in_text(facts, named(facts, record.id))) is not None:
         span = filled

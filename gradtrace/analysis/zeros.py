@@ -56,7 +56,7 @@ def wiped_by(facts: Facts, record: TensorRecord) -> Change | None:
         and not any(step.function == record.function for step in facts.steps[change.after_steps :])
         and not is_zero(facts.written(change)[0])
     ]
-    wiping = (one for one in writes if one.how.endswith("zero_") or is_zero(facts.written(one)[1]))
+    wiping = (change for change in writes if change.how.endswith("zero_") or is_zero(facts.written(change)[1]))
     return next(wiping, writes[-1] if writes else None)
 
 
@@ -86,22 +86,22 @@ def infinite_beside(facts: Facts, change: Change) -> BackwardStep | None:
 def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: BackwardStep) -> Cause:
     """Explain zeros after clip_grad_norm_, which multiplied all gradients by max_norm / inf."""
     leaf = facts.functions[culprit.function].variable
-    other = "another tensor" if leaf is None else facts.label(leaf)
+    owner = "another tensor" if leaf is None else facts.label(leaf)
     code = "..." if leaf is None else code_of(named(facts, leaf)) or "..."
     first = next((s for s in facts.steps if s.number == culprit.number and goes_bad(s)), None)
     operation = None if first is None else facts.arrivals.operations.get(first.function)
-    evidence, what = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)], ""
+    evidence, origin = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)], ""
     if first is not None and operation is not None:
         span = facts.functions[first.function].span
-        what = f", from {operation.name}{at_line(span)}"
+        origin = f", from {operation.name}{at_line(span)}"
         evidence.insert(0, facts.at(f"the derivative of {operation.name} is not finite here", span))
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(change.span)} wiped it, for the norm of all gradients was inf: {other}.grad held "
-        f"inf{what}",
+        f"clip_grad_norm_{at_line(change.span)} wiped it, for the norm of all gradients was inf: {owner}.grad held "
+        f"inf{origin}",
         evidence,
         (
-            f"keep the gradient of {other} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
+            f"keep the gradient of {owner} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
             "torch.nn.utils.clip_grad_norm_(..., error_if_nonfinite=True) says so at once",
         ),
     )
@@ -129,14 +129,14 @@ def is_trained(facts: Facts, leaf: TensorRecord) -> bool:
 def zero_factor(facts: Facts, record: TensorRecord) -> TensorRecord | None:
     """Return the parameter of zeros that a gradient of zero was multiplied by; None for another reason."""
     visits = facts.visits_of(record)
-    found = blamed(facts, visits[-1]) if visits else None
-    if found is None:
+    origin = blamed(facts, visits[-1]) if visits else None
+    if origin is None:
         return None
-    step, index = found
+    step, index = origin
     operation = facts.arrivals.operations.get(step.function)
     if operation is None:  # one of several functions of an operation: of linear without a bias
         later = (facts.arrivals.operations.get(sender.function) for sender, _, _ in facts.arrivals.at(step))
-        operation = next((one for one in later if one is not None), None)
+        operation = next((candidate for candidate in later if candidate is not None), None)
         multiplied: Sequence[int] = (
             () if operation is None or reason_of(operator(operation)) != "product" else operation.tensors
         )
@@ -237,16 +237,16 @@ def call_of(facts: Facts, step: BackwardStep) -> Operation | None:
     if function.id in operations:
         return operations[function.id]
     above = (operations.get(arrival.sender.function) for arrival in facts.arrivals.at(step))
-    return next((one for one in above if one is not None and one.span == function.span), None)
+    return next((operation for operation in above if operation is not None and operation.span == function.span), None)
 
 
 def operand_of(facts: Facts, function: int, index: int) -> int | None:
     """Return the tensor whose gradient an edge carries, also behind functions of the same call (a transposition)."""
     graph = facts.arrivals.graph
-    found, target = graph.operand(function, index), graph.targets.get((function, index))
-    while found is None and target is not None:
-        found, target = graph.operand(target[0], 0), graph.targets.get((target[0], 0))
-    return found
+    tensor, target = graph.operand(function, index), graph.targets.get((function, index))
+    while tensor is None and target is not None:
+        tensor, target = graph.operand(target[0], 0), graph.targets.get((target[0], 0))
+    return tensor
 
 
 def underflow(gradient: Value, called: str) -> Cause:
@@ -294,20 +294,20 @@ def straight_through(facts: Facts, operation: Operation | None, operand: int | N
     """
     if operation is None or operand is None or reason_of(operator(operation)) != "flat":
         return None
-    for other in facts.operations[operation.id :]:
-        if other.name != "detach" or not other.inputs or other.inputs[0].tensor is None:
+    for detach in facts.operations[operation.id :]:
+        if detach.name != "detach" or not detach.inputs or detach.inputs[0].tensor is None:
             continue
-        behind = facts.flow.before([other.inputs[0].tensor])
+        behind = facts.flow.before([detach.inputs[0].tensor])
         if operand not in behind or len(behind) > 1000:
             continue
         soft, hard = named(facts, operand), named(facts, operation.outputs[0])
         return Cause(
             "straight-through reversed",
-            f"the straight-through estimate{at_line(other.span)} is the wrong way round: it detaches the part with "
+            f"the straight-through estimate{at_line(detach.span)} is the wrong way round: it detaches the part with "
             f"{soft}, and its gradient goes through {hard}, which is flat",
             [
                 facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
-                facts.at(f"detach() here cuts off {soft}, not {hard}", other.span),
+                facts.at(f"detach() here cuts off {soft}, not {hard}", detach.span),
             ],
             (f"{soft} + ({hard} - {soft}).detach()",),
         )

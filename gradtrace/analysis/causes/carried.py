@@ -48,22 +48,22 @@ def crossing(facts: Facts, failed: PassRecord | None, earlier: PassRecord | None
         return None
     reader, tensor = min(reads, key=lambda read: read[0].id)
     maker = facts.maker(tensor) or facts.operations[0]
-    name, made, read = with_name(facts, tensor, maker, reader)
-    return None if read is None else Crossing(tensor, maker, reader, name, made, read, earlier, failed)
+    name, statement, read = with_name(facts, tensor, maker, reader)
+    return None if read is None else Crossing(tensor, maker, reader, name, statement, read, earlier, failed)
 
 
 def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) -> tuple[str, Any, Any]:
     """Return the name that the maker's statement binds and the reader's statement reads, and these statements."""
-    made = [facts.text.statement(span) for span in spans_of(facts, maker)]
+    statements = [facts.text.statement(span) for span in spans_of(facts, maker)]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
     for reading in reversed(read):
-        for making in reversed(made):
+        for making in reversed(statements):
             if reading is None or making is None or hasattr(reading, "body") or hasattr(making, "body"):
                 continue
             common = sorted(stores(making) & loads(reading))
             if common:
                 return common[0], making, reading
-    return named(facts, tensor), made[0], read[0]
+    return named(facts, tensor), statements[0], read[0]
 
 
 def over_steps(facts: Facts, cross: Crossing) -> str:
@@ -92,8 +92,8 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     if is_carried(facts, cross):
         how = f"line {head.line} carries {name} {over_steps(facts, cross)}"
     else:
-        made = places.head_of(cross.made).line if cross.made else "?"
-        how = f"{name} was computed once, on line {made}, and line {head.line} uses it again"
+        line = places.head_of(cross.made).line if cross.made else "?"
+        how = f"{name} was computed once, on line {line}, and line {head.line} uses it again"
     earlier = cross.earlier.span
     return Cause(
         "freed",
@@ -128,16 +128,16 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
     """Explain two losses that share a graph, with a backward for each: the first one frees what both need."""
     name, head, earlier = cross.name, places.head_of(cross.read), cross.earlier
-    made = cross.maker.span if cross.made is None else places.head_of(cross.made)
+    origin = cross.maker.span if cross.made is None else places.head_of(cross.made)
     first = next((o for o in facts.readers(cross.tensor) if o.id < earlier.after), None)
     used = None if first is None else spans_of(facts, first)[-1]
     fix = [f"{name}.detach(){at_line(used)}, if its backward should stop there"] if used is not None else []
     return Cause(
         "freed",
         f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line "
-        f"{head.line} uses {name}, made{at_line(made)}, again",
+        f"{head.line} uses {name}, made{at_line(origin)}, again",
         (
-            facts.at(f"{name} is made here", made),
+            facts.at(f"{name} is made here", origin),
             facts.at("the first backward frees its graph", earlier.span),
             facts.at(f"{name} is used again", head),
             facts.at("the second backward needs it again", cross.failed.span),
@@ -158,8 +158,8 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
     if not is_carried(facts, cross):
         if "." in name:
             return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.made)}",)
-        made = facts.text.cut(cross.made) if cross.made is not None else name
-        return (f"compute it inside of the loop, before backward: {made}", f"or {name} = {name}.detach()")
+        code = facts.text.cut(cross.made) if cross.made is not None else name
+        return (f"compute it inside of the loop, before backward: {code}", f"or {name} = {name}.detach()")
     if is_sum(facts, cross):
         return (
             f"call backward on the loss of this step alone, and sum its number: {name} += loss.item()",

@@ -78,32 +78,32 @@ def never_used(facts: Facts) -> Cause | None:
     lacking = [t for t in without_stored(facts) if t.requires_grad and not is_called(facts, t)]
     hidden = without_recomputing(facts, facts.roots) if lacking else None
     if hidden is not None:
-        what = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
+        text = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
         clause = hidden.because.replace(", which gives", " gives", 1)
         reads = f"reads {'them' if len(lacking) > 1 else 'it'}"
         because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {clause}"
-        return hidden._replace(what=what, because=because, tensors=frozenset(t.id for t in lacking))
+        return hidden._replace(what=text, because=because, tensors=frozenset(t.id for t in lacking))
     for record in lacking:
         layer = record.label.rpartition(".")[0]
         own = [t for i in facts.optimised if (t := facts.tensors[i]).label.startswith(f"{layer}.")]
         if not layer or any(t not in lacking for t in own) or is_one_of_several(facts, layer, lacking):
             continue
-        made = layer_made(facts, layer)
-        head = None if made is None else places.head_of(made)
+        assignment = layer_made(facts, layer)
+        head = None if assignment is None else places.head_of(assignment)
         last = layer.rpartition(".")[2]
-        what = f"self.{last}" if made is not None and f"self.{last}" in facts.text.cut(made) else layer
+        text = f"self.{last}" if assignment is not None and f"self.{last}" in facts.text.cut(assignment) else layer
         cause = of_several(facts, explain(facts, record), own)
         evidence = [] if head is None else [facts.at("the layer is made here", head)]
         unused = "is never used: no operation reads its parameters"
         if any(facts.readers(t.id) for t in own):
             roots = facts.root_names()
             unused = f"is not used for {roots}: no operation that leads to {roots} reads its parameters"
-        use = f"call {what} in forward"
-        if made is None:
-            use = f"look for what leaves {what} out of its module's forward: an adapter that is switched off, an option"
+        use = f"call {text} in forward"
+        if assignment is None:
+            use = f"look for what leaves {text} out of its module's forward: an adapter that is switched off, an option"
         return cause._replace(
             code="unused layer",
-            because=f"{what}{at_line(head)} {unused}",
+            because=f"{text}{at_line(head)} {unused}",
             evidence=[*evidence, *cause.evidence],
             advice=(use, f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
@@ -116,7 +116,7 @@ def is_called(facts: Facts, record: TensorRecord) -> bool:
     if any(scope.kind == "module" for reader in readers for scope in scopes_of(facts, reader)):
         return True
     reached = facts.flow.after([record.id]) if readers else set()
-    return not reached.isdisjoint(root for one in facts.storing for root in one.roots)
+    return not reached.isdisjoint(root for pass_ in facts.storing for root in pass_.roots)
 
 
 def is_one_of_several(facts: Facts, layer: str, lacking: list[TensorRecord]) -> bool:
@@ -132,9 +132,9 @@ def layer_made(facts: Facts, layer: str) -> Any:
     """
     assignments = [s for s in facts.text.simple if isinstance(s, ast.Assign)]
     for part in reversed(layer.split(".")[1:]):
-        made = [s for s in assignments if any(facts.text.cut(t) == f"self.{part}" for t in s.targets)]
-        if len(made) == 1:
-            return made[0]
+        candidates = [s for s in assignments if any(facts.text.cut(t) == f"self.{part}" for t in s.targets)]
+        if len(candidates) == 1:
+            return candidates[0]
     return None
 
 
@@ -149,14 +149,14 @@ def of_several(facts: Facts, cause: Cause, records: list[TensorRecord]) -> Cause
 
 def constant_gradient(facts: Facts) -> Cause | None:
     """Find a result of autograd.grad without create_graph that is used in a loss that is differentiated."""
-    ends = {i for one in facts.passes for i in one.roots}
-    for one in facts.passes:
-        if one.stores or one.create_graph or one.error:
+    ends = {i for backward_pass in facts.passes for i in backward_pass.roots}
+    for pass_ in facts.passes:
+        if pass_.stores or pass_.create_graph or pass_.error:
             continue
-        for name, record in gradients_of(facts, one):
+        for name, record in gradients_of(facts, pass_):
             root = reached(facts, record, ends)
             if root is not None:
-                return constant_cause(facts, one, name, record, root)
+                return constant_cause(facts, pass_, name, record, root)
     return None
 
 

@@ -101,12 +101,12 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
         return None
     record = source_of(facts, wrong[0])
     name, span, dtype = named(facts, record.id), made_at(facts, record), record.dtype
-    what = "class labels" if target and "target" in message.lower() else "the rest of the computation"
+    reader = "class labels" if target and "target" in message.lower() else "the rest of the computation"
     fix = f"{name} = {name}{CAST[wanted]}" if name.isidentifier() else f"{name}{CAST[wanted]}"
     literal = f"dtype=torch.{dtype}" in facts.text.line(span)
     return Cause(
         "wrong dtype",
-        f"{name}, made{at_line(span)}, is {dtype}, and {what} need{'' if target else 's'} {wanted}",
+        f"{name}, made{at_line(span)}, is {dtype}, and {reader} need{'' if target else 's'} {wanted}",
         (facts.at(f"{name} is made as {dtype}", span),),
         (as_dtype(facts, span, dtype, wanted), f"or {fix}") if literal else (converted(facts, span, name, fix),),
         name=name,
@@ -117,15 +117,15 @@ def as_dtype(facts: Facts, span: Span | None, dtype: str, wanted: str) -> str:
     """Return the advice to make a tensor with another dtype where the text names its dtype."""
     text = f"dtype=torch.{wanted}{at_line(span)}"
     nodes = ast.walk(facts.text.statement(span) or ast.Module([], []))
-    found = [n.value for n in nodes if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"]
-    return Fix(text, [(span_of(one), f"torch.{wanted}") for one in found]) if found else text
+    dtypes = [n.value for n in nodes if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"]
+    return Fix(text, [(span_of(node), f"torch.{wanted}") for node in dtypes]) if dtypes else text
 
 
 def converted(facts: Facts, span: Span | None, name: str, fix: str) -> str:
     """Return the advice to convert a variable after the statement that makes it."""
     statement = facts.text.statement(span)
-    made = statement is not None and name in places.targets(statement)
-    return with_line_after(facts, statement, fix, fix) if made else fix
+    is_bound = statement is not None and name in places.targets(statement)
+    return with_line_after(facts, statement, fix, fix) if is_bound else fix
 
 
 # ---- custom Functions, labels, rows
@@ -153,7 +153,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
         if bound:
             head = places.head_of(bound[-1])
             text = facts.text.cut(bound[-1].value) if hasattr(bound[-1], "value") else text
-    what = text if len(text) < 40 else "the gradient"
+    returned = text if len(text) < 40 else "the gradient"
     fix = f"return ({text}).sum_to_size({wanted})"
     if got == wanted[::-1]:
         left, at, right = text.partition(" @ ")
@@ -162,7 +162,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
             fix = f"{right}.t() @ {left.removesuffix('.t()')}, which has the shape {wanted}"
     return Cause(
         "wrong gradient shape",
-        f"{name}.backward returns {what}{at_line(head)} for input {index}, of shape {got}; the input has the shape "
+        f"{name}.backward returns {returned}{at_line(head)} for input {index}, of shape {got}; the input has the shape "
         f"{wanted}",
         (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
         (fix,),
@@ -242,10 +242,10 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
     name, span, top = named(facts, record.id), made_at(facts, record), int(largest(record))
     rows, begun = weight.shape[0], facts.begun.get(weight.id)
     owner = named(facts, weight.id).removesuffix(".weight")
-    made = "" if begun is None else f", made{at_line(begun)},"
+    clause = "" if begun is None else f", made{at_line(begun)},"
     return Cause(
         "out of range",
-        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}{made} has {rows} rows: 0 to {rows - 1}",
+        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}{clause} has {rows} rows: 0 to {rows - 1}",
         (facts.at(f"{name} goes up to {top}", span), facts.at(f"{owner} has {rows} rows", begun)),
         (f"nn.Embedding({top + 1}, ...){at_line(begun)}: one more than the largest index",),
         name=name,

@@ -26,11 +26,11 @@ class Container(NamedTuple):
 
 def not_held(facts: Facts) -> Cause | None:
     """Find tensors that get gradients but that no optimiser holds, with the reason."""
-    stepping = next((one for one in facts.trace.optimisers if one.steps), None)
-    roots = {facts.flow.tensor(i) for one in facts.passes for i in one.roots}
-    known = roots.union(facts.optimised)
+    stepping = next((optimiser for optimiser in facts.trace.optimisers if optimiser.steps), None)
+    roots = {facts.flow.tensor(i) for pass_ in facts.passes for i in pass_.roots}
+    covered = roots.union(facts.optimised)
     moved = changed_later(facts)
-    loose = [leaf for leaf in facts.stored if leaf not in known and leaf not in moved]
+    loose = [leaf for leaf in facts.stored if leaf not in covered and leaf not in moved]
     if stepping is None or not loose:
         return None
     asked = (in_container, made_later, copied, made_of_numbers, not_a_parameter, left_out, other_tensors)
@@ -60,7 +60,7 @@ def never_change(facts: Facts, leaves: list[int]) -> str:
 
 def containers(facts: Facts) -> list[Container]:
     """Return the plain lists and dicts of layers or parameters that modules of the program have as attributes."""
-    found = []
+    attributes = []
     for cls in facts.text.statements:
         if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
             continue
@@ -70,8 +70,8 @@ def containers(facts: Facts) -> list[Container]:
             )
             kind = plain_kind(facts, node.value, cls, attribute) if attribute else None  # type: ignore[attr-defined]
             if kind is not None:
-                found.append(Container(attribute, node, *kind))
-    return found
+                attributes.append(Container(attribute, node, *kind))
+    return attributes
 
 
 def own_attribute(node: Any) -> str:
@@ -104,20 +104,20 @@ def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool
 
 def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     held = ((c, [leaf for leaf in loose if is_in(facts, leaf, c)]) for c in containers(facts))
-    one, inside = next(((c, leaves) for c, leaves in held if leaves), (None, []))
-    if one is None:
+    holder, inside = next(((c, leaves) for c, leaves in held if leaves), (None, []))
+    if holder is None:
         return None
-    head = places.head_of(one.statement)
-    what, kind = ("parameters", "Parameter") if one.of_parameters else ("layers", "Module")
-    container = "dict" if one.is_dict else "list"
+    head = places.head_of(holder.statement)
+    noun, kind = ("parameters", "Parameter") if holder.of_parameters else ("layers", "Module")
+    container = "dict" if holder.is_dict else "list"
     wrapped = f"nn.{kind}{container.title()}"
-    new = f"self.{one.attribute} = {wrapped}({facts.text.cut(one.statement.value)})"
+    new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{one.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {what} out and the "
+        f"self.{holder.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {noun} out and the "
         f"optimiser{at_line(optimiser.span)} does not hold them",
         (
-            facts.at(f"a module does not see {what} in a plain {container}", head),
+            facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
@@ -136,14 +136,14 @@ def is_in(facts: Facts, leaf: int, container: Container) -> bool:
 
 def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if a module or a tensor was replaced after the optimiser had got its parameters."""
-    made = facts.text.statement(optimiser.span)
-    if made is None:
+    assignment = facts.text.statement(optimiser.span)
+    if assignment is None:
         return None
     names = [facts.tensors[leaf].name or "" for leaf in loose]
-    later = [s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > made.lineno]
+    later = [s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > assignment.lineno]
     for statement, target in ((s, facts.text.cut(target)) for s in later for target in s.targets):
         taken = [n for n in names if n == target or n.startswith((target + ".", target + "["))]
-        if not taken or not mentions(made, target):
+        if not taken or not mentions(assignment, target):
             continue
         head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
         return Cause(
@@ -154,7 +154,7 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
                 facts.at(f"{target} is replaced here", head),
             ),
-            (f"make the optimiser after line {head.line}: {facts.text.cut(made)}",),
+            (f"make the optimiser after line {head.line}: {facts.text.cut(assignment)}",),
             what=never_change(facts, loose),
         )
     return None
@@ -190,16 +190,18 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
         return None
     for leaf in loose:
         span = facts.begun.get(leaf)
-        made = facts.text.statement(span)
-        source = next((t for t in map(facts.tensors.__getitem__, numbers_in(facts, made)) if t.requires_grad), None)
-        if made is None or source is None:
+        statement = facts.text.statement(span)
+        source = next(
+            (t for t in map(facts.tensors.__getitem__, numbers_in(facts, statement)) if t.requires_grad), None
+        )
+        if statement is None or source is None:
             continue
         return Cause(
             "copied",
             f"{facts.root_names()} is made from the numbers of {plain(source.label)}{at_line(span)}, a copy without "
             "history",
             (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
-            (stacked(facts, made) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
+            (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
             what="nothing that the optimiser holds is updated",
             tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
         )
@@ -304,7 +306,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
     """Return the place of the outermost module call that uses one of the leaves, else of the operation."""
     for leaf in leaves:
-        for operation in sorted(facts.readers(leaf), key=lambda one: not one.grad_enabled)[:1]:
+        for operation in sorted(facts.readers(leaf), key=lambda reader: not reader.grad_enabled)[:1]:
             modules = [s.span for s in scopes_of(facts, operation) if s.kind == "module" and s.span is not None]
             return modules[-1] if modules else operation.span
     return None
@@ -317,8 +319,8 @@ def base_of(facts: Facts, leaves: list[int]) -> str:
 
 
 def call_that_makes(facts: Facts, optimiser: OptimiserRecord) -> Any:
-    made = facts.text.statement(optimiser.span)
-    return None if made is None else places.optimiser_call(facts.text, made)
+    statement = facts.text.statement(optimiser.span)
+    return None if statement is None else places.optimiser_call(facts.text, statement)
 
 
 def held_text(facts: Facts, optimiser: OptimiserRecord) -> str:

@@ -22,8 +22,8 @@ def kept_history(facts: Facts) -> Cause | None:
         for operation in facts.operations[slice(*step.operations)]:
             if operation.span is None or operation.span.file or not operation.grad_enabled:
                 continue
-            known = [length(facts, lengths, i, operation, step.number) for i in operation.tensors]
-            behind = max([1, *known])
+            histories = [length(facts, lengths, i, operation, step.number) for i in operation.tensors]
+            behind = max([1, *histories])
             for out in operation.outputs:
                 if facts.tensors[out].requires_grad and not facts.tensors[out].is_leaf:
                     lengths[out] = step.number, behind
@@ -39,8 +39,8 @@ def length(facts: Facts, lengths: dict[int, tuple[int, int]], tensor: int, reade
         return 0
     if facts.text.statement(maker.span) is not facts.text.statement(reader.span):
         return 0
-    made, behind = lengths[tensor]
-    return behind + (made != step)
+    start, behind = lengths[tensor]
+    return behind + (start != step)
 
 
 def of_line(facts: Facts, steps: int, operation: Operation) -> Cause | None:

@@ -58,7 +58,7 @@ def exchanges(facts: Facts, operation: Operation, before: Shape, after: Shape) -
     there from another. A view that only groups rows, and one that a later view undoes, are no mistake.
     """
     dims = swapped(before, after)
-    if dims is None or facts.reader_after(operation, lambda one: tells_positions(facts, one), 4, 4) is None:
+    if dims is None or facts.reader_after(operation, lambda reader: tells_positions(facts, reader), 4, 4) is None:
         return None
 
     def undoes(one: Operation) -> bool:
@@ -88,7 +88,7 @@ def split_early(facts: Facts, operation: Operation, before: Shape, after: Shape)
     if before[1] == after[1] or after[1] * after[3] != before[2]:
         return None
     is_product = (*PRODUCTS, "scaled_dot_product_attention")
-    user = facts.reader_after(operation, lambda one: operator(one) in is_product, 4, 3)
+    user = facts.reader_after(operation, lambda reader: operator(reader) in is_product, 4, 3)
     return None if user is None else (1, 2)
 
 

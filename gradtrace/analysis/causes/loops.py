@@ -24,19 +24,21 @@ FASTER = 1.2  # by how much its last step lets it grow: overshooting multiplies,
 
 def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
     """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took one."""
-    stepping = [one for one in facts.trace.optimisers if one.steps]
-    stepping = [one for one in stepping if leaf is None or leaf in map(facts.flow.tensor, one.tensors)]
-    return max(stepping, key=lambda one: one.steps, default=None)
+    stepping = [optimiser for optimiser in facts.trace.optimisers if optimiser.steps]
+    stepping = [
+        optimiser for optimiser in stepping if leaf is None or leaf in map(facts.flow.tensor, optimiser.tensors)
+    ]
+    return max(stepping, key=lambda optimiser: optimiser.steps, default=None)
 
 
 def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
     """Return, by leaf, the writes to its gradient and its updates by optimisers, in order."""
-    found: dict[int, list[Change]] = {}
+    by_leaf: dict[int, list[Change]] = {}
     for change in facts.trace.changes:
         if change.of_grad or change.how == "step":
             for leaf in facts.leaves_of(change):
-                found.setdefault(leaf, []).append(change)
-    return found
+                by_leaf.setdefault(leaf, []).append(change)
+    return by_leaf
 
 
 # ---- divergence
@@ -113,8 +115,8 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     1 - lr * weight_decay, with the learning rate of that step.
     """
     call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
-    given = {} if call is None else {k.arg: k.value for k in call.keywords}
-    decay = getattr(given.get("weight_decay"), "value", None)
+    keywords = {} if call is None else {k.arg: k.value for k in call.keywords}
+    decay = getattr(keywords.get("weight_decay"), "value", None)
     if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or call is None:
         return None
     rates = optimiser.rates or ((1, lr),)
@@ -270,8 +272,8 @@ def never_cleared(facts: Facts) -> Cause | None:
     if not leaves:
         return None
     name, last = named(facts, leaves[0]), facts.stored[leaves[0]][-1]
-    one, optimiser = facts.passes[last.number], updated(facts, leaves[0])
-    evidence, call = [facts.backward(one)], f"{name}.grad = None"
+    pass_, optimiser = facts.passes[last.number], updated(facts, leaves[0])
+    evidence, call = [facts.backward(pass_)], f"{name}.grad = None"
     if last.grad_before is not None and last.grad_after is not None:
         evidence.append(
             Evidence(f"{name}.grad was {brief(last.grad_before)} there and becomes {brief(last.grad_after)}")
@@ -281,10 +283,10 @@ def never_cleared(facts: Facts) -> Cause | None:
         call = f"{optimiser_name(facts, optimiser)}.zero_grad()"
     return Cause(
         "accumulated",
-        f"gradients accumulate: no zero_grad() clears them between the steps, so backward{at_line(one.span)} adds "
+        f"gradients accumulate: no zero_grad() clears them between the steps, so backward{at_line(pass_.span)} adds "
         f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
         evidence,
-        (f"{call} before backward{at_line(one.span)}",),
+        (f"{call} before backward{at_line(pass_.span)}",),
         tensors=frozenset(leaves),
     )
 
@@ -335,13 +337,18 @@ def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimis
 def no_step(facts: Facts) -> Cause | None:
     """Find an optimiser in a loop that never takes a step, or whose steps have length 0."""
     optimisers = facts.trace.optimisers
-    still = next((one for one in optimisers if one.lr == 0 and one.steps > 1), None)
+    still = next((optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None)
     if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
         because = f"the optimiser{at_line(still.span)} was made with lr=0, so that its steps change nothing"
         evidence = facts.at("lr=0 here", still.span), facts.at(f"{still.steps} steps were taken", still.step_span)
         return not_updated(facts, still, because, evidence, "lr=1e-3, or a scheduler that raises it")
     stored = [p for p in facts.passes if p.stores and not p.error]
-    if not optimisers or any(one.steps for one in optimisers) or len(stored) < 3 or facts.trace.failure is not None:
+    if (
+        not optimisers
+        or any(optimiser.steps for optimiser in optimisers)
+        or len(stored) < 3
+        or facts.trace.failure is not None
+    ):
         return None
     idle = optimisers[0]
     if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):

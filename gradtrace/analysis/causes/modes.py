@@ -25,8 +25,8 @@ def left_in_eval(facts: Facts) -> Cause | None:
     first = trained(facts, steps[0])
     if not first:
         return None
-    off = next((i for i, one in enumerate(steps) if not trained(facts, one)), None)
-    if off is None or any(trained(facts, one) for one in steps[off:]):
+    off = next((i for i, step in enumerate(steps) if not trained(facts, step)), None)
+    if off is None or any(trained(facts, step) for step in steps[off:]):
         return None
     example = next((o for o in first.values() if runs_again(facts, o, steps[off])), None)
     if example is None:
@@ -86,11 +86,11 @@ def is_of_training(operation: Operation) -> bool:
 
 def uses_running_statistics(operation: Operation) -> bool:
     """Whether a normalisation has its mean given: PyTorch's record says so, gradtrace's has it as an operand."""
-    return operation.option("training") == "False" or any(one.name == "mean" for one in operation.inputs)
+    return operation.option("training") == "False" or any(operand.name == "mean" for operand in operation.inputs)
 
 
 def runs_again(facts: Facts, operation: Operation, step: TrainingStep) -> bool:
     """Whether a later step runs what made the input of an operation, so that its model is in use."""
     makers = [maker for i in operation.tensors[:1] if (maker := facts.maker(i)) is not None]
-    known = {maker.span for maker in makers}
-    return any(o.grad_enabled and o.span in known for o in facts.operations[slice(*step.operations)])
+    spans = {maker.span for maker in makers}
+    return any(o.grad_enabled and o.span in spans for o in facts.operations[slice(*step.operations)])

@@ -60,7 +60,7 @@ def negative_kl(facts: Facts) -> Cause | None:
 
 
 def made_optimisers(facts: Facts) -> list[Span]:
-    return [one.span for one in facts.trace.optimisers if one.span is not None]
+    return [optimiser.span for optimiser in facts.trace.optimisers if optimiser.span is not None]
 
 
 def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: float) -> Cause:

@@ -30,13 +30,13 @@ class Symptom(NamedTuple):
 def first_symptom(facts: Facts) -> Symptom | None:
     """Return the first value that is not finite and that a reader would notice: a root's, or a stored gradient's."""
     bad = bad_gradients(facts)
-    for one in facts.passes:
-        for root in one.roots:
+    for pass_ in facts.passes:
+        for root in pass_.roots:
             value = facts.tensors[root].value
             if not is_finite(value):
-                return Symptom(one, root, "nan" if has_nan(value) else "inf")
-        if one.number in bad:
-            return Symptom(one, None, bad[one.number])
+                return Symptom(pass_, root, "nan" if has_nan(value) else "inf")
+        if pass_.number in bad:
+            return Symptom(pass_, None, bad[pass_.number])
     roots = (*(() if facts.passes else facts.trace.roots), *named_numbers(facts), *found_by_program(facts))
     return next((Symptom(None, root, "nan") for root in roots if has_nan(facts.tensors[root].value)), None)
 
@@ -82,7 +82,7 @@ def skipped(facts: Facts) -> set[int]:
     """Return the passes of a scaled loss whose gradients no step used, since a GradScaler looked for a smaller scale
     and found one later.
     """
-    scaled = [one.number for one in facts.passes if ".scale(" in facts.text.line(one.span)]
+    scaled = [pass_.number for pass_ in facts.passes if ".scale(" in facts.text.line(pass_.span)]
     if not scaled:
         return set()
     ran = {facts.steps[c.after_steps - 1].number for c in facts.trace.changes if c.how == "step" and c.after_steps}
@@ -94,8 +94,8 @@ def skipped(facts: Facts) -> set[int]:
 
 def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
     """Return the cause of the first NaN or infinity of the forward pass."""
-    makers, given = back(facts, root, has_nan if kind == "nan" else has_inf)
-    data = next((facts.tensors[i] for i in given if facts.tensors[i].version == 0), None)
+    makers, sources = back(facts, root, has_nan if kind == "nan" else has_inf)
+    data = next((facts.tensors[i] for i in sources if facts.tensors[i].version == 0), None)
     if data is not None:
         reader = next(iter(facts.readers(data.id)), None)
         if not makers or (reader is not None and reader.id <= makers[0].id):
@@ -112,9 +112,9 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         return undefined.written(facts, reader, kind)
     where, index = bad_place(record.value, kind)
     own, evidence = None, []
-    made = None if was_there(facts, record) else made_at(facts, record)
-    if made is not None:
-        own = line_of_element(facts, made, index) or made
+    span = None if was_there(facts, record) else made_at(facts, record)
+    if span is not None:
+        own = line_of_element(facts, span, index) or span
         evidence.append(facts.at(f"{where or 'an element'} of {name} is {kind}", own))
     if reader is not None:
         evidence.append(facts.at(f"{reader.name} reads it first{facts.step(reader)}", reader.span))
@@ -162,8 +162,8 @@ def given_infinity(facts: Facts, operation: Operation) -> TensorRecord | None:
     if operator(operation) in (*undefined.SOFTMAXES, "scaled_dot_product_attention"):
         return None
     read = [record.id for record, value in facts.operands(operation) if has_inf(value)]
-    pairs = [(one, i) for one in read for i in back(facts, one, has_inf)[1]]
-    return next((facts.tensors[i] for one, i in pairs if i == one or not is_negative(facts, i)), None)
+    pairs = [(tensor, i) for tensor in read for i in back(facts, tensor, has_inf)[1]]
+    return next((facts.tensors[i] for tensor, i in pairs if i == tensor or not is_negative(facts, i)), None)
 
 
 def not_finite(facts: Facts) -> Cause | None:

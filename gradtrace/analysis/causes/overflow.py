@@ -19,10 +19,10 @@ DIVIDING = function_table("analysis.causes.overflow.DIVIDING", ("div", "reciproc
 def too_large(facts: Facts, operation: Operation) -> str:
     """Return ": float16 holds nothing larger than 65504" for a result that overflowed in float16; "" for any other."""
     value = result(facts, operation)
-    given = [v for _, v in facts.operands(operation)]
+    operands = [v for _, v in facts.operands(operation)]
     if value is None or value.dtype != "float16" or operator(operation).startswith("log"):
         return ""
-    if not given or not all(map(is_finite, given)) or (operator(operation) in DIVIDING and given[-1].zeros):
+    if not operands or not all(map(is_finite, operands)) or (operator(operation) in DIVIDING and operands[-1].zeros):
         return ""
     return f": float16 holds nothing larger than {LARGEST['float16']:.0f}"
 
@@ -63,13 +63,13 @@ def largest_growth(facts: Facts, step: BackwardStep) -> tuple[Operation, float] 
     more.
     """
     grown: tuple[Operation, float] | None = None
-    for one in facts.steps:
-        if one.number != step.number or one.function == step.function:
+    for visit in facts.steps:
+        if visit.number != step.number or visit.function == step.function:
             continue
         got, gave = (
-            max(filter(None, map(magnitude, values)), default=0.0) for values in (one.upstream, one.downstream)
+            max(filter(None, map(magnitude, values)), default=0.0) for values in (visit.upstream, visit.downstream)
         )
-        operation = facts.arrivals.operations.get(one.function)
+        operation = facts.arrivals.operations.get(visit.function)
         if got and operation is not None and gave / got >= max(100.0, grown[1] if grown else 0.0):
             grown = operation, gave / got
     return grown

@@ -47,9 +47,9 @@ def numbers(facts: Facts) -> Iterator[tuple[LeftNumber, list[int], bool]]:
 
     Divisors are left out: they scale a result or are part of a ratio of numbers.
     """
-    found = left_numbers(facts)
-    bounds = {number.escape for number in found if operator(number.operation) in BOUNDS}
-    for number in found:
+    candidates = left_numbers(facts)
+    bounds = {number.escape for number in candidates if operator(number.operation) in BOUNDS}
+    for number in candidates:
         leaves = leaves_behind(facts, number.tensor)
         if leaves and not is_ratio(number):
             yield number, leaves, number.escape in bounds or is_coefficient(facts, number, leaves)
@@ -64,14 +64,14 @@ def is_coefficient(facts: Facts, number: LeftNumber, leaves: list[int]) -> bool:
         return False
     learning = facts.flow.after(leaves)
     cuts = (cut for leaf in others for cut in facts.cuts_on_the_way(facts.tensors[leaf]))
-    terms = (one.tensors for cut in cuts for one in facts.readers(cut.result))
+    terms = (reader.tensors for cut in cuts for reader in facts.readers(cut.result))
     return any(facts.flow.tensor(tensor) in learning for tensors in terms for tensor in tensors)
 
 
 def meant_numbers(facts: Facts) -> Iterator[str]:
     """Yield a sentence for each number of a loss that is one on purpose."""
-    found = numbers(facts) if facts.storing else ()
-    yield from dict.fromkeys(sentence(facts, number, leaves) for number, leaves, is_meant in found if is_meant)
+    rows = numbers(facts) if facts.storing else ()
+    yield from dict.fromkeys(sentence(facts, number, leaves) for number, leaves, is_meant in rows if is_meant)
 
 
 def leaves_behind(facts: Facts, tensor: int) -> list[int]:
@@ -132,14 +132,14 @@ def own_factor(facts: Facts, operation: Operation) -> Cut | None:
     """Return the cut between the two factors of a product that are the same tensor, one of them without history."""
     if len(operation.tensors) != 2:
         return None
-    for one, other in (operation.tensors, operation.tensors[::-1]):
-        if not facts.tensors[other].requires_grad or facts.tensors[one].requires_grad:
+    for constant, factor in (operation.tensors, operation.tensors[::-1]):
+        if not facts.tensors[factor].requires_grad or facts.tensors[constant].requires_grad:
             continue
-        cut = facts.flow.cut_before(one)
-        maker = facts.maker(one)
+        cut = facts.flow.cut_before(constant)
+        maker = facts.maker(constant)
         at_once = cut is not None and (cut.operation is None or maker == cut.operation)
-        is_own = cut is not None and at_once and cut.result == one and facts.flow.tensor(cut.tensor) == other
-        if named(facts, one).isidentifier():
+        is_own = cut is not None and at_once and cut.result == constant and facts.flow.tensor(cut.tensor) == factor
+        if named(facts, constant).isidentifier():
             continue  # a variable of its own, as a weight has that is meant to be constant
         if cut is not None and is_own and history.describe(facts, cut).code in ("detach", ".data"):
             return cut
@@ -153,6 +153,6 @@ def of_factor(facts: Facts, operation: Operation, cut: Cut, leaves: list[int]) -
         f"{unit(operation)} multiplies {name} by its own values without history ({cause.because}), and no gradient "
         f"comes back through that factor: {missing(facts, leaves)}",
         (*cause.evidence, facts.at(f"{name} is the other factor", operation.span)),
-        ("leave it as it is if that factor is meant to count as a constant", *(f"or {one}" for one in cause.advice)),
+        ("leave it as it is if that factor is meant to count as a constant", *(f"or {text}" for text in cause.advice)),
         tensors=frozenset(leaves),
     )

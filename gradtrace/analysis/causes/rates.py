@@ -32,8 +32,8 @@ def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
         if not isinstance(call, ast.Call) or not variable:
             continue
         kind = facts.text.cut(call.func).rpartition(".")[2]
-        given = [facts.text.cut(one) for one in (*call.args, *(word.value for word in call.keywords))]
-        if variable in given and ("LR" in kind or "schedule" in kind.lower()):
+        arguments = [facts.text.cut(argument) for argument in (*call.args, *(word.value for word in call.keywords))]
+        if variable in arguments and ("LR" in kind or "schedule" in kind.lower()):
             return Schedule(facts.text.cut(statement.targets[0]), kind, statement)
     return None
 
@@ -56,8 +56,8 @@ def zero_rate(facts: Facts) -> Cause | None:
 
 def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int) -> Cause:
     schedule, total = schedule_of(facts, optimiser), optimiser.steps
-    made = facts.at(f"the optimiser is made with lr={optimiser.lr:g}", optimiser.span)
-    evidence = [made, facts.at("its steps are taken here", optimiser.step_span)]
+    origin = facts.at(f"the optimiser is made with lr={optimiser.lr:g}", optimiser.span)
+    evidence = [origin, facts.at("its steps are taken here", optimiser.step_span)]
     by = f"after it was made with lr={optimiser.lr:g}{at_line(optimiser.span)}"
     if schedule is not None:
         evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
@@ -94,7 +94,7 @@ def stepped_early(facts: Facts) -> Cause | None:
         early = next((s for s in facts.text.simple if facts.text.cut(s) == f"{schedule.variable}.step()"), None)
         block: Any = next((b for b in facts.text.statements if early in getattr(b, "body", ())), None)
         later = block.body[block.body.index(early) + 1 :] if block is not None else []
-        if not any(optimiser.step_span.line in places.lines_of(one) for one in later):
+        if not any(optimiser.step_span.line in places.lines_of(successor) for successor in later):
             continue
         head = places.head_of(early)
         return Cause(

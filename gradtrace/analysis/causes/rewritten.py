@@ -21,11 +21,11 @@ CLEAR = "set such rows to 0 after it, with a finite mask"
 def unmasked_rows(facts: Facts, operation: Operation, maker: Operation | None) -> tuple[str, ...]:
     """Return what to do about rows of a softmax without an element left: unmask them, or set them to 0."""
     masking = expression(facts, None if maker is None else maker.span)
-    given = operands(facts, masking) if maker is not None and operator(maker) == "masked_fill" else []
+    operand_nodes = operands(facts, masking) if maker is not None and operator(maker) == "masked_fill" else []
     whole = expression(facts, operation.span)
-    if len(given) < 2 or maker is None or operation.span is None or whole is None:
+    if len(operand_nodes) < 2 or maker is None or operation.span is None or whole is None:
         return (f"{UNMASK}, or {CLEAR} such as -1e9",)
-    hidden, over = facts.text.cut(given[1]), f"{from_the_end(facts, operation)}, keepdim=True"
+    hidden, over = facts.text.cut(operand_nodes[1]), f"{from_the_end(facts, operation)}, keepdim=True"
     kept = hidden.removeprefix("~")
     is_inverse = kept != hidden and enclosed(kept) == kept
     some = f"{kept}.any({over})" if is_inverse else f"~{enclosed(hidden)}.all({over})"

@@ -63,10 +63,10 @@ def usually_updated(facts: Facts) -> frozenset[int]:
         if t.first in held:
             versions.setdefault(t.first, []).append(t)
     shares = {  # a later version that an operation made is an initialisation, not an update
-        first: [update_of(t, found) for t, later in pairwise(found) if later.operation is None]
-        for first, found in versions.items()
+        first: [update_of(t, records) for t, later in pairwise(records) if later.operation is None]
+        for first, records in versions.items()
     }
-    return frozenset(first for first, found in shares.items() if any(x is not None and x > USUAL for x in found))
+    return frozenset(first for first, updates in shares.items() if any(x is not None and x > USUAL for x in updates))
 
 
 def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> Cause | None:
@@ -158,7 +158,7 @@ def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
         near = [sender for sender, norm in sizes if norm >= 0.1 * largest]
         if not near:  # nothing arrived, or it is not a number
             break
-        at = min(near, key=lambda one: one.function)  # the longest way, where several are as large
+        at = min(near, key=lambda sender: sender.function)  # the longest way, where several are as large
         way.append(at)
     return way
 
@@ -169,13 +169,13 @@ def stretches(facts: Facts, leaf: BackwardStep, way: list[BackwardStep]) -> list
     """
     logs: dict[tuple[str, int], list[float]] = {}
     spans: dict[tuple[str, int], Span | None] = {}
-    for after, one in zip((leaf, *way), way, strict=False):
-        function = facts.functions[one.function]
+    for after, step in zip((leaf, *way), way, strict=False):
+        function = facts.functions[step.function]
         operation = facts.arrivals.operations.get(function.id)
-        got, sent = received(one), received(after)
+        got, sent = received(step), received(after)
         if got and sent and isfinite(got) and isfinite(sent):
             name = operator(operation) if operation is not None else function.name
             key = (name, function.span.line if function.span is not None else 0)
             logs.setdefault(key, []).append(log10(sent / got))
             spans[key] = function.span
-    return [Stretch(key[0], len(found), sum(found), spans[key]) for key, found in logs.items()]
+    return [Stretch(key[0], len(factors), sum(factors), spans[key]) for key, factors in logs.items()]

@@ -20,10 +20,10 @@ def statements(facts: Facts, failure: Failure) -> list[Any]:
 
 def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
     """Return the tensors at the place of the failure: variables, and results of expressions."""
-    found: dict[int, TensorRecord] = {}
+    tensors: dict[int, TensorRecord] = {}
     for statement in statements(facts, failure):
         texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
         for record in reversed(facts.tensors):
             if named(facts, record.id) in texts or record.name in texts:
-                found.setdefault(record.first, record)
-    return list(found.values())
+                tensors.setdefault(record.first, record)
+    return list(tensors.values())

@@ -62,20 +62,20 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     if sizes is None:
         return None
     numbers = {int(x) for x in sizes.groups()}
-    found = [t for t in tensors_at(facts, failure) if numbers & set(t.shape)]
-    found = [t for t in found if not t.is_leaf or not t.requires_grad][:3] or found[:3]
-    if len(found) < 2:
+    tensors = [t for t in tensors_at(facts, failure) if numbers & set(t.shape)]
+    tensors = [t for t in tensors if not t.is_leaf or not t.requires_grad][:3] or tensors[:3]
+    if len(tensors) < 2:
         return None
-    shaped = next((o for t in found if (o := reshaped_by(facts, t)) is not None), None)
-    span = shaped.span if shaped is not None else made_at(facts, found[-1])
-    pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in found[:2])
-    made = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, found)
+    shaped = next((o for t in tensors if (o := reshaped_by(facts, t)) is not None), None)
+    span = shaped.span if shaped is not None else made_at(facts, tensors[-1])
+    pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in tensors[:2])
+    clause = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
     return Cause(
         "wrong shape",
-        f"{pair}{made}, which do not fit together",
-        [shape_evidence(facts, t) for t in found],
+        f"{pair}{clause}, which do not fit together",
+        [shape_evidence(facts, t) for t in tensors],
         (f"give them one shape where they are made{at_line(span)}: view, unsqueeze(1), or the other size",),
-        name=named(facts, found[0].id),
+        name=named(facts, tensors[0].id),
     )
 
 
@@ -103,11 +103,11 @@ def by_name(facts: Facts, product: Any, place: int) -> TensorRecord | None:
 
 def transposed(facts: Facts, product: Any, shapes: list[tuple[int, ...]]) -> list[str]:
     """Return the products of the same two matrices whose shapes fit."""
-    (rows, inner), (other, columns) = shapes
+    (rows, inner), (second_rows, columns) = shapes
     span = None if product is None else span_of(product)
     fixes = [
         instead(facts, span, "{0} @ {1}.t()", "transpose the second: ") if inner == columns else None,
-        instead(facts, span, "{0}.t() @ {1}", "or the first: ") if rows == other else None,
+        instead(facts, span, "{0}.t() @ {1}", "or the first: ") if rows == second_rows else None,
     ]
     return [fix for fix in fixes if fix is not None]
 

@@ -46,7 +46,7 @@ def unlike_shapes(facts: Facts) -> Cause | None:
     """
     first = {(o.span.line, o.span.column): o for o in reversed(facts.calls_of((*LOSSES, "sub"))) if o.span is not None}
     for operation in sorted(first.values(), key=lambda o: o.id):
-        pair = [unexpanded(facts, one) for one in facts.operands(operation)]
+        pair = [unexpanded(facts, operand) for operand in facts.operands(operation)]
         if len(pair) == 2 and spreads(pair[0][1].shape, pair[1][1].shape) and is_loss(facts, operation, pair):
             return broadcast(facts, operation, pair)
     return None
@@ -199,10 +199,10 @@ def constant_sum(facts: Facts) -> Cause | None:
     into = facts.flow.before(facts.roots)
     for operation in facts.calls_of(("softmax",)):
         result, dim = facts.tensors[operation.outputs[0]], dimension(operation)
-        useful = [one for one in facts.readers(result.id) if not into.isdisjoint(one.outputs)]
+        useful = [reader for reader in facts.readers(result.id) if not into.isdisjoint(reader.outputs)]
         if not result.requires_grad or not result.shape or dim is None or not useful:
             continue
-        if not all(adds_all(one, dim, len(result.shape)) for one in useful):
+        if not all(adds_all(reader, dim, len(result.shape)) for reader in useful):
             continue
         adding, name = useful[0], named(facts, result.id)
         code = enclosed(code_of(name)) or "..."
@@ -230,12 +230,12 @@ def dimension(operation: Operation) -> int | None:
 
 def written_dimension(facts: Facts, operation: Operation) -> tuple[str, Span | None]:
     """Return the dim of a softmax as the program writes it, and where: at its call, or where its layer is made."""
-    made = layer_of(facts, operation)
-    place = operation.span if made is None else places.head_of(made)
+    layer = layer_of(facts, operation)
+    place = operation.span if layer is None else places.head_of(layer)
     calls = facts.text.calls_at(place)
     call = next((c for c in calls if "softmax" in facts.text.cut(c.func).lower()), None)
-    given = [] if call is None else [k.value for k in call.keywords if k.arg == "dim"] or call.args[-1:]
-    texts = [facts.text.cut(one) for one in given]
+    arguments = [] if call is None else [k.value for k in call.keywords if k.arg == "dim"] or call.args[-1:]
+    texts = [facts.text.cut(argument) for argument in arguments]
     return next((text for text in texts if text.lstrip("-").isdigit()), str(dimension(operation))), place
 
 
@@ -247,14 +247,14 @@ def layer_of(facts: Facts, operation: Operation) -> Any:
     name = operator(operation).replace("_", "")
     if layer.lower() != name or name in facts.text.line(operation.span).lower().replace("_", ""):
         return None
-    made = [call for call in facts.text.calls if facts.text.cut(call.func).rpartition(".")[2] == layer]
-    return made[0] if len(made) == 1 else None
+    calls = [call for call in facts.text.calls if facts.text.cut(call.func).rpartition(".")[2] == layer]
+    return calls[0] if len(calls) == 1 else None
 
 
 def unit_to_change(facts: Facts, operation: Operation) -> str:
     """Return an operator with the line that is to be changed: "nn.Softmax on line 6" where its layer is made."""
-    made = layer_of(facts, operation)
-    return unit(operation) if made is None else facts.text.cut(made.func) + at_line(places.head_of(made))
+    layer = layer_of(facts, operation)
+    return unit(operation) if layer is None else facts.text.cut(layer.func) + at_line(places.head_of(layer))
 
 
 def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
@@ -304,8 +304,8 @@ def compared(facts: Facts, operation: Operation) -> Operation | None:
     """Return the kl_div of a result with another softmax, one that is taken over the classes."""
 
     def is_over_classes(target: TensorRecord, value: Value) -> bool:
-        made = facts.maker(target.id)
-        dim = dimension(made) if made is not None and operator(made) in SOFTMAX else None
+        maker = facts.maker(target.id)
+        dim = dimension(maker) if maker is not None and operator(maker) in SOFTMAX else None
         return dim is not None and dim % len(value.shape) == len(value.shape) - 1
 
     def compares(reader: Operation) -> bool:
@@ -329,7 +329,7 @@ def labelled(facts: Facts, operation: Operation, samples: int) -> Operation | No
 
 def wrong_backward(facts: Facts) -> Cause | None:
     """Find a Function whose backward disagrees with finite differences of its forward."""
-    bad = next((one for one in facts.trace.checks if one.verdict == "wrong"), None)
+    bad = next((check for check in facts.trace.checks if check.verdict == "wrong"), None)
     if bad is None:
         return None
     method = method_of(facts, bad.name, "backward")

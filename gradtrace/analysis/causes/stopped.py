@@ -62,10 +62,10 @@ def has_fallen(facts: Facts) -> bool:
 
 def last_steps(facts: Facts, leaves: set[int]) -> dict[int, int]:
     """Return the last step in which each leaf's gradient was not 0, of leaves that got one in every step."""
-    steps = {number: one.number for one in facts.trace.training for number in range(*one.passes)}
-    found = {}
+    steps = {number: step.number for step in facts.trace.training for number in range(*step.passes)}
+    by_leaf = {}
     for leaf in leaves:
         visits = [(steps.get(visit.number, 0), visit) for visit in facts.stored.get(leaf, ())]
         if {number for number, _ in visits} == set(steps.values()):
-            found[leaf] = max((number for number, visit in visits if not is_zero(visit.grad_after)), default=0)
-    return found
+            by_leaf[leaf] = max((number for number, visit in visits if not is_zero(visit.grad_after)), default=0)
+    return by_leaf

@@ -43,7 +43,7 @@ class Used(NamedTuple):
 
 def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
     """Return what the gradient of a leaf was the sum of at each step of its optimiser."""
-    found: list[Used] = []
+    sums: list[Used] = []
     filled: list[PassRecord] = []
     visits, at = facts.stored.get(leaf, []), 0
     for change in changes:
@@ -52,20 +52,20 @@ def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
             filled.append(facts.passes[visits[at].number])
             at += 1
         if change.how == "step":
-            found.append(Used(tuple(filled), ran))
+            sums.append(Used(tuple(filled), ran))
         elif change.how in (*CLEARS, "assigned") or change.how.endswith("zero_"):
             filled = []
-    return found
+    return sums
 
 
 def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
     """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps used."""
-    changes, found = gradient_changes(facts), []
+    changes, rows = gradient_changes(facts), []
     for optimiser in facts.trace.optimisers:
         leaf = next((i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None)
         if optimiser.steps > 1 and leaf is not None:
-            found.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
-    return found
+            rows.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
+    return rows
 
 
 def name_of_root(facts: Facts, one: PassRecord) -> str:
@@ -81,9 +81,9 @@ def name_of_root(facts: Facts, one: PassRecord) -> str:
 
 def other_loss(facts: Facts) -> Cause | None:
     """Find an optimiser whose step also uses the gradients of a loss that is another optimiser's."""
-    found = used_by(facts) if sum(one.steps > 1 for one in facts.trace.optimisers) > 1 else []
-    for optimiser, leaf, steps in found:
-        others = [one.ran for other, _, taken in found if other is not optimiser for one in taken]
+    rows = used_by(facts) if sum(record.steps > 1 for record in facts.trace.optimisers) > 1 else []
+    for optimiser, leaf, steps in rows:
+        others = [use.ran for owner, _, taken in rows if owner is not optimiser for use in taken]
         mixed = [(used, first) for used in steps if (first := foreign(used, others)) is not None]
         if len(mixed) > 1:
             return of_two(facts, optimiser, leaf, *mixed[-1])
@@ -95,9 +95,9 @@ def foreign(used: Used, others: list[int]) -> PassRecord | None:
     if not used.passes or used.passes[-1].span is None:
         return None
     last = used.passes[-1]
-    for one in used.passes[:-1]:
-        if one.span != last.span and any(one.number < ran <= last.number for ran in others):
-            return one
+    for pass_ in used.passes[:-1]:
+        if pass_.span != last.span and any(pass_.number < ran <= last.number for ran in others):
+            return pass_
     return None
 
 
@@ -128,19 +128,19 @@ def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, othe
 
 def undivided(facts: Facts) -> Cause | None:
     """Find gradients of micro-batches that are added up, each of a mean, with a step after some of them."""
-    if not any(every_few(facts, one.step_span) for one in facts.trace.optimisers):
+    if not any(every_few(facts, record.step_span) for record in facts.trace.optimisers):
         return None
     for optimiser, _, steps in used_by(facts):
         if not steps or not every_few(facts, optimiser.step_span):
             continue
         passes = steps[0].passes
-        makers = [facts.maker(one.roots[0]) for one in passes if one.roots]
-        if len(passes) < 2 or len({one.span for one in passes}) > 1 or not all(map(is_mean, makers)):
+        makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
+        if len(passes) < 2 or len({pass_.span for pass_ in passes}) > 1 or not all(map(is_mean, makers)):
             continue
-        if any(one.vectors and highest(one.vectors[0]) != 1 for one in passes):
+        if any(pass_.vectors and highest(pass_.vectors[0]) != 1 for pass_ in passes):
             continue
         line, count, loss = at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
-        which = "each step" if all(len(one.passes) == count for one in steps) else "the first step"
+        which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
         return Cause(
             "undivided",
             f"{which}{at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each begins at "
@@ -176,12 +176,12 @@ def clipped(facts: Facts) -> Cause | None:
 
 def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
     for clip in {clip.span: clip for clip in reversed(clips)}.values():  # the first one at each place
-        one = next((p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None)
-        root = facts.maker(one.roots[0]) if one is not None and one.roots else None
-        if one is None or root is None or operator(root) != "mul" or ".scale(" not in facts.text.line(root.span):
+        pass_ = next((p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None)
+        root = facts.maker(pass_.roots[0]) if pass_ is not None and pass_.roots else None
+        if pass_ is None or root is None or operator(root) != "mul" or ".scale(" not in facts.text.line(root.span):
             continue
         factor = max((highest(value) or 0.0 for _, value in facts.operands(root)[1:]), default=0.0)
-        between = facts.operations[one.until : clip.after]
+        between = facts.operations[pass_.until : clip.after]
         # the division by the scale, also in a library's own clip_grad_norm_
         if factor <= 1 or any(operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between):
             continue

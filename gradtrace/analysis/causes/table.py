@@ -161,7 +161,7 @@ def causes_in(facts: Facts) -> list[Cause]:
 
 def with_own_line(facts: Facts, cause: Cause) -> Cause:
     """Return a cause in a library with the line of the program that leads there."""
-    spans = [one.span for one in cause.evidence if one.span is not None]
+    spans = [evidence.span for evidence in cause.evidence if evidence.span is not None]
     if not spans or not all(span.file for span in spans):
         return cause
     place = next((own_span(facts, o) for o in reversed(facts.operations) if o.span == spans[-1]), None)

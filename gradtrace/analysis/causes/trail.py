@@ -15,7 +15,7 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
     Both are sorted by id, which is the order of creation.
     """
     makers: list[Operation] = []
-    given: list[int] = []
+    origins: list[int] = []
     waiting, seen = [tensor], {tensor}
     while waiting:
         at = waiting.pop()
@@ -28,21 +28,21 @@ def back(facts: Facts, tensor: int, is_bad: Callable[[Value | None], bool]) -> t
         if not before and operation is not None:
             makers.append(operation)
         elif not before:
-            given.append(at)
+            origins.append(at)
         for i in before:
             if i not in seen:
                 seen.add(i)
                 waiting.append(i)
-    return sorted(makers, key=lambda o: o.id), sorted(given)
+    return sorted(makers, key=lambda o: o.id), sorted(origins)
 
 
 def source_of_inf(facts: Facts, operation: Operation) -> tuple[Operation | None, TensorRecord | None]:
     """Return the source of the first infinity that an operation read: another operation, or an input."""
     for record, value in facts.operands(operation):
         if has_inf(value):
-            makers, given = back(facts, record.id, has_inf)
+            makers, origins = back(facts, record.id, has_inf)
             if makers:
                 return makers[0], None
-            if given:
-                return None, facts.tensors[given[0]]
+            if origins:
+                return None, facts.tensors[origins[0]]
     return None, None

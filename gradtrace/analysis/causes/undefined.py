@@ -108,12 +108,12 @@ def bare(facts: Facts, operation: Operation, place: int = 0) -> str:
 
 def fixes(facts: Facts, operation: Operation, name: str = "", is_below: bool = False) -> tuple[str, ...]:
     """Return what keeps an operand within the domain; a small number more does not help one that `is_below`."""
-    known = SAFE.get(name or operator(operation), ("keep the values that go into it within its domain",))
+    advice = SAFE.get(name or operator(operation), ("keep the values that go into it within its domain",))
     if is_below:
-        first, *others = [text for text in known if SMALL not in text]
-        known = first.removeprefix("or "), *others
+        first, *others = [text for text in advice if SMALL not in text]
+        advice = first.removeprefix("or "), *others
     x, y = argument(facts, operation), argument(facts, operation, 1)
-    return tuple(in_place_of(facts, operation, text) or text.format(x=x, y=y) for text in known)
+    return tuple(in_place_of(facts, operation, text) or text.format(x=x, y=y) for text in advice)
 
 
 def in_place_of(facts: Facts, operation: Operation, text: str) -> Fix | None:
@@ -191,14 +191,14 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
 
 def of_infinity(facts: Facts, operation: Operation) -> Cause:
     """Explain inf - inf, 0 * inf, inf / inf, or a softmax over rows of -inf only, by what made the infinity."""
-    maker, given = source_of_inf(facts, operation)
+    maker, source = source_of_inf(facts, operation)
     name = operator(operation)
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
     if name in SOFTMAXES and all(is_negative(facts, i) for i in operation.tensors if has_inf(facts.tensors[i].value)):
         return empty_softmax(facts, operation, maker)
     combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(operation)}"
     if maker is None:
-        return of_given_infinity(facts, operation, given, here, combined)
+        return of_given_infinity(facts, operation, source, here, combined)
     gave = gave_here(facts, maker, "a value")
     below = origin_of_argument(facts, maker) if operator(maker) in ("div", "reciprocal") else None
     underflow = "" if below is None else f": what {unit(below)} gave has underflowed to 0"
@@ -226,10 +226,10 @@ def of_given_infinity(
     data = "inf" if given is None else named(facts, given.id)
     place = operation.span if given is None else made_at(facts, given) or operation.span
     row = "" if given is None else bad_place(given.value, "inf")[0]
-    what = data if given is None else f"{f'{row} of ' if row else ''}{data}, which holds inf,"
-    because = f"{what} meets another number that it has no result with: {combined}"
+    subject = data if given is None else f"{f'{row} of ' if row else ''}{data}, which holds inf,"
+    because = f"{subject} meets another number that it has no result with: {combined}"
     if operator(operation) in SOFTMAXES:
-        because = f"{what} reaches {unit(operation)}, which has no result for it"
+        because = f"{subject} reaches {unit(operation)}, which has no result for it"
     if is_product and inf_constant(operation):
         because = f"{unit(operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
     mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))"
@@ -283,14 +283,14 @@ def filled_by(facts: Facts, operation: Operation, maker: Operation) -> tuple[str
 
 def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool:
     """Whether all infinities that an operation read come from one maker: no other mask on the way adds any."""
-    made: Operation | None = operation
-    while made is not None and made.id != maker.id:
-        read = facts.operands(made)
+    producer: Operation | None = operation
+    while producer is not None and producer.id != maker.id:
+        read = facts.operands(producer)
         bad = [record.id for record, value in read if has_inf(value)]
         if len(bad) != 1 or any(value.dtype == "bool" for _, value in read):
             return False
-        made = facts.maker(bad[0])
-    return made is not None
+        producer = facts.maker(bad[0])
+    return producer is not None
 
 
 def of_one(facts: Facts, operation: Operation) -> Cause:
@@ -309,17 +309,17 @@ def of_one(facts: Facts, operation: Operation) -> Cause:
 
 
 def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
-    what, how_many, maker = "0", "", None
+    divisor, how_many, maker = "0", "", None
     for below, value in facts.operands(operation)[-1:]:
-        what, maker = named(facts, below.id), facts.maker(below.id)
+        divisor, maker = named(facts, below.id), facts.maker(below.id)
         how_many = "" if value.numel < 2 else f" in {value.zeros} of {value.numel} elements"
     evidence = [facts.at(f"0 / 0 is nan{facts.step(operation)}", operation.span)]
     if maker is not None and maker.span != operation.span:
-        evidence.insert(0, facts.at(f"{what} is made here", maker.span))
-    normalize = ("or F.normalize, which does that",) if "norm" in what else ()
+        evidence.insert(0, facts.at(f"{divisor} is made here", maker.span))
+    normalize = ("or F.normalize, which does that",) if "norm" in divisor else ()
     return Cause(
         "0 / 0",
-        f"{unit(operation)} divides 0 by {what}, which is 0{how_many}",
+        f"{unit(operation)} divides 0 by {divisor}, which is 0{how_many}",
         evidence,
         (*fixes(facts, operation, "div"), *normalize),
     )
@@ -329,14 +329,14 @@ def outside(facts: Facts, operation: Operation) -> Cause:
     """Explain an argument outside of the operator's domain."""
     name, step = operator(operation), facts.step(operation)
     is_below = goes_below(facts, operation)
-    what = f" gives nan{at_point(facts, operation)}"
+    clause = f" gives nan{at_point(facts, operation)}"
     if name in DOMAINS:
-        what = f" has no value outside of {DOMAINS[name]}{at_point(facts, operation)}"
+        clause = f" has no value outside of {DOMAINS[name]}{at_point(facts, operation)}"
     elif is_below:
-        what = f" has no value for a negative number{at_point(facts, operation)}"
+        clause = f" has no value for a negative number{at_point(facts, operation)}"
     evidence = facts.at(f"{name} gives nan here{step}", operation.span)
     advice = fixes(facts, operation, is_below=is_below)
-    return Cause("not finite", f"{unit(operation)}{what}{step}", (evidence,), advice)
+    return Cause("not finite", f"{unit(operation)}{clause}{step}", (evidence,), advice)
 
 
 def goes_below(facts: Facts, operation: Operation) -> bool:
@@ -410,7 +410,7 @@ def is_whole_power(operation: Operation) -> bool:
         power = [float(text) for text in exponents]
     except ValueError:
         return False
-    return operator(operation) == "pow" and any(one >= 0 and one.is_integer() for one in power)
+    return operator(operation) == "pow" and any(exponent >= 0 and exponent.is_integer() for exponent in power)
 
 
 def made_inf(facts: Facts, operation: Operation) -> Cause:
@@ -420,11 +420,11 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
     because = gave_here(facts, operation, "inf")
     if earlier is not None and operator(operation).startswith("log"):
         dtype = next((v.dtype for _, v in facts.operands(operation)), "the dtype")
-        size, what = f"less than {dtype} holds (underflow)", "underflows to 0"
+        size, verb = f"less than {dtype} holds (underflow)", "underflows to 0"
         if rounds_to_one(facts, earlier):
-            size, what = f"so close to 1 that {dtype} rounds it to 1", "rounds to 1"
+            size, verb = f"so close to 1 that {dtype} rounds it to 1", "rounds to 1"
         because += f": what {unit(earlier)} gave is {size}"
-        evidence.append(facts.at(f"{operator(earlier)} {what} here", earlier.span))
+        evidence.append(facts.at(f"{operator(earlier)} {verb} here", earlier.span))
     return Cause("not finite", because, evidence, fixes_of_inf(facts, operation, earlier))
 
 

@@ -35,10 +35,10 @@ def steps_of(a: RecordedRun, b: RecordedRun) -> tuple[int, int, int]:
     longer, shorter = (a, b) if many > few else (b, a)
     wanted = begin(shorter, 1)
     for offset in range(abs(many - few) + 1):
-        found = begin(longer, 1 + offset)
-        if len(found) == len(wanted) and all(
+        parameters = begin(longer, 1 + offset)
+        if len(parameters) == len(wanted) and all(
             x.tensors[i].shape == y.tensors[j].shape and (relative(x.tensors[i].value, y.tensors[j].value) or 0) < 1e-4
-            for (x, i), (y, j) in zip(found, wanted, strict=True)
+            for (x, i), (y, j) in zip(parameters, wanted, strict=True)
         ):
             return (1 + offset, 1, few) if longer is a else (1, 1 + offset, many)
     return 1, 1, min(many, few)
@@ -51,8 +51,8 @@ def updates(a: RecordedRun, b: RecordedRun) -> bool:
 def begin(run: RecordedRun, number: int) -> list[tuple[RecordedRun, int]]:
     """Return the parameters that a step reads, in order."""
     step = run.trace.training[number - 1]
-    found = [i for o in run.operations[slice(*step.operations)] for i in o.tensors if run.tensors[i].is_parameter]
-    return [(run, i) for i in dict.fromkeys(found)]
+    parameters = [i for o in run.operations[slice(*step.operations)] for i in o.tensors if run.tensors[i].is_parameter]
+    return [(run, i) for i in dict.fromkeys(parameters)]
 
 
 class Alignment:
@@ -92,13 +92,13 @@ class Alignment:
             return
         self.partner[i], self.source[j] = j, i
         if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
-            for one, other in zip(self.later(self.a, i), self.later(self.b, j), strict=False):
-                if one not in self.partner and other not in self.source:
-                    self.partner[one], self.source[other] = other, one
+            for version_a, version_b in zip(self.later(self.a, i), self.later(self.b, j), strict=False):
+                if version_a not in self.partner and version_b not in self.source:
+                    self.partner[version_a], self.source[version_b] = version_b, version_a
 
     def later(self, run: RecordedRun, tensor: int) -> list[int]:
-        known = run.versions[run.tensors[tensor].first]
-        rest = known[known.index(tensor) + 1 :]
+        versions = run.versions[run.tensors[tensor].first]
+        rest = versions[versions.index(tensor) + 1 :]
         return [i for i in rest if run.tensors[i].operation is None and run.has(i)]
 
     def pair_operations(self, one: Operation, other: Operation) -> None:
@@ -115,7 +115,9 @@ class Alignment:
 
     def pair_roots(self) -> None:
         """Pair what backward was called on, where a step has as many of these in both runs."""
-        roots = [[root for one in run.trace.passes for root in one.roots if run.has(root)] for run in (self.a, self.b)]
+        roots = [
+            [root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)] for run in (self.a, self.b)
+        ]
         if len(roots[0]) == len(roots[1]):
             for i, j in zip(*roots, strict=True):
                 self.pair(i, j)
@@ -128,10 +130,10 @@ class Alignment:
             waiting.setdefault((self.a.step(i), key(self.a, i)), []).append(i)
         for j in self.leaves(self.b, self.source):
             name = key(self.b, j)
-            found = waiting.get((self.b.step(j), name)) if name is not None else None
-            if found:
-                near = next((i for i in found if self.distance(i, j) == 0), found[0])
-                found.remove(near)
+            candidates = waiting.get((self.b.step(j), name)) if name is not None else None
+            if candidates:
+                near = next((i for i in candidates if self.distance(i, j) == 0), candidates[0])
+                candidates.remove(near)
                 self.pair(near, j)
 
     def leaves(self, run: RecordedRun, known: dict[int, int]) -> list[int]:
@@ -152,18 +154,18 @@ class Alignment:
                 j = unique_b.get((place, near), -1)
                 if i is None or j is None or j < 0 or i in self.partner or j in self.source:
                     continue
-                found = self.distance(i, j)
-                if found is not None and found <= self.near:
-                    made = self.a.tensors[i].operation, self.b.tensors[j].operation
-                    if made[0] is not None and made[1] is not None:
-                        self.pair_operations(self.a.operations[made[0]], self.b.operations[made[1]])
+                distance = self.distance(i, j)
+                if distance is not None and distance <= self.near:
+                    makers = self.a.tensors[i].operation, self.b.tensors[j].operation
+                    if makers[0] is not None and makers[1] is not None:
+                        self.pair_operations(self.a.operations[makers[0]], self.b.operations[makers[1]])
                     self.pair(i, j)
 
     def unique(self, run: RecordedRun, key: Key) -> dict[tuple[Any, int], int | None]:
         """Return the unpaired tensor in each bucket of values; None for a bucket that has several."""
-        known, found = self.partner if run is self.a else self.source, dict[tuple[Any, int], "int | None"]()
+        paired, buckets = self.partner if run is self.a else self.source, dict[tuple[Any, int], "int | None"]()
         for t in run.tensors:
-            if t.value is None or t.id in known or not run.has(t.id) or not t.value.is_measured:
+            if t.value is None or t.id in paired or not run.has(t.id) or not t.value.is_measured:
                 continue
             if run.earlier(t.id) is not None and t.operation is None:
                 continue
@@ -171,8 +173,8 @@ class Alignment:
             if place[-1] is None:
                 continue
             bucket = place, self.bucket(t.value.norm)
-            found[bucket] = None if bucket in found else t.id
-        return found
+            buckets[bucket] = None if bucket in buckets else t.id
+        return buckets
 
     def bucket(self, norm: float) -> int:
         return int(log(norm) / (4 * self.near)) if 0 < norm < float("inf") else SPECIAL
@@ -182,20 +184,22 @@ class Alignment:
     def follow(self) -> None:
         """Pair operations of one name that read paired tensors in the same order."""
         waiting: dict[Any, list[Operation]] = {}
-        for one in self.all_a:
-            if one.id not in self.operations:
-                for key in self.reading(self.a, one, one.tensors):
-                    waiting.setdefault(key, []).append(one)
-        for other in self.all_b:
-            if other.id in self.sources:
+        for operation_a in self.all_a:
+            if operation_a.id not in self.operations:
+                for key in self.reading(self.a, operation_a, operation_a.tensors):
+                    waiting.setdefault(key, []).append(operation_a)
+        for operation_b in self.all_b:
+            if operation_b.id in self.sources:
                 continue
-            read = [self.source.get(j, -1) for j in other.tensors]
+            read = [self.source.get(j, -1) for j in operation_b.tensors]
             if -1 in read:
                 continue
-            for key in self.reading(self.b, other, read):
-                found = next((one for one in waiting.get(key, ()) if one.id not in self.operations), None)
-                if found is not None:
-                    self.pair_operations(found, other)
+            for key in self.reading(self.b, operation_b, read):
+                partner = next(
+                    (operation for operation in waiting.get(key, ()) if operation.id not in self.operations), None
+                )
+                if partner is not None:
+                    self.pair_operations(partner, operation_b)
                     break
 
     def reading(self, run: RecordedRun, operation: Operation, read: Iterable[int]) -> list[Any]:
@@ -214,17 +218,17 @@ class Alignment:
         for end_a, end_b in ends:
             first = [o for o in self.a.operations[i:end_a] if self.a.compared(o) and o.id not in self.operations]
             second = [o for o in self.b.operations[j:end_b] if self.b.compared(o) and o.id not in self.sources]
-            for one, other in matched(self.a, self.b, first, second):
-                self.pair_operations(one, other)
+            for operation_a, operation_b in matched(self.a, self.b, first, second):
+                self.pair_operations(operation_a, operation_b)
             i, j = end_a + 1, end_b + 1
 
 
 def by_operator(run: RecordedRun, tensor: int) -> Any:
     """Return operator and module of a result; None for a tensor that no operation made."""
-    made = run.tensors[tensor].operation
-    if made is None:
+    maker = run.tensors[tensor].operation
+    if maker is None:
         return None
-    operation = run.operations[made]
+    operation = run.operations[maker]
     return base_name(operation), run.shape(tensor), run.modules(operation)
 
 
@@ -246,12 +250,12 @@ def rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         place = bisect_left(ends, j)
         before.append(tails[place - 1] if place else -1)
         ends[place : place + 1], tails[place : place + 1] = [j], [n]
-    found = []
+    chain = []
     n = tails[-1] if tails else -1
     while n >= 0:
-        found.append(pairs[n])
+        chain.append(pairs[n])
         n = before[n]
-    return found[::-1]
+    return chain[::-1]
 
 
 def matched(
@@ -268,9 +272,9 @@ def matched(
     waiting: dict[Any, list[Operation]] = {}
     for key, operation in zip(keys[0], first, strict=True):
         waiting.setdefault((key, a.step_of_operation[operation.id], a.modules(operation)), []).append(operation)
-    turns = {key: iter(found) for key, found in waiting.items()}
+    turns = {key: iter(operations) for key, operations in waiting.items()}
     for key, operation in zip(keys[1], second, strict=True):
         turn = turns.get((key, b.step_of_operation[operation.id], b.modules(operation)))
-        one = None if turn is None else next(turn, None)
-        if one is not None:
-            yield one, operation
+        partner = None if turn is None else next(turn, None)
+        if partner is not None:
+            yield partner, operation

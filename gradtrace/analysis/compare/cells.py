@@ -39,10 +39,10 @@ def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
     earlier = run.earlier(tensor)
     if earlier is None:
         return []
-    found = [(VALUE, earlier)]
+    cells = [(VALUE, earlier)]
     if earlier in run.grads or tensor_is_trained(run, earlier):
-        return [*found, (GRAD, earlier)]
-    return found + [(VALUE, i) for o in run.uses.get(earlier, ()) for i in run.operations[o].tensors if i != earlier]
+        return [*cells, (GRAD, earlier)]
+    return cells + [(VALUE, i) for o in run.uses.get(earlier, ()) for i in run.operations[o].tensors if i != earlier]
 
 
 def tensor_is_trained(run: RecordedRun, tensor: int) -> bool:
@@ -50,18 +50,18 @@ def tensor_is_trained(run: RecordedRun, tensor: int) -> bool:
 
 
 def gradient_sources(run: RecordedRun, tensor: int) -> list[Cell]:
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for number in run.uses.get(tensor, ()):
         operation = run.operations[number]
         outputs = [i for i in operation.outputs if run.tensors[i].requires_grad]
         if not outputs:
             continue
-        found += [(GRAD, i) for i in outputs if i in run.grads]
-        found += [(VALUE, i) for i in (*operation.tensors, *outputs)]
+        cells += [(GRAD, i) for i in outputs if i in run.grads]
+        cells += [(VALUE, i) for i in (*operation.tensors, *outputs)]
     earlier = run.earlier(tensor) if run.tensors[tensor].operation is None else None
     if earlier is not None and earlier in run.grads:
-        found.append((GRAD, earlier))
-    return list(dict.fromkeys(found))
+        cells.append((GRAD, earlier))
+    return list(dict.fromkeys(cells))
 
 
 class Cells:
@@ -83,8 +83,8 @@ class Cells:
 
     def measure(self, tensor: int) -> None:
         """Note the precision of a tensor and the length of the sums on its way, from its operation's inputs."""
-        record, other = self.a.tensors[tensor], self.pairs.partner.get(tensor)
-        dtypes = {record.dtype} if other is None else {record.dtype, self.b.tensors[other].dtype}
+        record, partner = self.a.tensors[tensor], self.pairs.partner.get(tensor)
+        dtypes = {record.dtype} if partner is None else {record.dtype, self.b.tensors[partner].dtype}
         base, length = max(map(base_of, dtypes)), 1.0
         if record.operation is not None:
             operation = self.a.operations[record.operation]
@@ -182,12 +182,12 @@ class Cells:
                 return 0.0
             outputs = [o for use in self.a.uses.get(i, ()) for o in self.a.operations[use].outputs]
             size = self.a.tensors[i].value
-            known = [v for o in outputs if (v := self.a.grads.get(o)) is not None]
-            return max((allowed * v.norm for v in known if size is not None and v.numel > size.numel), default=0.0)
-        made = self.a.tensors[i].operation
-        if made is None:
+            gradients = [v for o in outputs if (v := self.a.grads.get(o)) is not None]
+            return max((allowed * v.norm for v in gradients if size is not None and v.numel > size.numel), default=0.0)
+        maker = self.a.tensors[i].operation
+        if maker is None:
             return 0.0
-        operation = self.a.operations[made]
+        operation = self.a.operations[maker]
         inherited = [self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))]
         rounding = 4 * ROUNDING.get(self.a.tensors[i].dtype, 0.0) + 2 * max(inherited, default=0.0)
         return rounding * terms(self.a, operation)
@@ -195,11 +195,11 @@ class Cells:
     def update_differs(self, i: int, gap: float) -> bool:
         """Whether an update differs by more than the differences of the gradients so far explain."""
         j = self.pairs.partner[i]
-        found = self.update_gap(i, j)
-        if found is None:
-            found = gap
+        difference = self.update_gap(i, j)
+        if difference is None:
+            difference = gap
         allowed = max(UPDATED, self.tolerance.allowed(self.widest, self.longest))
-        return found > allowed + AMPLIFIED * self.inherited(i)
+        return difference > allowed + AMPLIFIED * self.inherited(i)
 
     def inherited(self, tensor: int) -> float:
         """Return the largest relative difference of the gradients that led to a version of a parameter."""
@@ -207,13 +207,13 @@ class Cells:
         while tensor not in self._inherited and (earlier := self.a.earlier(tensor)) is not None:
             way.append(tensor)
             tensor = earlier
-        found = self._inherited.get(tensor, 0.0)
+        largest = self._inherited.get(tensor, 0.0)
         for version in reversed(way):
             earlier = self.a.earlier(version)
             if earlier in self.pairs.partner:
-                found = max(found, relative(*self.values((GRAD, earlier))) or 0.0)
-            self._inherited[version] = found
-        return found
+                largest = max(largest, relative(*self.values((GRAD, earlier))) or 0.0)
+            self._inherited[version] = largest
+        return largest
 
     def update_gap(self, i: int, j: int) -> float | None:
         """Return the relative difference of two updates; None if the elements were not kept."""
@@ -233,7 +233,7 @@ class Cells:
             return None
         values = [run.tensors[t].value for run, t in ((self.a, i), (self.a, i0), (self.b, j), (self.b, j0))]
         arrays = [elements(value) for value in values]
-        if any(one is None for one in arrays) or len({one.shape for one in arrays}) > 1:
+        if any(array is None for array in arrays) or len({array.shape for array in arrays}) > 1:
             return None
         rounding = max(ROUNDING.get(value.dtype, 0.0) * value.norm for value in values if value is not None)
         return arrays[0] - arrays[1], arrays[2] - arrays[3], 2 * rounding
@@ -255,9 +255,9 @@ def terms(run: RecordedRun, operation: Operation) -> float:
     norms = [v.norm for i in operation.tensors if (v := run.tensors[i].value) is not None and v.is_measured]
     if not norms or not (kind in LINEAR or operation.name in ADDED):
         return 0.0
-    found = max(norms)
+    size = max(norms)
     if kind == "reduction":
-        found *= max(1.0, sum(prod(run.shape(i)) for i in operation.tensors)) ** 0.5
+        size *= max(1.0, sum(prod(run.shape(i)) for i in operation.tensors)) ** 0.5
     if kind == "contraction" or operation.name == "linear":
-        found = max(found, norms[0] * max(norms[1:], default=1.0))
-    return found if found < INFINITY else 0.0
+        size = max(size, norms[0] * max(norms[1:], default=1.0))
+    return size if size < INFINITY else 0.0

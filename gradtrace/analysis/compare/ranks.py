@@ -25,19 +25,19 @@ class Ranks(NamedTuple):
 
     @property
     def same(self) -> bool:
-        return all(one.found is None or one.found.same for one in self.ranks)
+        return all(rank.found is None or rank.found.same for rank in self.ranks)
 
 
 def ranks(names: list[str], traces: list[Trace], tolerance: Tolerance) -> Ranks:
     """Compare each record with the first one, or with the second if all others part from the first."""
     names = [name if trace.rank is None else f"rank {trace.rank}" for name, trace in zip(names, traces, strict=True)]
-    found = against(0, traces, tolerance)
-    if not any(one.same for one in found if one is not None):
+    verdicts = against(0, traces, tolerance)
+    if not any(verdict.same for verdict in verdicts if verdict is not None):
         others = against(1, traces, tolerance)
-        if any(one.same for one in others if one is not None):
+        if any(verdict.same for verdict in others if verdict is not None):
             return Ranks(names[1], tuple(map(Rank, names, others)))
-    return Ranks(names[0], tuple(map(Rank, names, found)))
+    return Ranks(names[0], tuple(map(Rank, names, verdicts)))
 
 
 def against(chosen: int, traces: list[Trace], tolerance: Tolerance) -> list[Verdict | None]:
-    return [None if n == chosen else compare(traces[chosen], one, tolerance) for n, one in enumerate(traces)]
+    return [None if n == chosen else compare(traces[chosen], trace, tolerance) for n, trace in enumerate(traces)]

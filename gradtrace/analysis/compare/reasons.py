@@ -27,35 +27,37 @@ def place_of(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell
     """Return tensor and operation of a forward difference in both runs: of the part that only one has, its begin."""
     sides: list[Side] = []
     for run, tensor, alone in ((cells.a, i, only_a), (cells.b, j, only_b)):
-        made = begin(cells, run, tensor, alone)
-        if made is None or not useful(cells, i, j, only_a, only_b):
-            made = run.tensors[tensor].operation
-            sides.append((tensor, made))
+        operation = begin(cells, run, tensor, alone)
+        if operation is None or not useful(cells, i, j, only_a, only_b):
+            operation = run.tensors[tensor].operation
+            sides.append((tensor, operation))
         else:
-            sides.append((None, made))
+            sides.append((None, operation))
     return sides[0], sides[1]
 
 
 def useful(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell]) -> bool:
     """Whether the part that only one run has says more than the operation after it: not just another layout."""
     parts = begin(cells, cells.a, i, only_a), begin(cells, cells.b, j, only_b)
-    found = [run.operations[n] for run, n in zip((cells.a, cells.b), parts, strict=True) if n is not None]
-    if not all(is_view(one) for one in found):
+    operations = [run.operations[n] for run, n in zip((cells.a, cells.b), parts, strict=True) if n is not None]
+    if not all(is_view(operation) for operation in operations):
         return True
-    made = cells.a.tensors[i].operation, cells.b.tensors[j].operation
-    if made[0] is None or made[1] is None:
+    makers = cells.a.tensors[i].operation, cells.b.tensors[j].operation
+    if makers[0] is None or makers[1] is None:
         return False
-    one, other = cells.a.operations[made[0]], cells.b.operations[made[1]]
-    return base_name(one) == base_name(other) and (None in parts or one.constants == other.constants)
+    operation_a, operation_b = cells.a.operations[makers[0]], cells.b.operations[makers[1]]
+    return base_name(operation_a) == base_name(operation_b) and (
+        None in parts or operation_a.constants == operation_b.constants
+    )
 
 
 def begin(cells: Cells, run: RecordedRun, tensor: int, alone: list[Cell]) -> int | None:
     """Return the first operation of the part that only one run has, up to a tensor; a view only if all are views."""
     paired = cells.pairs.operations if run is cells.a else cells.pairs.sources
     part = [*alone, (VALUE, tensor)] if alone else []
-    found = {m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None}
-    made = sorted(found - paired.keys())
-    return next((n for n in made if not is_view(run.operations[n])), made[0] if made else None)
+    operations = {m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None}
+    unpaired = sorted(operations - paired.keys())
+    return next((n for n in unpaired if not is_view(run.operations[n])), unpaired[0] if unpaired else None)
 
 
 def is_view(operation: Operation) -> bool:
@@ -70,15 +72,15 @@ def place_of_gradient(cells: Cells, i: int, j: int) -> tuple[Side, Side]:
         i, j = where_lost(cells, i, j)
         return (i, a.tensors[i].operation), (j, b.tensors[j].operation)
     uses_a, uses_b = a.uses.get(i, []), b.uses.get(j, [])
-    known = cells.pairs
-    alone_a = [n for n in uses_a if known.operations.get(n) not in uses_b]
-    alone_b = [n for n in uses_b if known.sources.get(n) not in uses_a]
+    pairing = cells.pairs
+    alone_a = [n for n in uses_a if pairing.operations.get(n) not in uses_b]
+    alone_b = [n for n in uses_b if pairing.sources.get(n) not in uses_a]
     if alone_a or alone_b:
         return (i, next(iter(alone_a or uses_a), None)), (j, next(iter(alone_b or uses_b), None))
-    pairs = [(n, known.operations[n]) for n in uses_a]
+    pairs = [(n, pairing.operations[n]) for n in uses_a]
     for n, m in pairs:
-        one, other = sent(a, n, i), sent(b, m, j)
-        if (one is None) != (other is None) or (relative(one, other) or 0) > 1e-6:
+        gradient_a, gradient_b = sent(a, n, i), sent(b, m, j)
+        if (gradient_a is None) != (gradient_b is None) or (relative(gradient_a, gradient_b) or 0) > 1e-6:
             return (i, n), (j, m)
     return ((i, pairs[0][0]), (j, pairs[0][1])) if pairs else ((i, None), (j, None))
 
@@ -87,11 +89,11 @@ def where_lost(cells: Cells, i: int, j: int) -> tuple[int, int]:
     """Return the first tensors on the way to these of which only one run's requires grad."""
     a, b, pairs = cells.a, cells.b, cells.pairs
     lost, partner = (b, pairs.source) if a.tensors[i].requires_grad else (a, pairs.partner)
-    other = a if lost is b else b
+    keeper = a if lost is b else b
     tensor, twin = (j, i) if lost is b else (i, j)
-    while (made := lost.tensors[tensor].operation) is not None:
-        before = [t for t in lost.operations[made].tensors if not lost.tensors[t].requires_grad]
-        before = [t for t in before if t not in partner or other.tensors[partner[t]].requires_grad]
+    while (operation := lost.tensors[tensor].operation) is not None:
+        before = [t for t in lost.operations[operation].tensors if not lost.tensors[t].requires_grad]
+        before = [t for t in before if t not in partner or keeper.tensors[partner[t]].requires_grad]
         before = [t for t in before if t in partner or lost.tensors[t].operation is not None]
         if not before:
             break
@@ -102,9 +104,9 @@ def where_lost(cells: Cells, i: int, j: int) -> tuple[int, int]:
 
 def sent(run: RecordedRun, operation: int, tensor: int) -> Value | None:
     """Return the gradient that the backward of an operation sent to one of its inputs, if the visit was recorded."""
-    found = run.operations[operation]
-    visit = run.visits.get(-1 if found.function is None else found.function)
-    edge = next((o.edge for o in found.inputs if o.tensor == tensor and o.edge is not None), None)
+    record = run.operations[operation]
+    visit = run.visits.get(-1 if record.function is None else record.function)
+    edge = next((o.edge for o in record.inputs if o.tensor == tensor and o.edge is not None), None)
     if visit is None or edge is None or edge >= len(visit.downstream):
         return None
     return visit.downstream[edge]
@@ -127,14 +129,17 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side], alone: Alone) 
     if cells.is_leaf(i):
         return of_leaf(cells, i)
     first, second = cells.values(cell)
-    drawn = [one is not None and draws(run, one) for run, one in zip((cells.a, cells.b), operations, strict=True)]
+    drawn = [
+        operation is not None and draws(run, operation)
+        for run, operation in zip((cells.a, cells.b), operations, strict=True)
+    ]
     only = only_one(sides, i, cells)
     if first is not None and second is not None and first.shape != second.shape and only is None:
         return SHAPE, f"{first.shape} in A, {second.shape} in B"
     if only is not None:
         if drawn[only]:
-            other = "BA"[only]
-            return DRAW, f"{'AB'[only]} draws here, {other} does not: eval in {other}, or no such operation"
+            counterpart = "BA"[only]
+            return DRAW, f"{'AB'[only]} draws here, {counterpart} does not: eval in {counterpart}, or no such operation"
         return ONLY[only], of_missing(cells, i, only)
     reason = other_options(*operations) or other_dtype(cells, i) or ""
     if all(drawn) and not reason:
@@ -171,15 +176,15 @@ def of_leaf(cells: Cells, i: int) -> tuple[str, str]:
 def of_missing(cells: Cells, i: int, only: int) -> str:
     """Return how what the next operation reads is related: there one run has an operation more."""
     j = cells.pairs.partner[i]
-    made = cells.a.tensors[i].operation, cells.b.tensors[j].operation
-    if made[0] is None or made[1] is None:
+    makers = cells.a.tensors[i].operation, cells.b.tensors[j].operation
+    if makers[0] is None or makers[1] is None:
         return ""
-    one, other = cells.a.operations[made[0]], cells.b.operations[made[1]]
-    for x, y in zip(one.tensors, other.tensors, strict=False):
+    operation_a, operation_b = cells.a.operations[makers[0]], cells.b.operations[makers[1]]
+    for x, y in zip(operation_a.tensors, operation_b.tensors, strict=False):
         if cells.pairs.partner.get(x) != y:
             said = relation(cells.a.tensors[x].value, cells.b.tensors[y].value)
             if said:
-                return f"of what {one.name} gets, {said}"
+                return f"of what {operation_a.name} gets, {said}"
     return ""
 
 
@@ -204,23 +209,23 @@ def other_options(one: Operation | None, other: Operation | None) -> str:
 
 
 def named(operation: Operation) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     plain = []
     for text in operation.constants:
         key, equals, value = text.partition("=")
         if equals and key.isidentifier():
-            found[key] = REDUCTIONS.get(value, value) if key == "reduction" else value
+            by_key[key] = REDUCTIONS.get(value, value) if key == "reduction" else value
         else:
             plain.append(text)
-    return found | ({"": ", ".join(plain)} if plain else {})
+    return by_key | ({"": ", ".join(plain)} if plain else {})
 
 
 def default(key: str) -> str:
     """Return the text of an option that is not given: its default."""
     if key in TRAINING:
         return "True"
-    known = DEFAULTS.get(key)
-    return "the default" if known is None else str(known[0])
+    defaults = DEFAULTS.get(key)
+    return "the default" if defaults is None else str(defaults[0])
 
 
 def other_dtype(cells: Cells, i: int) -> str:
@@ -240,16 +245,16 @@ def of_gradient(cells: Cells, i: int, operations: list[Operation | None]) -> str
     """Return what is known of a gradient that differs though its tensor does not."""
     j = cells.pairs.partner[i]
     first, second = cells.values((GRAD, i))
-    one, other = operations
+    operation_a, operation_b = operations
     flags = cells.a.tensors[i].requires_grad, cells.b.tensors[j].requires_grad
     if flags[0] != flags[1]:
-        one, other = operations
-        name, made = ("B", other) if flags[0] else ("A", one)
-        by = f" after {made.name}" if made is not None else ""
+        operation_a, operation_b = operations
+        name, maker = ("B", operation_b) if flags[0] else ("A", operation_a)
+        by = f" after {maker.name}" if maker is not None else ""
         return f"in {name} it does not require grad{by}"
     for name, operation, partner in (
-        ("A", one, cells.pairs.operations.get(one.id) if one else None),
-        ("B", other, cells.pairs.sources.get(other.id) if other else None),
+        ("A", operation_a, cells.pairs.operations.get(operation_a.id) if operation_a else None),
+        ("B", operation_b, cells.pairs.sources.get(operation_b.id) if operation_b else None),
     ):
         if operation is not None and partner is None and operation.grad_fn is None and not operation.function:
             return f"only {name} has {operation.name}, which stops the gradient"
@@ -258,9 +263,9 @@ def of_gradient(cells: Cells, i: int, operations: list[Operation | None]) -> str
     adds = [adds_to_earlier(run, t) for run, t in ((cells.a, i), (cells.b, j))]
     if adds[0] != adds[1]:
         return f"{'A' if adds[0] else 'B'} adds it to the gradient of an earlier pass, which was not cleared"
-    said = other_options(one, other) or relation(first, second)
-    if one is not None and other is not None and one.grad_fn != other.grad_fn:
-        return "; ".join(filter(None, (f"{one.grad_fn} in A, {other.grad_fn} in B", said)))
+    said = other_options(operation_a, operation_b) or relation(first, second)
+    if operation_a is not None and operation_b is not None and operation_a.grad_fn != operation_b.grad_fn:
+        return "; ".join(filter(None, (f"{operation_a.grad_fn} in A, {operation_b.grad_fn} in B", said)))
     return said
 
 
@@ -275,14 +280,19 @@ def of_update(cells: Cells, i: int) -> str:
     """Return what is known of an optimiser's step that differs though parameters and gradients do not."""
     j = cells.pairs.partner[i]
     optimisers = [optimiser_of(run, t) for run, t in ((cells.a, i), (cells.b, j))]
-    one, other = optimisers
-    if one is not None and other is not None and one.kind != other.kind:
-        return f"{one.kind} in A, {other.kind} in B"
+    optimiser_a, optimiser_b = optimisers
+    if optimiser_a is not None and optimiser_b is not None and optimiser_a.kind != optimiser_b.kind:
+        return f"{optimiser_a.kind} in A, {optimiser_b.kind} in B"
     said = []
-    if one is not None and other is not None and one.lr != other.lr and None not in (one.lr, other.lr):
-        said.append(f"lr={one.lr:g} in A, {other.lr:g} in B")
-    if one is not None and other is not None and one.options and other.options:
-        first, second = (dict(text.split("=", 1) for text in held.options) for held in (one, other))
+    if (
+        optimiser_a is not None
+        and optimiser_b is not None
+        and optimiser_a.lr != optimiser_b.lr
+        and None not in (optimiser_a.lr, optimiser_b.lr)
+    ):
+        said.append(f"lr={optimiser_a.lr:g} in A, {optimiser_b.lr:g} in B")
+    if optimiser_a is not None and optimiser_b is not None and optimiser_a.options and optimiser_b.options:
+        first, second = (dict(text.split("=", 1) for text in held.options) for held in (optimiser_a, optimiser_b))
         said += [
             f"{key}={first[key]} in A, {second[key]} in B" for key in first if first[key] != second.get(key, first[key])
         ]
@@ -327,8 +337,8 @@ def is_first_step(run: RecordedRun, tensor: int, move: Any) -> bool:
     if held is None or not held.lr or value is None or not move.any():
         return False
     if value.is_whole:
-        found = np.abs(move[move != 0])
-        return bool(np.median(abs(found - held.lr)) < 0.01 * held.lr)
+        sizes = np.abs(move[move != 0])
+        return bool(np.median(abs(sizes - held.lr)) < 0.01 * held.lr)
     size = run.tensors[tensor].update
     earlier = run.earlier(tensor)
     before = None if earlier is None else run.tensors[earlier].value

@@ -54,8 +54,8 @@ def same(first: Any, second: Any) -> bool:
 def masked(first: Any, second: Any) -> str:
     """Return a sentence if some elements are 0 in one array alone, and most of the others are equal."""
     equal = np.isclose(first, second, rtol=CLOSE, atol=0)
-    for name, one, other in (("A", first, second), ("B", second, first)):
-        zero = (one == 0) & (other != 0)
+    for name, ours, theirs in (("A", first, second), ("B", second, first)):
+        zero = (ours == 0) & (theirs != 0)
         if zero.any() and (equal | zero).all():
             return f"{int(zero.sum())} of {first.size} elements are 0 in {name} alone: a mask"
     if not equal.all() and equal.mean() >= FEW:

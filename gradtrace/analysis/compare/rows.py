@@ -37,13 +37,13 @@ class Row(NamedTuple):
 def rows_of(cells: Cells) -> tuple[Row, ...]:
     """Return the rows of a comparison: inputs first, then the results in the order of the runs."""
     pairs = cells.pairs
-    found = [row(cells, i, pairs.partner.get(i)) for i in leaves(pairs, True)]
-    found += [row(cells, None, j) for j in leaves(pairs, False) if j not in pairs.source]
-    for one, other in merged(pairs):
-        first = one.outputs if one is not None else ()
-        second = other.outputs if other is not None else ()
-        found += [row(cells, i, j) for i, j in zip_longest(first, second)]
-    return tuple(found)
+    rows = [row(cells, i, pairs.partner.get(i)) for i in leaves(pairs, True)]
+    rows += [row(cells, None, j) for j in leaves(pairs, False) if j not in pairs.source]
+    for operation_a, operation_b in merged(pairs):
+        first = operation_a.outputs if operation_a is not None else ()
+        second = operation_b.outputs if operation_b is not None else ()
+        rows += [row(cells, i, j) for i, j in zip_longest(first, second)]
+    return tuple(rows)
 
 
 def passing(cells: Cells, rows: tuple[Row, ...]) -> Iterator[str]:
@@ -56,22 +56,22 @@ def passing(cells: Cells, rows: tuple[Row, ...]) -> Iterator[str]:
         i, j = row.first, row.second
         if i is None or j is None or row.operations[0] is None or row.gaps[0] is None or row.gaps[0] == INFINITY:
             continue
-        (one, _, number), (other, _, its) = (run.label(t).partition(" #") for run, t in ((a, i), (b, j)))
+        (name_a, _, number), (name_b, _, its) = (run.label(t).partition(" #") for run, t in ((a, i), (b, j)))
         first, second = a.tensors[i], b.tensors[j]
         if (number, first.op, first.dtype) == (its, second.op, second.dtype):
-            statements.setdefault((one, other), []).append(i)
-    found: list[int] = []
-    for (one, other), results in statements.items():
+            statements.setdefault((name_a, name_b), []).append(i)
+    tensors: list[int] = []
+    for (name_a, name_b), results in statements.items():
         differ = [i for i in results if cells.bad((VALUE, i))]
-        if one == other or 2 * len(differ) < len(results):
-            found += differ
-    if not found:
+        if name_a == name_b or 2 * len(differ) < len(results):
+            tensors += differ
+    if not tensors:
         return
-    i = min(found)
+    i = min(tensors)
     spans = a.span(i), b.span(cells.pairs.partner[i])
     lines = dict.fromkeys(str(span.line) for span in spans if span)
     where = f" (line {' and '.join(lines)})" if lines else ""
-    more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
+    more = f", and {len(tensors) - 1:,} more" if len(tensors) > 1 else ""
     gap = cells.gap((VALUE, i)) or 0.0
     yield f"on the way, {a.label(i)} differs by {gap:.2g}{where}{more}; what the runs end with agrees"
 
@@ -84,14 +84,14 @@ def leaves(pairs: Alignment, in_a: bool) -> Iterator[int]:
 def merged(pairs: Alignment) -> Iterator[tuple[Operation | None, Operation | None]]:
     """Yield the operations of both runs in order: each of B alone where B ran it, after the one before it."""
     done = 0
-    for one in pairs.all_a:
-        partner = pairs.operations.get(one.id)
+    for operation_a in pairs.all_a:
+        partner = pairs.operations.get(operation_a.id)
         while partner is not None and done < len(pairs.all_b) and pairs.all_b[done].id <= partner:
             if pairs.all_b[done].id not in pairs.sources:
                 yield None, pairs.all_b[done]
             done += 1
-        yield one, None if partner is None else pairs.b.operations[partner]
-    yield from ((None, other) for other in pairs.all_b[done:] if other.id not in pairs.sources)
+        yield operation_a, None if partner is None else pairs.b.operations[partner]
+    yield from ((None, operation_b) for operation_b in pairs.all_b[done:] if operation_b.id not in pairs.sources)
 
 
 def row(cells: Cells, i: int | None, j: int | None) -> Row:
@@ -102,7 +102,7 @@ def row(cells: Cells, i: int | None, j: int | None) -> Row:
     label = (a if first is not None else b).label(shown.id)
     values = (None if first is None else first.value, None if second is None else second.value)
     grads = (None if i is None else a.grads.get(i), None if j is None else b.grads.get(j))
-    made = (None if first is None else first.operation, None if second is None else second.operation)
+    makers = (None if first is None else first.operation, None if second is None else second.operation)
     status = FIRST if second is None else SECOND
     gaps: tuple[float | None, float | None] = (None, None)
     if i is not None and cells.pairs.partner.get(i, -1) == j:
@@ -111,4 +111,4 @@ def row(cells: Cells, i: int | None, j: int | None) -> Row:
         status = CHANGED if cells.bad(value) or cells.bad(grad) else SAME
     elif first is not None and second is not None:
         status = CHANGED
-    return Row(status, label, shown.op or shown.kind, i, j, made, values, grads, gaps)
+    return Row(status, label, shown.op or shown.kind, i, j, makers, values, grads, gaps)

@@ -37,14 +37,14 @@ class RecordedRun:
         self.versions: dict[int, list[int]] = {}
         self.before: dict[int, int | None] = {}
         for t in self.tensors:
-            known = self.versions.setdefault(t.first, [])
-            self.before[t.id] = known[-1] if known else None
-            known.append(t.id)
-        chains = [known for known in self.versions.values() if len(known) > 1]
+            versions = self.versions.setdefault(t.first, [])
+            self.before[t.id] = versions[-1] if versions else None
+            versions.append(t.id)
+        chains = [chain for chain in self.versions.values() if len(chain) > 1]
         self.cast = {
-            i for known in chains for i, j in pairwise(known) if self.tensors[i].dtype != self.tensors[j].dtype
+            i for chain in chains for i, j in pairwise(chain) if self.tensors[i].dtype != self.tensors[j].dtype
         }
-        first_values = [(i, j) for known in chains for i, j in pairwise(known) if self.initialises(i, j)]
+        first_values = [(i, j) for chain in chains for i, j in pairwise(chain) if self.initialises(i, j)]
         for i, j in first_values:
             self.cast.add(i)
             self.tensors[j] = self.tensors[j]._replace(operation=None)
@@ -57,22 +57,22 @@ class RecordedRun:
 
         Such a write is an operation in the record only of a parameter that does not require grad.
         """
-        made = self.tensors[j].operation
-        if made is None or not self.tensors[j].is_parameter or self.uses.get(i, [made]) != [made]:
+        operation = self.tensors[j].operation
+        if operation is None or not self.tensors[j].is_parameter or self.uses.get(i, [operation]) != [operation]:
             return False
-        record = record_of(self.operations[made].name)
+        record = record_of(self.operations[operation].name)
         return record is not None and record.kind in ("random", "fill")
 
     def overwritten(self, tensor: int) -> int | None:
         """Return the version that a write in place made of a tensor, if nothing else reads it; else None."""
-        uses, known = self.uses.get(tensor, ()), self.versions[self.tensors[tensor].first]
-        later = next((i for i in known if i > tensor), None)
+        uses, versions = self.uses.get(tensor, ()), self.versions[self.tensors[tensor].first]
+        later = next((i for i in versions if i > tensor), None)
         return later if later is not None and len(uses) == 1 and later in self.operations[uses[0]].outputs else None
 
     def position(self, tensor: int) -> int:
         """Return the operation that made a tensor, or the first that uses it."""
-        made = self.tensors[tensor].operation
-        return made if made is not None else self.uses.get(tensor, (LATER,))[0]
+        operation = self.tensors[tensor].operation
+        return operation if operation is not None else self.uses.get(tensor, (LATER,))[0]
 
     def step(self, tensor: int) -> int:
         """Return the step in which a tensor was made or is first used; for what comes after the last one, that + 1."""
@@ -90,8 +90,8 @@ class RecordedRun:
 
     def earlier(self, tensor: int) -> int | None:
         """Return the version before this one; None for the first of the compared steps."""
-        found = self.before[tensor]
-        return found if found is not None and self.has(found) else None
+        version = self.before[tensor]
+        return version if version is not None and self.has(version) else None
 
     def compared(self, operation: Operation) -> bool:
         return 1 <= self.step_of_operation[operation.id] <= self.count
@@ -125,9 +125,9 @@ class RecordedRun:
             return 1
         out = self.shape(operation.outputs[0])
         shapes = [self.shape(i) for i in operation.tensors]
-        if max(map(prod, shapes)) <= prod(out) and all(one in (out, ()) for one in shapes):
+        if max(map(prod, shapes)) <= prod(out) and all(shape in (out, ()) for shape in shapes):
             return 1
-        return max((n for one in shapes for n in one), default=1)
+        return max((n for shape in shapes for n in shape), default=1)
 
     def span(self, tensor: int) -> Span | None:
         """Return the place of a tensor: of its operation, or of the first that uses it."""

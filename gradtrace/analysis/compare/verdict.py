@@ -86,30 +86,30 @@ class Verdict(NamedTuple):
 
 def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     """Compare two runs, captured with `everything`; raise UsageError if the records have no values to compare."""
-    one, other = RecordedRun(a), RecordedRun(b)
-    first_a, first_b, count = steps_of(one, other)
+    run_a, run_b = RecordedRun(a), RecordedRun(b)
+    first_a, first_b, count = steps_of(run_a, run_b)
     if count:
-        one, other = RecordedRun(a, first_a, count), RecordedRun(b, first_b, count)
+        run_a, run_b = RecordedRun(a, first_a, count), RecordedRun(b, first_b, count)
     base = max((base_of(t.dtype) for run in (a, b) for t in run.tensors if not t.dtype.startswith("float8")), default=0)
-    pairs = Alignment(one, other, min(0.1, 5 * max(base, 1e-9)))
+    pairs = Alignment(run_a, run_b, min(0.1, 5 * max(base, 1e-9)))
     cells = Cells(pairs, tolerance)
     asked = [cell for cell in ends_of(pairs) if not is_overwritten(cells, cell)]
     ends = [cell for cell in asked if cells.gap(cell) is not None]
     by_statistics = sum(cells.gap(cell) is None and cell in cells.by_statistics for cell in asked)
     if not ends and not by_statistics and (a.tensors or b.tensors):
-        what = "the two records have no value in common that could be compared"
-        raise UsageError(what, "record them with values, and let both end with the same result")
+        sentence = "the two records have no value in common that could be compared"
+        raise UsageError(sentence, "record them with values, and let both end with the same result")
     search = Search(cells, [cell for cell in ends if cells.bad(cell)])
-    found = search.differences()
+    differences = search.differences()
     failed = failures(a, b)
     amplified = [gap for cell in search.ends if (gap := cells.gap(cell)) is not None]
-    notes = (*notes_of(pairs, count), *(failure.reason for failure in failed if found))
-    if amplified and not found:
-        what = f"{len(amplified)} values or gradients differ by up to {max(amplified):.2g}"
-        notes += (f"{what}: roundings of the shorter dtype, amplified by what follows",)
-    found = found or failed
+    notes = (*notes_of(pairs, count), *(failure.reason for failure in failed if differences))
+    if amplified and not differences:
+        sentence = f"{len(amplified)} values or gradients differ by up to {max(amplified):.2g}"
+        notes += (f"{sentence}: roundings of the shorter dtype, amplified by what follows",)
+    differences = differences or failed
     rows = rows_of(cells)
-    if not found:
+    if not differences:
         notes += tuple(passing(cells, rows))
     largest = max(
         ((cells.gap(cell) or 0.0, cell) for cell in ends if cells.good(cell) and cell not in cells.cancelled),
@@ -117,9 +117,9 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     )
     same_bits = all(equal_bits(*cells.values(cell)) for cell in ends) and largest[0] == 0
     return Verdict(
-        DIFFER if found else verdict_of(same_bits, len(ends) == len(asked)),
-        tuple(found[: MORE + 1]),
-        (largest[0], "" if largest[1] is None else shown(one, largest[1])),
+        DIFFER if differences else verdict_of(same_bits, len(ends) == len(asked)),
+        tuple(differences[: MORE + 1]),
+        (largest[0], "" if largest[1] is None else shown(run_a, largest[1])),
         (len(pairs.all_a), len(pairs.all_b)),
         len(ends),
         notes,
@@ -148,9 +148,9 @@ def notes_of(pairs: Alignment, count: int) -> Iterator[str]:
     if count and steps[0] != steps[1]:
         where = f": step {a.first} of A is step {b.first} of B" if a.first != b.first else ""
         yield f"A has {steps[0]} steps, B has {steps[1]}; {count} were compared{where}"
-    for name, run, known in (("A", a, pairs.partner), ("B", b, pairs.source)):
+    for name, run, partners in (("A", a, pairs.partner), ("B", b, pairs.source)):
         leaves = [i for i in run.grads if run.tensors[i].operation is None and run.has(i)]
-        alone = [run.label(i) for i in leaves if known.keys().isdisjoint(run.versions[run.tensors[i].first])]
+        alone = [run.label(i) for i in leaves if partners.keys().isdisjoint(run.versions[run.tensors[i].first])]
         if alone := list(dict.fromkeys(alone)):
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
             yield f"not compared, since only {name} has a gradient of it: {', '.join(alone[:3])}{more}"
@@ -223,49 +223,51 @@ class Search:
         while waiting:
             cell = waiting.pop()
             reached, only_a, only_b = self.behind(cell)
-            for one in reached:
-                if one not in seen:
-                    seen.add(one)
-                    waiting.append(one)
+            for source in reached:
+                if source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
             if not reached or self.adds(cell):
                 origins.append((cell, only_a, only_b))
         origins.sort(key=lambda origin: self.order(origin[0]))
         kept = [origin for origin in unique(origins) if not self.is_rounding(origin)]
         if self.ends and not origins:  # the two runs inherit it from each other's later versions
             kept = [(min(self.ends, key=self.order), [], [])]
-        found, alone = [self.difference(*origin) for origin in kept], self.updates_of_one()
-        first = min((one.step or 0 for one in alone), default=None)
+        differences, alone = [self.difference(*origin) for origin in kept], self.updates_of_one()
+        first = min((update.step or 0 for update in alone), default=None)
         if first is not None:  # what comes later has another number of updates behind it
-            found = [one for one in found if before_updates(one, first)]
-            found += [one for one in alone if (one.step or 0) == first]
-        return once(one_of_each_step(found))
+            differences = [difference for difference in differences if before_updates(difference, first)]
+            differences += [update for update in alone if (update.step or 0) == first]
+        return once(one_of_each_step(differences))
 
     def updates_of_one(self) -> list[Difference]:
         """Return the first step of each parameter in which only one run updates it, though both have its gradient."""
-        found = []
+        updates = []
         for i, j in self.cells.pairs.partner.items():
             is_first = self.a.tensors[i].requires_grad and self.a.earlier(i) is self.b.earlier(j) is None
             if not is_first or i not in self.a.grads or j not in self.b.grads:
                 continue
             if written_by_hand(self.a, i) or written_by_hand(self.b, j):
                 continue
-            made = [
+            versions = [
                 {run.step(version) - 1: version for version in self.cells.pairs.later(run, first)}
                 for run, first in ((self.a, i), (self.b, j))
             ]
-            step = min(made[0].keys() ^ made[1].keys(), default=None)
+            step = min(versions[0].keys() ^ versions[1].keys(), default=None)
             if step is None:
                 continue
-            one, other = (
-                place_of_step(run, known[step], None) if step in known else None
-                for run, known in zip((self.a, self.b), made, strict=True)
+            place_a, place_b = (
+                place_of_step(run, by_step[step], None) if step in by_step else None
+                for run, by_step in zip((self.a, self.b), versions, strict=True)
             )
-            name = "A" if other is None else "B"
+            name = "A" if place_b is None else "B"
             number = step + (self.a if name == "A" else self.b).first - 1
             steps = self.a.trace.training
             shown_step = steps[number - 1].number if 0 < number <= len(steps) else None
-            found.append(Difference(UPDATE, shown_step, one, other, 0.0, None, f"only {name} updates it in this step"))
-        return found
+            updates.append(
+                Difference(UPDATE, shown_step, place_a, place_b, 0.0, None, f"only {name} updates it in this step")
+            )
+        return updates
 
     def is_rounding(self, origin: tuple[Cell, list[Cell], list[Cell]]) -> bool:
         """Whether an origin is within the tolerance and only its dtype differs: what follows amplifies a rounding."""
@@ -282,7 +284,7 @@ class Search:
         share = 1 / AMPLIFIED if cell[0] == VALUE and self.cells.is_update(cell[1]) else INHERITED
         inherited = share * min(self.cells.gap(cell) or 0.0, 1.0)
         starts = (cell, (cell[0], self.cells.pairs.partner[cell[1]]))
-        for run, start, found in zip((self.a, self.b), starts, alone, strict=True):
+        for run, start, unpaired in zip((self.a, self.b), starts, alone, strict=True):
             waiting, seen = [start], {start}
             while waiting:
                 for kind, i in sources(run, waiting.pop()):
@@ -294,14 +296,14 @@ class Search:
                     gap = self.cells.gap(paired) if source in self.cells.pairs.partner else None
                     if gap is None:
                         if source not in self.cells.pairs.partner:
-                            found.append((kind, i))
+                            unpaired.append((kind, i))
                         waiting.append((kind, i))
                     elif self.cells.bad(paired) or gap > max(inherited, 1e-12):
                         reached.append(paired)
         if not reached and not alone[0] and not alone[1] and self.indistinct(cell):
-            gaps = {one: self.cells.gap(one) or 0.0 for one in sources(self.a, cell)}
+            gaps = {origin: self.cells.gap(origin) or 0.0 for origin in sources(self.a, cell)}
             largest = max(gaps.values(), default=0.0)
-            reached = [one for one, gap in gaps.items() if gap and gap >= INHERITED * largest]
+            reached = [origin for origin, gap in gaps.items() if gap and gap >= INHERITED * largest]
         return reached, *alone
 
     def indistinct(self, cell: Cell) -> bool:
@@ -309,29 +311,29 @@ class Search:
         within the tolerance, is then amplified by them.
         """
         kind, i = cell
-        made = self.a.tensors[i].operation
-        if kind == VALUE and made is None:
+        maker = self.a.tensors[i].operation
+        if kind == VALUE and maker is None:
             return False
-        uses = self.a.uses.get(i, []) if kind == GRAD else [made]
+        uses = self.a.uses.get(i, []) if kind == GRAD else [maker]
         pairs = [(self.a.operations[n], self.cells.pairs.operations.get(n)) for n in uses if n is not None]
         return all(
             m is not None
-            and not draws(self.a, one)
-            and (one.name, one.grad_fn) == (self.b.operations[m].name, self.b.operations[m].grad_fn)
-            and options(one) == options(self.b.operations[m])
-            for one, m in pairs
+            and not draws(self.a, operation)
+            and (operation.name, operation.grad_fn) == (self.b.operations[m].name, self.b.operations[m].grad_fn)
+            and options(operation) == options(self.b.operations[m])
+            for operation, m in pairs
         )
 
     def adds(self, cell: Cell) -> bool:
         """Whether an operation with unequal inputs has another reason too: its options differ."""
         kind, i = cell
-        made = self.a.tensors[i].operation
-        if kind == GRAD or made is None or made not in self.cells.pairs.operations:
+        maker = self.a.tensors[i].operation
+        if kind == GRAD or maker is None or maker not in self.cells.pairs.operations:
             return False
-        if any(self.cells.gap(one) == INFINITY for one in sources(self.a, cell)):  # of another shape, other dims
+        if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):  # of another shape, other dims
             return False
-        one, other = self.a.operations[made], self.b.operations[self.cells.pairs.operations[made]]
-        return one.name == other.name and options(one) != options(other)
+        operation_a, operation_b = self.a.operations[maker], self.b.operations[self.cells.pairs.operations[maker]]
+        return operation_a.name == operation_b.name and options(operation_a) != options(operation_b)
 
     def order(self, cell: Cell) -> tuple[int, int, int]:
         """Return the place of a cell in its run: by step, forward before backward before the update."""
@@ -347,8 +349,8 @@ class Search:
         """Describe an origin: its kind, its places, sizes and reason."""
         cells, (kind, i) = self.cells, cell
         j = cells.pairs.partner[i]
-        origins = [one for one in sources(self.a, cell) if one[1] in cells.pairs.partner]
-        before = max((gap for one in origins if (gap := cells.gap(one)) is not None), default=0.0)
+        origins = [origin for origin in sources(self.a, cell) if origin[1] in cells.pairs.partner]
+        before = max((gap for origin in origins if (gap := cells.gap(origin)) is not None), default=0.0)
         number, steps = self.order(cell)[0] + self.a.first - 2, self.a.trace.training
         step = steps[min(max(number, 0), len(steps) - 1)].number if steps else None
         if kind == GRAD:
@@ -368,7 +370,7 @@ class Search:
             gap,
             reason,
             cells.values(cell),
-            any(cells.gap(one) is None for one in origins),
+            any(cells.gap(origin) is None for origin in origins),
         )
 
 
@@ -388,7 +390,7 @@ def unique(
     """Yield the origins, without those whose part that only one run has was met before."""
     met: set[tuple[int, int]] = set()
     for cell, only_a, only_b in origins:
-        parts = {(side, i) for side, found in enumerate((only_a, only_b)) for _, i in found}
+        parts = {(side, i) for side, cells in enumerate((only_a, only_b)) for _, i in cells}
         if parts and parts <= met:
             continue
         met |= parts
@@ -401,18 +403,18 @@ def one_of_each_step(found: list[Difference]) -> list[Difference]:
     The reason of updates is the one that most of them have: an optimiser does the same to all parameters.
     """
     alike_ones: dict[object, list[Difference]] = {}
-    for one in found:
-        alike_ones.setdefault(group(one), []).append(one)
+    for difference in found:
+        alike_ones.setdefault(group(difference), []).append(difference)
     shown: list[Difference] = []
-    for one in found:
-        if group(one) is None:
-            shown.append(one)
-        elif same := alike_ones.pop(group(one), None):
-            reasons = [other.reason for other in same]
+    for difference in found:
+        if group(difference) is None:
+            shown.append(difference)
+        elif same := alike_ones.pop(group(difference), None):
+            reasons = [member.reason for member in same]
             reason = max(dict.fromkeys(reasons), key=reasons.count)
-            chosen = next(other for other in same if other.reason == reason)
-            what = "parameters" if one.kind == UPDATE else "gradients"
-            alike = f"so for {reasons.count(reason)} {what}" if reasons.count(reason) > 1 else ""
+            chosen = next(member for member in same if member.reason == reason)
+            kind = "parameters" if difference.kind == UPDATE else "gradients"
+            alike = f"so for {reasons.count(reason)} {kind}" if reasons.count(reason) > 1 else ""
             shown.append(chosen._replace(reason="; ".join(filter(None, (reason, alike)))))
     return shown
 
@@ -427,8 +429,8 @@ def group(one: Difference) -> object:
 def once(found: list[Difference]) -> list[Difference]:
     """Return the differences without what later steps repeat: the same place for the same reason."""
     first: dict[object, Difference] = {}
-    for one in found:
-        first.setdefault((one.kind, one.reason, *map(spot, (one.a, one.b))), one)
+    for difference in found:
+        first.setdefault((difference.kind, difference.reason, *map(spot, (difference.a, difference.b))), difference)
     return list(first.values())
 
 
@@ -443,11 +445,11 @@ def options(operation: Operation) -> tuple[str, ...]:
 def place(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
     """Return the place of an operation, else of the tensor; None if a run has neither."""
     if operation is not None:
-        found = run.operations[operation]
-        outputs: list[int | None] = [i for i in found.outputs if tensor is None] or [tensor]
-        label = run.label(outputs[0]) if outputs and outputs[0] is not None else found.label
-        span, module = found.span, run.modules(found)
-        name = found.label
+        record = run.operations[operation]
+        outputs: list[int | None] = [i for i in record.outputs if tensor is None] or [tensor]
+        label = run.label(outputs[0]) if outputs and outputs[0] is not None else record.label
+        span, module = record.span, run.modules(record)
+        name = record.label
     elif tensor is not None:
         span, label, name = run.span(tensor), run.label(tensor), ""
         module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
@@ -460,12 +462,12 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
 def place_of_step(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
     """Return the place of an optimiser's step that made a version of a parameter."""
     assert tensor is not None
-    found, earlier = optimiser_of(run, tensor), run.earlier(tensor)
+    optimiser, earlier = optimiser_of(run, tensor), run.earlier(tensor)
     number = run.step(tensor if earlier is None else earlier) + run.first - 2
     steps = run.trace.training
-    span = steps[number].span if 0 <= number < len(steps) else None if found is None else found.step_span
+    span = steps[number].span if 0 <= number < len(steps) else None if optimiser is None else optimiser.step_span
     label = run.label(tensor)
-    name = "" if found is None else f"{found.kind}.step"
+    name = "" if optimiser is None else f"{optimiser.kind}.step"
     file = run.trace.source_name if span is None or not span.file else span.file
     return DifferencePlace(
         file, None if span is None else span.line, label.rpartition(".")[0], name, label, tensor, None

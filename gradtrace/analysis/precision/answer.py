@@ -103,19 +103,19 @@ def answer(trace: Trace, tensor: int | None = None) -> PrecisionAnswer:
         for origin in errors.origins(i, weights):
             if origin.digits >= min(LEAST, target.lost / 2):
                 place = errors.place(origin.rows[0])
-                known = places.get(place)
-                if known is None or known[1].digits < origin.digits:
+                earlier = places.get(place)
+                if earlier is None or earlier[1].digits < origin.digits:
                     places[place] = (target, origin)
     targets += [target_of(errors, i) for i in rows[WALKED:]]
-    found = [loss_of(errors, target, origin) for target, origin in places.values()]
-    found = sorted((*unlike(found), *updates_of(errors)), key=lambda loss: -loss.digits)
-    found = [one._replace(digits=min(one.digits, one.target.possible)) if one.target else one for one in found]
+    losses = [loss_of(errors, target, origin) for target, origin in places.values()]
+    losses = sorted((*unlike(losses), *updates_of(errors)), key=lambda loss: -loss.digits)
+    losses = [loss._replace(digits=min(loss.digits, loss.target.possible)) if loss.target else loss for loss in losses]
     unknown = not_known(trace) - {target.tensor for target, _ in places.values()}
-    targets = [one for one in targets if one.passed is not None or one.tensor not in unknown]
+    targets = [goal for goal in targets if goal.passed is not None or goal.tensor not in unknown]
     partial = bool(trace.precision.unmeasured)
     notes, uses = notes_of(trace.precision, trace), dtypes_used(trace)
     largest = largest_parts(errors, rows[:WALKED]) if uses else ()
-    return PrecisionAnswer(tuple(targets), (*step_skipped(trace), *found), notes, partial, uses, largest)
+    return PrecisionAnswer(tuple(targets), (*step_skipped(trace), *losses), notes, partial, uses, largest)
 
 
 # ---- targets
@@ -128,7 +128,7 @@ def target_rows(errors: Errors) -> list[int]:
     normalization) is as small as the rounding of the other gradients of its pass.
     """
     trace = errors.trace
-    ends = [*trace.roots, *trace.outputs, *(root for one in trace.passes for root in one.roots)]
+    ends = [*trace.roots, *trace.outputs, *(root for pass_ in trace.passes for root in pass_.roots)]
     values = [i for tensor in dict.fromkeys(ends) if (i := errors.of_value(tensor)) is not None]
     gradients = [(passed, rows[-1]) for (tensor, passed), rows in errors.gradients.items() if is_trained(trace, tensor)]
     largest: dict[int, float] = {}
@@ -165,8 +165,8 @@ def rows_of(errors: Errors, tensor: int) -> list[int]:
     first = errors.trace.tensors[tensor].first
     versions = {t.id for t in errors.trace.tensors if t.first == first} if first >= 0 else {tensor}
     value = errors.of_value(tensor)
-    found = [rows[-1] for (one, _), rows in errors.gradients.items() if one in versions]
-    return found if value is None else [value, *found]
+    gradients = [rows[-1] for (leaf, _), rows in errors.gradients.items() if leaf in versions]
+    return gradients if value is None else [value, *gradients]
 
 
 def target_of(errors: Errors, i: int) -> Target:
@@ -175,31 +175,31 @@ def target_of(errors: Errors, i: int) -> Target:
     if row.passed is not None:
         name += ".grad" if len(trace.passes) < 2 else f".grad of backward pass {row.passed + trace.earlier_passes + 1}"
     possible = -log10(ROUNDING[row.dtype])
-    found = digits_of(errors, i)
+    decimals = digits_of(errors, i)
     bad = not isfinite(row.error) and errors.is_infinite(i)
     return Target(
-        row.tensor, row.passed, name, row.dtype, row.error, found, possible, row.norm, errors.is_vague(i), bad
+        row.tensor, row.passed, name, row.dtype, row.error, decimals, possible, row.norm, errors.is_vague(i), bad
     )
 
 
 def not_known(trace: Trace) -> set[int]:
     """Return the tensors that unmeasured operations made, and those that were computed from them."""
-    refused = {one.operation for one in trace.precision.unmeasured} if trace.precision is not None else set()
-    found: set[int] = set()
+    refused = {refusal.operation for refusal in trace.precision.unmeasured} if trace.precision is not None else set()
+    tensors: set[int] = set()
     for o in trace.operations:
-        if o.id in refused or not found.isdisjoint(o.tensors):
-            found.update(o.outputs)
-    return found
+        if o.id in refused or not tensors.isdisjoint(o.tensors):
+            tensors.update(o.outputs)
+    return tensors
 
 
 def target_in(trace: Trace, like: Target) -> Target | None:
     """Return the target of another run of a changed program that is its result, or the gradient of the same name."""
     errors = Errors(trace)
-    found = [target_of(errors, i) for i in target_rows(errors)]
+    targets = [target_of(errors, i) for i in target_rows(errors)]
     if like.passed is None:
-        values = [one for one in found if one.passed is None]
-        return values[0] if len(values) == 1 else next((one for one in values if one.name == like.name), None)
-    return next((one for one in found if (one.name, one.passed) == (like.name, like.passed)), None)
+        values = [target for target in targets if target.passed is None]
+        return values[0] if len(values) == 1 else next((target for target in values if target.name == like.name), None)
+    return next((target for target in targets if (target.name, target.passed) == (like.name, like.passed)), None)
 
 
 def digits(trace: Trace) -> dict[int, tuple[float | None, float | None]]:
@@ -210,13 +210,13 @@ def digits(trace: Trace) -> dict[int, tuple[float | None, float | None]]:
     """
     errors = Errors(trace)
     gradients = {trace.tensors[tensor].first: rows[-1] for (tensor, _), rows in errors.gradients.items()}
-    found: dict[int, tuple[float | None, float | None]] = {}
+    by_tensor: dict[int, tuple[float | None, float | None]] = {}
     unknown = not_known(trace)
     for t in trace.tensors:
         value = None if t.id in unknown else errors.of_value(t.id)
         gradient = None if unknown or t.grad is None else gradients.get(t.first)
-        found[t.id] = tuple(None if i is None else digits_of(errors, i) for i in (value, gradient))  # type: ignore[assignment]
-    return found
+        by_tensor[t.id] = tuple(None if i is None else digits_of(errors, i) for i in (value, gradient))  # type: ignore[assignment]
+    return by_tensor
 
 
 def digits_of(errors: Errors, i: int) -> float:
@@ -250,14 +250,14 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
     if kind.code == "saturation" and better is not None and "log1p" in better[0]:
         better = None  # its argument is rounded to -1
     advice = kind.remedy if better is None else (better[1] or f"write it as {better[0]}", *kind.remedy)
-    what = f"{target.name} has {target.digits:.1f} of {target.possible:.1f} decimal digits of {target.dtype}"
+    sentence = f"{target.name} has {target.digits:.1f} of {target.possible:.1f} decimal digits of {target.dtype}"
     if target.is_infinite and target.digits == 0.0:
-        what = f"{target.name} is not finite"
+        sentence = f"{target.name} is not finite"
     done = "" if operation is None else f"{operation.name} backward" if row.passed is not None else operation.name
     source = Text(trace.source_text, trace.files).line(span)
     evidence = Evidence(f"{done}: {facts_of(errors, i)}" if done else facts_of(errors, i), span, source)
     cause = Cause(
-        kind.code, at_line(span).lstrip() + ", " * bool(span) + kind.clause, (evidence,), advice, what, target.name
+        kind.code, at_line(span).lstrip() + ", " * bool(span) + kind.clause, (evidence,), advice, sentence, target.name
     )
     return Loss(cause, row.operation, row.passed, row.tensor, origin.digits, origin.part, target)
 
@@ -265,30 +265,30 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
 def unlike(losses: list[Loss]) -> list[Loss]:
     """Return the losses that read differently: an expression may occur twice in a line, and lose the same."""
     shown: dict[Any, Loss] = {}
-    for one in losses:
-        cause = one.cause
+    for loss in losses:
+        cause = loss.cause
         said = [(evidence.text, evidence.source, evidence.span and evidence.span.line) for evidence in cause.evidence]
-        shown.setdefault((cause.code, cause.sentence, str(said)), one)
+        shown.setdefault((cause.code, cause.sentence, str(said)), loss)
     return list(shown.values())
 
 
 def step_skipped(trace: Trace) -> list[Loss]:
     """Return a loss for the steps that a GradScaler skipped, all in one; nothing of what they would change is left."""
-    found = skipped_steps(trace)
-    if found is None:
+    skipped = skipped_steps(trace)
+    if skipped is None:
         return []
-    digits = -log10(ROUNDING.get(trace.tensors[found.tensor].dtype, ROUNDING["float32"]))
-    return [Loss(found.cause, found.operation, found.passed, found.tensor, digits, 1.0, None)]
+    digits = -log10(ROUNDING.get(trace.tensors[skipped.tensor].dtype, ROUNDING["float32"]))
+    return [Loss(skipped.cause, skipped.operation, skipped.passed, skipped.tensor, digits, 1.0, None)]
 
 
 def updates_of(errors: Errors) -> list[Loss]:
     """Return a loss for the parameters whose updates were rounded away, all in one."""
     trace = errors.trace
     gradients = [errors.rows[i].tensor for i in target_rows(errors) if errors.rows[i].passed is not None]
-    found = lost_updates(trace, {trace.tensors[tensor].first for tensor in gradients})
-    if found is None:
+    lost = lost_updates(trace, {trace.tensors[tensor].first for tensor in gradients})
+    if lost is None:
         return []
-    cause, tensor = found
+    cause, tensor = lost
     return [Loss(cause, None, None, tensor, -log10(ROUNDING[trace.tensors[tensor].dtype]), 1.0, None)]
 
 
@@ -300,18 +300,18 @@ def float64_of(trace: Trace, operation: Operation) -> list[int]:
 def notes_of(precision: Precision, trace: Trace) -> tuple[str, ...]:
     """Return sentences about what was not measured, and where the shadow would have decided otherwise."""
     reasons: dict[str, list[str]] = {}
-    for one in precision.unmeasured:
-        reasons.setdefault(one.reason, []).append(trace.operations[one.operation].name)
+    for refusal in precision.unmeasured:
+        reasons.setdefault(refusal.reason, []).append(trace.operations[refusal.operation].name)
     notes = [
         f"Not measured: {folded(list(dict.fromkeys(names)), 'operations')}: {why}." for why, names in reasons.items()
     ]
     measured = {row.tensor for row in precision.measured if row.passed is None}
-    made = [o for o in trace.operations if trace.engine and o.name != "detach"]
-    if any(not measured.issuperset(float64_of(trace, o)) for o in made):
+    operations = [o for o in trace.operations if trace.engine and o.name != "detach"]
+    if any(not measured.issuperset(float64_of(trace, o)) for o in operations):
         notes.append("Results in float64 are not measured: they would have to be compared with a type that is wider.")
     decided = [row for row in precision.measured if row.decisions]
     if decided:
-        row = max(decided, key=lambda one: one.decisions)
+        row = max(decided, key=lambda candidate: candidate.decisions)
         tensor = trace.tensors[row.tensor]
         notes.append(
             f"{row.decisions:,} of {row.elements:,} elements of {plain(tensor.label)}{at_line(tensor.span)} would be "

@@ -25,18 +25,18 @@ class DtypeUse(NamedTuple):
 def dtypes_used(trace: Trace) -> tuple[DtypeUse, ...]:
     """Return the uses of the floating dtypes of a measured run, the shortest first; () if there is only one."""
     assert trace.precision is not None
-    found: dict[str, dict[str, set[int]]] = {}
+    by_dtype: dict[str, dict[str, set[int]]] = {}
     results: dict[str, int] = {}
     modules: dict[str, dict[str, None]] = {}
     rows = [row for row in trace.precision.measured if row.dtype in ROUNDING]
     for row in rows:
         if row.operation is not None and row.passed is None:
             operation = trace.operations[row.operation]
-            found.setdefault(row.dtype, {}).setdefault(operation.name, set()).add(operation.id)
+            by_dtype.setdefault(row.dtype, {}).setdefault(operation.name, set()).add(operation.id)
             results[row.dtype] = results.get(row.dtype, 0) + 1
             if module := module_of(trace, operation):
                 modules.setdefault(row.dtype, {})[module] = None
-    if len(found) < 2:
+    if len(by_dtype) < 2:
         return ()
     return tuple(
         DtypeUse(
@@ -44,11 +44,11 @@ def dtypes_used(trace: Trace) -> tuple[DtypeUse, ...]:
             results[dtype],
             tuple(
                 f"{name} ×{len(ran)}" if len(ran) > 1 else name
-                for name, ran in sorted(found[dtype].items(), key=lambda x: -len(x[1]))
+                for name, ran in sorted(by_dtype[dtype].items(), key=lambda x: -len(x[1]))
             ),
             tuple(modules.get(dtype, ())),
         )
-        for dtype in sorted(found, key=lambda one: -ROUNDING[one])
+        for dtype in sorted(by_dtype, key=lambda dtype: -ROUNDING[dtype])
     )
 
 
@@ -60,7 +60,7 @@ def largest_parts(errors: Errors, targets: list[int]) -> tuple[str, ...]:
         rows = [i for i in rows if 0 < errors.relative(i) < NOT_FINITE and not errors.is_vague(i)]
         if rows:
             said.append(largest_part(errors, max(rows, key=errors.relative)))
-    return tuple(one for one in said if one)
+    return tuple(sentence for sentence in said if sentence)
 
 
 def largest_part(errors: Errors, target: int) -> str:
@@ -81,7 +81,7 @@ def largest_part(errors: Errors, target: int) -> str:
     if parts[worst] < LEAST:
         return ""
     end = errors.rows[target]
-    alike = [done_by(trace, first[one]) for one in parts if one != worst and parts[one] >= ALIKE * parts[worst]]
+    alike = [done_by(trace, first[rival]) for rival in parts if rival != worst and parts[rival] >= ALIKE * parts[worst]]
     others = "no other operation in a short type adds as much"
     if alike:
         others = f"{alike[0]} adds about as much" if len(alike) == 1 else f"{len(alike)} others add about as much"

@@ -110,7 +110,7 @@ class Errors:
             return self.vague.parts[i]
         if row.operation is None:
             return self._parts(i)
-        found = []
+        shares = []
         for source in row.sources or self._inputs(row):
             j = (
                 self.of_gradient(source.tensor, row.passed or 0, i)
@@ -118,8 +118,8 @@ class Errors:
                 else self.of_value(source.tensor)
             )
             if j is not None and j < i:
-                found.append((j, source.share))
-        return found if row.sources else self._shared(row, [j for j, _ in found])
+                shares.append((j, source.share))
+        return shares if row.sources else self._shared(row, [j for j, _ in shares])
 
     def _parts(self, i: int) -> list[tuple[int, float]]:
         """Return the rows that a sum of gradients has, with shares as if their errors were independent."""
@@ -157,8 +157,8 @@ class Errors:
         row = self.rows[i]
         if row.operation is None or row.wide_input == row.dtype or row.terms != 1 or row.added > 1.0:
             return False
-        one = len(set(self.trace.operations[row.operation].tensors)) == 1
-        return one and ROUNDING.get(row.wide_input, 1.0) < ROUNDING[row.dtype]
+        is_unary = len(set(self.trace.operations[row.operation].tensors)) == 1
+        return is_unary and ROUNDING.get(row.wide_input, 1.0) < ROUNDING[row.dtype]
 
     def unit_of(self, i: int) -> float:
         """Return the rounding that an operation does not get below: its dtype's; that of its input for a cast."""
@@ -178,10 +178,10 @@ class Errors:
     def _emptied(self, i: int, least: float) -> int | None:
         seen, left = {i}, [i]
         while left:
-            row = self.rows[found := left.pop()]
+            row = self.rows[index := left.pop()]
             if row.underflowed and row.added >= row.inherited:
-                return found
-            new = {j for j, _ in self.sources(found) if self.relative(j) >= least or not self.rows[j].norm} - seen
+                return index
+            new = {j for j, _ in self.sources(index) if self.relative(j) >= least or not self.rows[j].norm} - seen
             seen |= new
             left = sorted({*left, *new})
         return None
@@ -237,13 +237,13 @@ class Errors:
 
     def weights(self, target: int) -> dict[int, float]:
         """Return by row the part of a target's error that goes through it."""
-        found = {target: 1.0}
+        weights = {target: 1.0}
         for i in range(target, -1, -1):
-            weight = found.get(i)
+            weight = weights.get(i)
             if weight:
                 for j, share in self.sources(i):
-                    found[j] = found.get(j, 0.0) + weight * share
-        return found
+                    weights[j] = weights.get(j, 0.0) + weight * share
+        return weights
 
     def unit(self, target: int, weights: dict[int, float]) -> float:
         """Return the rounding that the target's error is measured in: that of the shortest dtype computed in."""
@@ -252,8 +252,8 @@ class Errors:
 
     def lost(self, target: int, weights: dict[int, float], scale: float = 1.0) -> float:
         """Return how many decimal digits a target lost, of those that its dtype has; `scale` multiplies its error."""
-        found = self.relative(target)
-        return log10(max(found * (scale if found < NOT_FINITE else 1.0) / self.unit(target, weights), 1.0))
+        error = self.relative(target)
+        return log10(max(error * (scale if error < NOT_FINITE else 1.0) / self.unit(target, weights), 1.0))
 
     def origins(self, target: int, weights: dict[int, float]) -> list[Origin]:
         """Return the places where a target lost its digits, the one that loses the most first."""
@@ -263,17 +263,17 @@ class Errors:
                 maker = self.chooser(i)
                 groups.setdefault(self.place(maker), []).append((self.magnified(i, weight), maker))
         most = self.lost(target, weights) if self.relative(target) < NOT_FINITE else inf
-        found = []
+        origins = []
         for group in groups.values():
-            ordered = sorted(group, key=lambda one: (-one[0], one[1]))
+            ordered = sorted(group, key=lambda pair: (-pair[0], pair[1]))
             rows = list(dict.fromkeys(i for _, i in ordered))
             part = min(max(abs(weights[i]) for i in rows), 1.0)
             magnified, added = sum(digits for digits, _ in group), self.accumulated(rows, weights)
             if added > magnified:
                 rows.sort(reverse=True)
             if max(magnified, added) > 0:
-                found.append(Origin(tuple(rows), min(max(magnified, added), most), added > magnified, part))
-        return sorted(found, key=lambda one: (-one.digits, one.rows[0]))
+                origins.append(Origin(tuple(rows), min(max(magnified, added), most), added > magnified, part))
+        return sorted(origins, key=lambda origin: (-origin.digits, origin.rows[0]))
 
     def place(self, i: int) -> Any:
         """Return what the rows of one place have in common: the span and the operator, forward or backward."""

@@ -82,8 +82,8 @@ def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | No
             size = f"up to {row.largest:.3g}" if row.largest else "0"
             clause += f"of the same inputs the exact ones are {size}, so an intermediate result overflows {row.dtype}"
             return Kind("overflow", clause, ("scale the numbers before", *in_wider(row.dtype)))
-        made = "" if row.operation is None else errors.trace.operations[row.operation].name
-        scale = "subtract the maximum before exp (logsumexp, softmax), or scale" if made == "exp" else SCALE
+        maker = "" if row.operation is None else errors.trace.operations[row.operation].name
+        scale = "subtract the maximum before exp (logsumexp, softmax), or scale" if maker == "exp" else SCALE
         if backward and errors.trace.precision is not None and errors.trace.precision.scales:
             scale = "a smaller loss scale"
         end = f": up to {row.largest:.3g}, where {row.dtype} ends at {ENDS[row.dtype]:.5g}" if row.dtype in ENDS else ""
@@ -142,8 +142,8 @@ def cancellation(errors: Errors, i: int, row: Measured, name: str, digits: str) 
             return Kind("saturation", f"{rounded}, and 1 is taken away from them: {digits} are lost", COMPLEMENT)
     ratio = log10(row.summand / row.largest) if row.largest else 0.0
     size = f"it is {ratio:.1f} decimal orders smaller than its summands" if ratio else "it is 0, its summands are not"
-    what = f"the gradients that add up to {name} cancel" if row.operation is None else f"{name} cancels: {size}"
-    clause = f"{what}, {digits} are lost"
+    subject = f"the gradients that add up to {name} cancel" if row.operation is None else f"{name} cancels: {size}"
+    clause = f"{subject}, {digits} are lost"
     return Kind("cancellation", clause, ("rewrite the difference, or compute its operands in a wider type",))
 
 
@@ -153,11 +153,11 @@ def rounded_to_one(errors: Errors, i: int) -> str:
     while left:
         row = errors.rows[left.pop(0)]
         if row.saturated and row.passed is None:
-            what = plain(errors.trace.tensors[row.tensor].label)
-            return f"{row.saturated:,} of {row.elements:,} elements of {what} are rounded to 1"
+            label = plain(errors.trace.tensors[row.tensor].label)
+            return f"{row.saturated:,} of {row.elements:,} elements of {label} are rounded to 1"
         operation = None if row.operation is None or row.passed is not None else errors.trace.operations[row.operation]
-        made = [] if operation is None else [errors.of_value(tensor) for tensor in operation.tensors]
-        new = [j for j in made if j is not None and j not in seen and is_up_to_one(errors.rows[j])]
+        rows = [] if operation is None else [errors.of_value(tensor) for tensor in operation.tensors]
+        new = [j for j in rows if j is not None and j not in seen and is_up_to_one(errors.rows[j])]
         left += new
         seen.update(new)
     return ""
@@ -211,5 +211,5 @@ def said(error: float, dtype: str) -> str:
 def left(error: float, dtype: str) -> str:
     """Return how many digits an error leaves, from its size in units of a dtype's rounding."""
     unit = ROUNDING[dtype]
-    found = -log10(error * unit) if error < inf else 0.0
-    return f"{found:.1f} of {-log10(unit):.1f} decimal digits" if found >= 0.05 else "no correct digit"
+    decimals = -log10(error * unit) if error < inf else 0.0
+    return f"{decimals:.1f} of {-log10(unit):.1f} decimal digits" if decimals >= 0.05 else "no correct digit"

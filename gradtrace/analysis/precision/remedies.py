@@ -74,7 +74,7 @@ def with_dims(trace: Trace, new: str, letters: dict[str, Any]) -> str | None:
         return None  # what is divided by has other dims
     tree = ast.parse(new, mode="eval").body
     for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
-        words = [one.id if isinstance(one, ast.Name) else "" for one in call.args]
+        words = [argument.id if isinstance(argument, ast.Name) else "" for argument in call.args]
         if "dim" not in words:
             continue
         every = "-1" if len(shape) == 1 else repr(tuple(range(len(shape))))
@@ -86,18 +86,18 @@ def with_dims(trace: Trace, new: str, letters: dict[str, Any]) -> str | None:
 
 
 def users_of(trace: Trace) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    users: dict[int, list[int]] = {}
     for o in trace.operations:
         for tensor in o.tensors:
-            found.setdefault(tensor, []).append(o.id)
-    return {o.id: [user for out in o.outputs for user in found.get(out, ())] for o in trace.operations}
+            users.setdefault(tensor, []).append(o.id)
+    return {o.id: [user for out in o.outputs for user in users.get(out, ())] for o in trace.operations}
 
 
 def above(users: dict[int, list[int]], operation: int) -> Iterator[int]:
     """Yield the operations that use an operation's result, then those that use theirs."""
     level = [operation]
     for _ in range(NEAR):
-        level = [user for one in level for user in users[one]][:16]
+        level = [user for number in level for user in users[number]][:16]
         yield from level
 
 
@@ -154,8 +154,8 @@ def operand_matches(trace: Trace, operand: Any, node: Any, letters: dict[str, An
         return operand.tensor is None and operand.text in (f"{node.value!r}", f"{node.value!r}.0")
     if isinstance(node, ast.Name):
         return operand.tensor is not None and letters.setdefault(node.id, operand.tensor) == operand.tensor
-    made = None if operand.tensor is None else trace.tensors[operand.tensor].operation
-    return made is not None and matches(trace, trace.operations[made], node, letters, inside)
+    maker = None if operand.tensor is None else trace.tensors[operand.tensor].operation
+    return maker is not None and matches(trace, trace.operations[maker], node, letters, inside)
 
 
 def function_of(call: Any) -> str:

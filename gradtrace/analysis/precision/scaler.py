@@ -22,7 +22,7 @@ class SkippedSteps(NamedTuple):
 def skipped_steps(trace: Trace) -> SkippedSteps | None:
     """Explain the first step that a GradScaler skipped; None if it skipped none."""
     assert trace.precision is not None
-    skipped = [one for one in trace.precision.scales if one.skipped and one.tensors]
+    skipped = [scaling for scaling in trace.precision.scales if scaling.skipped and scaling.tensors]
     if not skipped:
         return None
     first = skipped[0]
@@ -42,13 +42,13 @@ def skipped_steps(trace: Trace) -> SkippedSteps | None:
     done = "" if operation is None else f"{operation.name} backward: the first gradient that is not finite"
     source = Text(trace.source_text, trace.files).line(span)
     evidence = Evidence(done or "the gradients were also computed in float64", span, source)
-    fits = [one.fits for one in skipped if one.fits]
+    fits = [scaling.fits for scaling in skipped if scaling.fits]
     steps = "the skipped step" if len(skipped) == 1 else f"the {len(skipped)} skipped steps"
     if len(fits) < len(skipped):
         steps = f"{len(fits)} of {steps}"
     fitting = f"GradScaler(init_scale={min(fits, default=0):g}): every gradient measured in {steps} would be finite"
     times = "" if len(skipped) == 1 else f" ({len(skipped)} steps in all)"
-    what = f"a step was skipped{times}: the gradients of {folded(names, 'parameters')} are not finite"
+    sentence = f"a step was skipped{times}: the gradients of {folded(names, 'parameters')} are not finite"
     passed = None if row is None else row.passed
-    cause = Cause("skipped step", clause, (evidence,), (fitting,) if first.fits else (), what, names[0])
+    cause = Cause("skipped step", clause, (evidence,), (fitting,) if first.fits else (), sentence, names[0])
     return SkippedSteps(cause, None if operation is None else operation.id, passed, first.tensors[0])

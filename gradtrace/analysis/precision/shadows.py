@@ -28,11 +28,11 @@ class VagueShadows:
         self.sizes: list[float] = []
         self.parts: list[list[tuple[int, float]]] = []
         for i, row in enumerate(errors.rows):
-            found = {j: self.passed_on(row, j) for j in self.inputs(i) if self.sizes[j]}
-            total = hypot(*found.values()) if self.adds(row) else max(found.values(), default=0.0)
+            shares = {j: self.passed_on(row, j) for j in self.inputs(i) if self.sizes[j]}
+            total = hypot(*shares.values()) if self.adds(row) else max(shares.values(), default=0.0)
             self.sizes.append(total + self.rounded(row) * row.norm)
-            whole = sum(found.values())
-            self.parts.append([(j, size / whole) for j, size in found.items()] if 0 < whole < inf else [])
+            whole = sum(shares.values())
+            self.parts.append([(j, size / whole) for j, size in shares.items()] if 0 < whole < inf else [])
 
     def relative(self, i: int) -> float:
         """Return the relative error of a row's shadow."""
@@ -46,23 +46,23 @@ class VagueShadows:
             return [j for j, _ in errors.sources(i)]
         operation = errors.trace.operations[row.operation]
         if row.passed is not None:
-            found = [errors.of_gradient(tensor, row.passed, i) for tensor in operation.outputs]
+            rows = [errors.of_gradient(tensor, row.passed, i) for tensor in operation.outputs]
         else:
-            found = [self.made(tensor) for tensor in operation.tensors]
-            if len(found) > len(set(found)) and not row.norm:
+            rows = [self.made(tensor) for tensor in operation.tensors]
+            if len(rows) > len(set(rows)) and not row.norm:
                 return []
-        return [j for j in dict.fromkeys(found) if j is not None and j < i]
+        return [j for j in dict.fromkeys(rows) if j is not None and j < i]
 
     def made(self, tensor: int) -> int | None:
         """Return the row of a tensor's value, through operations that give it as it is (detach)."""
-        found, trace = self.errors.of_value(tensor), self.errors.trace
-        made = trace.tensors[tensor].operation
-        if made is None:
-            return found
-        operation = trace.operations[made]
-        if (found is None or operation.name == "detach") and len(operation.tensors) == 1:
+        row, trace = self.errors.of_value(tensor), self.errors.trace
+        maker = trace.tensors[tensor].operation
+        if maker is None:
+            return row
+        operation = trace.operations[maker]
+        if (row is None or operation.name == "detach") and len(operation.tensors) == 1:
             return self.made(operation.tensors[0])
-        return found
+        return row
 
     def adds(self, row: Measured) -> bool:
         """Return whether a row is a sum or difference of its inputs."""

@@ -37,8 +37,8 @@ def lost_updates(trace: Trace, felt: set[int]) -> tuple[Cause, int] | None:
         f"their changes, up to {worst.largest:.3g}, are smaller than the spacing of {worst.dtype} there"
     )
     advice = (f"keep the parameters in {wider(worst.dtype)} (master weights)", "round stochastically")
-    what = f"the updates of {folded([plain(trace.tensors[u.tensor].label) for u in bad], 'parameters')} are lost"
-    return cause_of(trace, "lost update", worst, clause, advice, what), worst.tensor
+    sentence = f"the updates of {folded([plain(trace.tensors[u.tensor].label) for u in bad], 'parameters')} are lost"
+    return cause_of(trace, "lost update", worst, clause, advice, sentence), worst.tensor
 
 
 def broken_updates(trace: Trace, broken: list[UpdateLoss]) -> Cause:

@@ -49,7 +49,11 @@ def is_only_for(
 ) -> bool:
     """Whether an operation has no gradient, the scope of `last`, and no unread, named or otherwise used result."""
     outputs = [trace.tensors[i] for i in maker.outputs]
-    if maker.grad_fn is not None or maker.scope != last.scope or any(t.names or t.is_output or t.is_root for t in outputs):
+    if (
+        maker.grad_fn is not None
+        or maker.scope != last.scope
+        or any(t.names or t.is_output or t.is_root for t in outputs)
+    ):
         return False
     return all(readers.get(t.id) and inside.issuperset(readers[t.id]) for t in outputs)
 

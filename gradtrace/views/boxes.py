@@ -112,7 +112,11 @@ def extent(value: Value) -> str:
     parts = []
     if statistics.low is not None and statistics.high is not None:
         low, high = numbers.number(statistics.low, 3), numbers.number(statistics.high, 3)
-        parts.append(f"all {low}" if statistics.low == statistics.high and not statistics.nan and not statistics.inf else f"{low} … {high}")
+        parts.append(
+            f"all {low}"
+            if statistics.low == statistics.high and not statistics.nan and not statistics.inf
+            else f"{low} … {high}"
+        )
     parts += [f"{count} {name}" for count, name in ((statistics.nan, "NaN"), (statistics.inf, "Inf")) if count]
     return ", ".join(parts) or "empty"
 

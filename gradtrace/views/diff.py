@@ -147,7 +147,9 @@ def source_line(place: DifferencePlace, trace: Trace) -> str:
     """Return the line of the program that a place is in; "" if its text is not known."""
     content = dict(trace.files).get(place.file, trace.source_text if place.file == trace.source_name else "")
     source_lines = content.splitlines()
-    return source_lines[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(source_lines) else ""
+    return (
+        source_lines[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(source_lines) else ""
+    )
 
 
 def reason_lines(one: Difference) -> Iterator[str]:
@@ -184,7 +186,15 @@ def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
     if format != "json":
         document = {"differences": differences}
     body = (
-        (difference.kind, difference.step, *cells_of(difference.a), *cells_of(difference.b), difference.before, difference.relative, difference.reason)
+        (
+            difference.kind,
+            difference.step,
+            *cells_of(difference.a),
+            *cells_of(difference.b),
+            difference.before,
+            difference.relative,
+            difference.reason,
+        )
         for difference in found.differences
     )
     return rows.write(rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format)

@@ -89,7 +89,9 @@ def sentences(found: Flight) -> Iterator[tuple[str, str]]:
             spike = spikes[0]
             level = f"the median of the steps before, {numbers.number(spike.level, 3)}"
             level = (
-                f"{numbers.number(spike.value / spike.level, 3)} times {level}" if spike.level > 0 else f"far above {level}"
+                f"{numbers.number(spike.value / spike.level, 3)} times {level}"
+                if spike.level > 0
+                else f"far above {level}"
             )
             yield (
                 f"Step {step}: {visible(spike.name)} is {numbers.number(spike.value, 3)}, {level}{others(spikes)}.",

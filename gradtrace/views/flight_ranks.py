@@ -59,7 +59,9 @@ def first(events: Sequence[RankEvent]) -> str:
     begun = [r.rank for r in events if (r.event.step, r.event.name) == (event.step, event.name)]
     later = [r for r in events if r.rank not in begun]
     level = "" if not event.level > 0 else f", {numbers.number(event.value / event.level, 3)} times its level"
-    said = f"Step {event.step}, on {named_ranks(begun)}: {visible(event.name)} is {numbers.number(event.value, 3)}{level}"
+    said = (
+        f"Step {event.step}, on {named_ranks(begun)}: {visible(event.name)} is {numbers.number(event.value, 3)}{level}"
+    )
     if later:
         there = f"{visible(later[0].event.name)} on {named_ranks([r.rank for r in later])}"
         same = later[0].event.step == event.step

@@ -31,7 +31,11 @@ def traced(model: Any, given: Any) -> Trace:
     if not outputs:
         raise TypeError(f"the model returned {type(out).__name__}, not a tensor")
     named = {f"output.{i}": tensor for i, tensor in enumerate(outputs, 1)}
-    inputs = {name: argument for name, argument in zip(names_of(model, len(arguments)), arguments) if isinstance(argument, Tensor)}
+    inputs = {
+        name: argument
+        for name, argument in zip(names_of(model, len(arguments)), arguments)
+        if isinstance(argument, Tensor)
+    }
     env = {type(model).__name__: model, **inputs, **named}
     program = parse("", name=type(model).__name__)
     run = Run(program, env, outputs[0], tuple(named.items()), records, [], inputs, scopes)

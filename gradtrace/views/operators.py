@@ -80,7 +80,13 @@ def describe_kink(kink: Kink) -> str:
 def render(found: Sequence[Operator], format: str) -> str:
     document = {"operators": [json_fields(operator) for operator in found]}
     body = [
-        (operator.name, ", ".join(operator.forms), operator.signature, operator.grad_fn, "; ".join(f"{a}: {t}" for a, t in operator.derivatives))
+        (
+            operator.name,
+            ", ".join(operator.forms),
+            operator.signature,
+            operator.grad_fn,
+            "; ".join(f"{a}: {t}" for a, t in operator.derivatives),
+        )
         for operator in found
     ]
     return rows.write(rows.Results("gradtrace/ops", document, "operators", COLUMNS, body), format)

@@ -167,7 +167,12 @@ def placed(drawn: Model) -> list[dict[str, Any]]:
 def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     operation = trace.operations[index]
     output_label = trace.tensors[operation.outputs[0]].label if operation.outputs else ""
-    return {"label": operation.label, "made": output_label, "outputs": operation.outputs, "function": operation.function}
+    return {
+        "label": operation.label,
+        "made": output_label,
+        "outputs": operation.outputs,
+        "function": operation.function,
+    }
 
 
 def story_data(trace: Trace) -> list[dict[str, Any]]:

@@ -198,7 +198,9 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
     titles = words("step function of upstream local to downstream")
     columns = [
         Column(title, list(cells))
-        for title, cells in zip(titles, zip(*(row for turn_rows in rows_by_turn for row in turn_rows), strict=True), strict=True)
+        for title, cells in zip(
+            titles, zip(*(row for turn_rows in rows_by_turn for row in turn_rows), strict=True), strict=True
+        )
     ]
     titles_shown, shown = layout.parts(columns, options, BACKWARD)
     indent = " " * 6

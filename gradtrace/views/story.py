@@ -60,7 +60,12 @@ def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trac
 
 def same_statement(trace: Trace, first: int, other: int) -> bool:
     left, right = trace.operations[first], trace.operations[other]
-    return left.scope == right.scope and left.span is not None and right.span is not None and left.span.line == right.span.line
+    return (
+        left.scope == right.scope
+        and left.span is not None
+        and right.span is not None
+        and left.span.line == right.span.line
+    )
 
 
 def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], single: bool) -> Moment:

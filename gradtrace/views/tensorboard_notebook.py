@@ -60,7 +60,9 @@ def running() -> builtins.list[dict[str, Any]]:
                 continue
             with open(path, encoding="utf-8") as file:
                 server = json.loads(file.read(LONGEST_INFORMATION))
-            whole = all(type(server[key]) is int and abs(server[key]) < 1 << 53 for key in ("port", "pid", "start_time"))
+            whole = all(
+                type(server[key]) is int and abs(server[key]) < 1 << 53 for key in ("port", "pid", "start_time")
+            )
             if whole and isinstance(server["logdir"], str):
                 servers.append(server)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):

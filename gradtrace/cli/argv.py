@@ -31,23 +31,23 @@ def split(args: list[str], arity: dict[str, int], passes_on: bool = False) -> Sp
 
     If the command `passes_on` arguments to the program, those after the source and `--` are the program's.
     """
-    found = Split([], [], [], [])
+    parts = Split([], [], [], [])
     rest = list(reversed(args))
     while rest:
         token = rest.pop()
         if token == "--":
-            passed = passes_on and bool(found.positionals)
-            (found.after if passed else found.positionals).extend(reversed(rest))
+            passed = passes_on and bool(parts.positionals)
+            (parts.after if passed else parts.positionals).extend(reversed(rest))
             break
         if token.startswith("--"):
-            _long(token, rest, arity, found)
+            _long(token, rest, arity, parts)
         elif token in arity:
-            _take(token, rest, arity[token], found)
+            _take(token, rest, arity[token], parts)
         elif token[:2] in arity and is_attached(token):
-            found.options.append([token])
+            parts.options.append([token])
         else:
-            found.positionals.append(token)
-    return found
+            parts.positionals.append(token)
+    return parts
 
 
 def is_attached(token: str) -> bool:

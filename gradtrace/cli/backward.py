@@ -22,23 +22,23 @@ def differentiate(
     asked = how.backward is not None
     if how.no_backward or not roots:
         return 0
-    known = {**tensors, **tensors_of(run.env)}
-    made = [*known.values(), *results(run)]
-    if not asked and (called or any(has_grad(t) for t in made) or any(has_grad(t) for t in read(run))):
+    by_name = {**tensors, **tensors_of(run.env)}
+    candidates = [*by_name.values(), *results(run)]
+    if not asked and (called or any(has_grad(t) for t in candidates) or any(has_grad(t) for t in read(run))):
         return left_out(how, "the program calls backward itself")
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")
     grads = [values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(vectors)]
-    targets = [named(run, known, name, "--inputs") for name in names(how.inputs)]
+    targets = [named(run, by_name, name, "--inputs") for name in names(how.inputs)]
     if len(grads) > len(roots):
         message = f"got {len(roots)} tensors and {len(grads)} gradients"
         raise UsageError(message, "give --grad-tensors once for each output")
     try:
-        for tensor in retained(run, known, made, names(how.retain_grad)):
+        for tensor in retained(run, by_name, candidates, names(how.retain_grad)):
             tensor.retain_grad()
         for i in range(how.backward or 1):
             if i and how.zero_grad:
-                clear(made)
+                clear(candidates)
             call(roots, grads or None, targets or None, how)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         if is_raised_by_program(error, run):
@@ -101,10 +101,10 @@ def results(run: Any) -> list[Tensor]:
     """Return every tensor that a recorded operation returned."""
     from gradtrace.engine import Tensor
 
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for _, _, out, _ in run.records or ():
-        found += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
-    return found
+        tensors += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
+    return tensors
 
 
 def read(run: Any) -> list[Tensor]:

@@ -70,7 +70,7 @@ def confine(grants: Grants, args: list[str]) -> None:
 
         confined.check_walls(Walls(0, False), grants, args)
         return
-    made = make_folder(grants.write)
+    folders = make_folder(grants.write)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -94,7 +94,7 @@ def confine(grants: Grants, args: list[str]) -> None:
         status = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args, growths).serve()
     finally:
         if os.getpid() == parent:
-            remove_folders(made)
+            remove_folders(folders)
             if temporary:
                 scratch.remove_folder(temporary)
     raise SystemExit(status)
@@ -223,8 +223,8 @@ class Broker:
     def waited(self) -> int:
         """Wait for the child's end; return its exit code, or the negative number of the signal that ended it."""
         while True:
-            found, status = os.waitpid(self.pid, os.WNOHANG)
-            if found:
+            ended_pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if ended_pid:
                 self.has_ended = True
                 return os.waitstatus_to_exitcode(status)
             self.check_limits()
@@ -311,10 +311,10 @@ class Broker:
         if number == signal.SIGXCPU:
             return guard.report_error(self.late(), self.args)
         name = signal.Signals(number).name
-        what, hint = f"the process that ran the program was ended by {name}", "please report this with the program"
+        message, hint = f"the process that ran the program was ended by {name}", "please report this with the program"
         if number == signal.SIGKILL:
             hint = "the machine may lack memory: lower --max-memory"
-        return guard.report_error(GradtraceError(what, hint), self.args)
+        return guard.report_error(GradtraceError(message, hint), self.args)
 
     # ---- frames, of which none is trusted
 
@@ -437,16 +437,16 @@ def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceEr
     """Return the measure of each folder that the child may write to, with the error to report when it is over."""
     from gradtrace.limits import advice
 
-    found: list[tuple[Growth, GradtraceError]] = []
+    growths: list[tuple[Growth, GradtraceError]] = []
     if grants.write and grants.output_bytes:
         said = f"the program wrote more than {grants.output_bytes} bytes below '{grants.write}'"
         growth = Growth(grants.write, grants.most_written, grants.largest_file)
-        found.append((growth, BudgetError(said, advice("output_bytes"))))
+        growths.append((growth, BudgetError(said, advice("output_bytes"))))
     if temporary:
         said = f"the program's temporary files are larger than {MOST_SCRATCH >> 20} MB"
         growth = Growth(temporary, MOST_SCRATCH, grants.largest_file)
-        found.append((growth, BudgetError(said, "keep less in temporary files, or write below --allow-write DIR")))
-    return found
+        growths.append((growth, BudgetError(said, "keep less in temporary files, or write below --allow-write DIR")))
+    return growths
 
 
 def check_room(descriptor: int, written: int) -> None:

@@ -77,8 +77,8 @@ class Runner:
 
         gradtrace.set_rng_state(self.random_state)
         self.draws.rewind(self.first_draw)
-        given = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
-        probe = Probe([t for t in given.values() if t.requires_grad], order, shift, first_use, examine)
+        tensors = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
+        probe = Probe([t for t in tensors.values() if t.requires_grad], order, shift, first_use, examine)
 
         def at_end(run: Any) -> None:
             if probe.outcome is None:
@@ -88,7 +88,7 @@ class Runner:
             warnings.simplefilter("ignore")
             done = run(
                 self.request.program,
-                given,
+                tensors,
                 dtype=dtype,
                 record=Keeper,
                 watcher=probe,
@@ -128,10 +128,10 @@ class Runner:
     def name(self, leaf: int) -> str:
         """Return the variable of a leaf, or else the line on which the leaf was made."""
         assert self.first is not None
-        known = {id(tensor): name for name, tensor in bound_names(self.env)}
+        name_of = {id(tensor): name for name, tensor in bound_names(self.env)}
         tensor = self.first.tracked[leaf]
         span = self.spans[self.first.origins[leaf]] if self.first.origins[leaf] < len(self.spans) else None
-        return known.get(id(tensor)) or (f"leaf of line {span.line}" if span else f"leaf {leaf}")
+        return name_of.get(id(tensor)) or (f"leaf of line {span.line}" if span else f"leaf {leaf}")
 
 
 def copy_of(tensor: Any) -> Any:
@@ -152,7 +152,7 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     leaves = restricted(named, names(request.how.inputs))
     if first.outcome is None or not leaves:
         raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
-    found: list[analysis.Element] = []
+    elements: list[analysis.Element] = []
     skipped = 0
     for n in range(1, order + 1):
         outcome = first.outcome if n == 1 else runner.run(2).outcome
@@ -162,7 +162,7 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
             derivatives = outcome.gradients if n == 1 else outcome.seconds
             chosen = spread(data.size, most)
             skipped += data.size - len(chosen)
-            found += analysis.elements(
+            elements += analysis.elements(
                 name,
                 data.shape,
                 data,
@@ -172,22 +172,22 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
                 n,
                 runner.eps,
             )
-    if any(e.verdict == WRONG for e in found):
+    if any(e.verdict == WRONG for e in elements):
         checked.clear()
         runner.run(examine=every_operation(checked))
     wrong = [as_wrong(runner, c) for c in checked if c.wrong is not None]
-    if any(e.verdict == WRONG and e.order == 2 for e in found) and not wrong:
+    if any(e.verdict == WRONG and e.order == 2 for e in elements) and not wrong:
         wrong = twice(runner)
     cuts: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    if not wrong and any(e.verdict == WRONG for e in found):
+    if not wrong and any(e.verdict == WRONG for e in elements):
         facts = facts_of(runner.own)
         hidden = hidden_changes(facts)
         cuts, cut = cut_names(facts)
-        found = found if hidden else list(analysis.excused(found, cut))
+        elements = elements if hidden else list(analysis.excused(elements, cut))
     functions = tuple(dict.fromkeys(c.name for c in checked if c.custom))
     return analysis.Check(
-        tuple(found), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
+        tuple(elements), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
     )
 
 
@@ -221,19 +221,19 @@ def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[t
     """Return the leaves that --inputs names, or all leaves; raise UsageError for an unknown name."""
     from gradtrace.views.names import full_name
 
-    known = {name: leaf for leaf, name in leaves}
+    leaf_of = {name: leaf for leaf, name in leaves}
     chosen = []
     for name in wanted:
-        full = full_name(name, known, "--inputs")
+        full = full_name(name, leaf_of, "--inputs")
         if full is None:
-            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", hints.near(name, known))
+            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", hints.near(name, leaf_of))
         chosen.append(full)
     return [leaf for leaf in leaves if leaf[1] in chosen] if wanted else leaves
 
 
 def where(runner: Runner, first: Probe) -> str:
-    known = {id(tensor): name for name, tensor in bound_names(runner.env)}
-    return ", ".join(known.get(id(out), "the result") for out in first.outputs) or "the result"
+    name_of = {id(tensor): name for name, tensor in bound_names(runner.env)}
+    return ", ".join(name_of.get(id(out), "the result") for out in first.outputs) or "the result"
 
 
 def spread(size: int, most: int) -> list[int]:
@@ -265,9 +265,9 @@ def every_operation(checked: list[opcheck.Checked]) -> Any:
 
 
 def add(checked: list[opcheck.Checked], node: Any, call: Any) -> None:
-    found = opcheck.check(node, call)
-    if found is not None:
-        checked.append(found)
+    verdict = opcheck.check(node, call)
+    if verdict is not None:
+        checked.append(verdict)
 
 
 def as_wrong(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
@@ -290,7 +290,7 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
     """Return the autograd Functions of the program whose second derivative is wrong."""
     from gradtrace.func.gradcheck import gradgradcheck
 
-    found: list[analysis.Wrong] = []
+    wrong: list[analysis.Wrong] = []
     seen: set[str] = set()
 
     def examine(node: Any, gradient: Any, call: Any) -> None:
@@ -307,10 +307,10 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
 
         if not with_gradients(gradgradcheck, apply, inputs):
             span, source = place(runner, origin)
-            found.append(analysis.Wrong(name, True, span, source, -1, 0, float("nan"), float("nan")))
+            wrong.append(analysis.Wrong(name, True, span, source, -1, 0, float("nan"), float("nan")))
 
     runner.run(examine=examine)
-    return found
+    return wrong
 
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
@@ -350,8 +350,8 @@ def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
     cuts: dict[str, list[str]] = {}
     for record in trace.tensors:
         if record.is_leaf and record.requires_grad and record.is_last:
-            found = [describe(facts, c).because for c in facts.flow.cuts_after(record.id) if c.result in into]
+            reasons = [describe(facts, c).because for c in facts.flow.cuts_after(record.id) if c.result in into]
             left = [e.how + "()" for e in facts.flow.numbers_from(facts.flow.after([record.id]))]
-            if found or left:
-                cuts[record.label] = found or left
+            if reasons or left:
+                cuts[record.label] = reasons or left
     return tuple(dict.fromkeys(text for texts in cuts.values() for text in texts)), lambda leaf: leaf in cuts

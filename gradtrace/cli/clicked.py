@@ -133,25 +133,25 @@ class ClickCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arity = self.plain.arity
-        found = argv.split(args, arity, self.plain.passes_on)
-        program = self.find_program(ctx, found, arity)
+        split = argv.split(args, arity, self.plain.passes_on)
+        program = self.find_program(ctx, split, arity)
         names = set()
         if program is not None:
             ctx.meta[VARIABLES] = variables(program, arity)
-            names = {given.name for given in program.inputs}
-        groups = argv.renamed(found.options, names)
+            names = {variable.name for variable in program.inputs}
+        groups = argv.renamed(split.options, names)
         lacking = argv.incomplete(groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity})
         if lacking and not ctx.resilient_parsing:
             raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
         if program is not None and not ctx.resilient_parsing:
             check_names(ctx, groups, names, arity, program.source.text)
         options = [token for group in groups if group[0] != lacking for token in group]
-        rest = super().parse_args(ctx, [*options, "--", *found.positionals])
+        rest = super().parse_args(ctx, [*options, "--", *split.positionals])
         ctx.params.pop("source")
         if self.plain.words:
-            ctx.params["words"] = words_of(found)
+            ctx.params["words"] = words_of(split)
         if self.plain.passes_on:
-            ctx.params["arguments"] = tuple(found.after)
+            ctx.params["arguments"] = tuple(split.after)
         ctx.params["program"] = program
         ctx.params["own"] = frozenset(option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ()))
         ctx.params["given"] = {
@@ -241,7 +241,7 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
             raise error
         from difflib import get_close_matches
 
-        close = get_close_matches(name[2:], [*names, *(known[2:] for known in arity if known.startswith("--"))], 1)
+        close = get_close_matches(name[2:], [*names, *(option[2:] for option in arity if option.startswith("--"))], 1)
         error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
         error.there = there_are(names)  # type: ignore[attr-defined]
         raise error
@@ -251,11 +251,11 @@ def there_are(names: set[str]) -> str:
     """Return the variables as a hint; one with a file's name may come from a shell pattern, and the hint says so."""
     if not names:
         return "the program has no variables"
-    known = f"the variables are {', '.join(sorted(names))}"
-    made = [name for name in names if os.path.exists(name)]
-    if len(names) == 1 and made:
-        return f"{known}, and a file has that name: quote the expression if the shell made it of a pattern"
-    return known
+    listing = f"the variables are {', '.join(sorted(names))}"
+    files = [name for name in names if os.path.exists(name)]
+    if len(names) == 1 and files:
+        return f"{listing}, and a file has that name: quote the expression if the shell made it of a pattern"
+    return listing
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:
@@ -269,9 +269,9 @@ def refuse_option(ctx: click.Context, found: argv.Split) -> None:
 def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
     """Return an option for each input, except for names of the tool's own options, which need -s NAME=VALUE."""
     return [
-        VariableOption([f"--{given.name}", PREFIX + given.name], metavar="VALUE", help=describe(given))
-        for given in program.inputs
-        if f"--{given.name}" not in taken
+        VariableOption([f"--{variable.name}", PREFIX + variable.name], metavar="VALUE", help=describe(variable))
+        for variable in program.inputs
+        if f"--{variable.name}" not in taken
     ]
 
 

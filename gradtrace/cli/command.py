@@ -47,8 +47,8 @@ class SourceCommand(NamedTuple):
     @property
     def arity(self) -> dict[str, int]:
         """The number of values that each option takes, by each name of the option."""
-        known = {name: 0 if o.is_flag else 1 for o in self.params for name in o.names if name.startswith("-")}
-        return {**known, **dict.fromkeys(HELP_NAMES, 0)}
+        counts = {name: 0 if o.is_flag else 1 for o in self.params for name in o.names if name.startswith("-")}
+        return {**counts, **dict.fromkeys(HELP_NAMES, 0)}
 
 
 def start(command: SourceCommand, flags: dict[str, Any]) -> Any:

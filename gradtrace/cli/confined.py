@@ -78,10 +78,10 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
     if walls.stands:
         return
     missing = "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
-    what = f"the kernel does not confine programs here: it has no {missing}"
+    message = f"the kernel does not confine programs here: it has no {missing}"
     if broker.requires_wall(args):
-        raise UsageError(what, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
+        raise UsageError(message, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
     if not grants.own_text:
         from gradtrace.cli import report
 
-        report.write(f"gradtrace: {what}; it runs as under python (--require-wall refuses)")
+        report.write(f"gradtrace: {message}; it runs as under python (--require-wall refuses)")

@@ -58,14 +58,14 @@ def hindrance(words: Sequence[str], has_program: bool = False, allowed: Sequence
     command = plain.named(words[0]) if words and words[0] in COMMANDS else None
     if command is None:
         return f"verify runs {', '.join(COMMANDS[:-1])} and {COMMANDS[-1]}"
-    found = argv.split(list(words[1:]), command.arity, command.passes_on)
-    right = next(rights_in(words, found, command.arity), None)
+    split = argv.split(list(words[1:]), command.arity, command.passes_on)
+    right = next(rights_in(words, split, command.arity), None)
     if right is not None:
         return f"a document may not give itself {right}"
-    sources = [word for word in found.positionals if word == STDIN]
-    if len(sources) != has_program or (has_program and found.positionals[0] != STDIN):
+    sources = [word for word in split.positionals if word == STDIN]
+    if len(sources) != has_program or (has_program and split.positionals[0] != STDIN):
         return "it reads what is typed"
-    asked = grants.of_command(found, Budget(), command.always_file)
+    asked = grants.of_command(split, Budget(), command.always_file)
     read = [path for path in asked.read if not (path == STDIN and has_program)]
     if reason := next(filter(None, (why_not_read(path, allowed) for path in read)), ""):
         return reason
@@ -79,7 +79,7 @@ def why_not_read(path: str, allowed: Sequence[str]) -> str:
     allowed folders, or is one of the allowed files.
     """
     real = os.path.realpath(path)
-    if not any(f"{real}{os.sep}".startswith(os.path.join(os.path.realpath(one), "")) for one in allowed):
+    if not any(f"{real}{os.sep}".startswith(os.path.join(os.path.realpath(folder), "")) for folder in allowed):
         return f"it reads {path}, and verify reads nothing but the document and what --allow-read names"
     if os.path.isfile(real):
         return ""
@@ -113,7 +113,7 @@ def runner(budget: Budget) -> Callable[[list[str], bytes, float], bytes]:
 
 def started(words: Sequence[str], program: bytes, budget: Budget) -> CommandResult:
     """Run a command line that has no hindrance in a process of its own, which must have the kernel's wall."""
-    limits = [f"{one.flag}={getattr(budget, one.field)}" for one in LIMITS]
+    limits = [f"{limit.flag}={getattr(budget, limit.field)}" for limit in LIMITS]
     command = [sys.executable, "-P", "-m", "gradtrace", words[0], "--require-wall", *limits, *words[1:]]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("GRADTRACE_", "FORCE_COLOR"))}
     env |= {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}

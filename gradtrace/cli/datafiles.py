@@ -75,12 +75,12 @@ def npz(file: File) -> Any:
     keys = sorted(archive.files)
     key = file.key or (keys[0] if len(keys) == 1 else "")
     if key not in keys:
-        what = f"{file.name} has no array '{key}'" if key else f"{file.name} holds {len(keys)} arrays"
-        raise file.refused(what, f"choose one: {', '.join(f'@{file.name}#{k}' for k in keys[:8])}")
-    found = guarded(lambda: archive[key], file)
-    if not hasattr(found, "dtype"):  # a member that is not an array comes as its bytes
+        message = f"{file.name} has no array '{key}'" if key else f"{file.name} holds {len(keys)} arrays"
+        raise file.refused(message, f"choose one: {', '.join(f'@{file.name}#{k}' for k in keys[:8])}")
+    array = guarded(lambda: archive[key], file)
+    if not hasattr(array, "dtype"):  # a member that is not an array comes as its bytes
         raise file.refused(f"cannot read {file.name}: '{key}' is not an array", "write it with numpy.savez")
-    return checked(found, file)
+    return checked(array, file)
 
 
 def load(file: File) -> Any:
@@ -142,9 +142,9 @@ def json_value(file: File) -> Any:
     document, key = parse_json(file.content, file.name, file.option), file.key
     if isinstance(document, dict):
         if key not in document:
-            known = ", ".join(f"#{k}" for k in list(document)[:8])
-            what = f"has no key '{key}'" if key else "holds an object"
-            raise file.refused(f"{file.name} {what}", f"choose a key: {known}" if known else "it is empty")
+            keys = ", ".join(f"#{k}" for k in list(document)[:8])
+            complaint = f"has no key '{key}'" if key else "holds an object"
+            raise file.refused(f"{file.name} {complaint}", f"choose a key: {keys}" if keys else "it is empty")
         document = document[key]
     elif key:
         raise file.refused(f"{file.name} holds no object and has no keys", f"leave out #{key}")
@@ -179,8 +179,8 @@ def table(file: File) -> Any:
     """Read lines of numbers with the separator of the suffix; a first line without numbers has the column names."""
     text = source.decode(file.content, file.name)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
-    if len(lines) == 1 and not file.key and (found := values.literal(lines[0][1].strip())) is not None:
-        return found
+    if len(lines) == 1 and not file.key and (literal := values.literal(lines[0][1].strip())) is not None:
+        return literal
     rows = cells(lines, file.name)
     names: list[str] = []
     if rows and all(values.as_float(cell) is None for cell in rows[0][1]):
@@ -216,8 +216,8 @@ def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]
 def column(names: list[str], file: File) -> int:
     if file.key in names:
         return names.index(file.key)
-    known = ", ".join(names[:8]) if names else "its columns have no names"
-    raise file.refused(f"{file.name} has no column '{file.key}'", f"there are {known}" if names else known)
+    listing = ", ".join(names[:8]) if names else "its columns have no names"
+    raise file.refused(f"{file.name} has no column '{file.key}'", f"there are {listing}" if names else listing)
 
 
 def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: File) -> list[float]:
@@ -229,10 +229,10 @@ def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: Fi
 
 
 def number(cell: str, where: str) -> float:
-    found = values.as_float(cell)
-    if found is None:
+    real = values.as_float(cell)
+    if real is None:
         raise UsageError(f"{where}: '{cell.strip()}' is not a number" if cell.strip() else f"{where}: an empty cell")
-    return found
+    return real
 
 
 def squeezed(rows: list[list[float]]) -> Any:

@@ -32,11 +32,11 @@ TREE = ("├", "└", "│", "←", "|", "`", "<", " ")  # what the lines of a t
 def check(name: str, flags: dict[str, Any]) -> None:
     """Raise UsageError, before anything runs, if the output would overwrite an input or a file of another kind."""
     with suppress(OSError, ValueError):
-        known = os.stat(name)
-        for what, place in inputs_of(flags):
-            if same(known, place):
-                raise UsageError(f"-o {name} would overwrite {what}", "choose another name for the output")
-        if stat.S_ISREG(known.st_mode) and known.st_size and not is_of_its_kind(name):
+        output = os.stat(name)
+        for description, place in inputs_of(flags):
+            if same(output, place):
+                raise UsageError(f"-o {name} would overwrite {description}", "choose another name for the output")
+        if stat.S_ISREG(output.st_mode) and output.st_size and not is_of_its_kind(name):
             kind = name.rpartition(".")[2] if "." in os.path.basename(name) else "text"
             raise UsageError(
                 f"'{name}' is there and is not a .{kind} file that this could have written",
@@ -64,9 +64,9 @@ def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for option, text in values.items():
         if text.strip().startswith("@"):
             yield f"the value of {option}", text.strip()[1:].partition("#")[0]
-    for field, what in (("params", "the values of --params"), ("data", "the table of --data")):
+    for field, description in (("params", "the values of --params"), ("data", "the table of --data")):
         if flags.get(field):
-            yield what, flags[field]
+            yield description, flags[field]
 
 
 def is_of_its_kind(name: str) -> bool:

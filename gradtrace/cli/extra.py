@@ -25,8 +25,8 @@ def hint(positionals: list[str], others: list[str], found: Split) -> str:
     if match := ASSIGNED.fullmatch(extra):
         return f"a variable is given as --{match[1]} {match[2] or 'VALUE'}, or -s {extra}"
     variable = next((group for group in reversed(found.options) if group[0] in found.unknown and len(group) > 1), None)
-    if variable is not None and all(NUMBER.fullmatch(one) for one in (*others, variable[1])):
-        numbers = ",".join(one.rstrip(",") for one in (variable[1], *others))
+    if variable is not None and all(NUMBER.fullmatch(word) for word in (*others, variable[1])):
+        numbers = ",".join(word.rstrip(",") for word in (variable[1], *others))
         return f"a vector is one argument: {variable[0]} {numbers}"
     return "quote the expression"
 

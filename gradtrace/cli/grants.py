@@ -212,9 +212,9 @@ def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
     from gradtrace.cli import argv
     from gradtrace.cli.commands.map import command
 
-    found = argv.split(args[1:], command.arity)
+    split = argv.split(args[1:], command.arity)
     kept: list[str] = []
-    for token, *values in found.options:
+    for token, *values in split.options:
         name, equals, attached = token.partition("=")
         value = attached if equals else values[0] if values else ""
         own = name in command.arity
@@ -278,8 +278,8 @@ def early_budget(found: Split) -> Budget:
 
     Invalid values are ignored here; they are reported when the options are parsed.
     """
-    given = {field: early_limit(found, field) for field in EARLY}
-    numbers: dict[str, Any] = {field: int(text) for field, text in given.items() if text.isdecimal()}
+    texts = {field: early_limit(found, field) for field in EARLY}
+    numbers: dict[str, Any] = {field: int(text) for field, text in texts.items() if text.isdecimal()}
     folders = early_value(found, "--allow-import"), early_value(found, "--allow-write")
     budget = Budget()._replace(**numbers, allow_import=folders[0], allow_write=folders[1])
     seconds = early_limit(found, "seconds")
@@ -296,9 +296,9 @@ def early_limit(found: Split, field: str) -> str:
 
 def early_value(found: Split, option: str) -> str:
     """Return the last value of an option; "" if it is not given."""
-    given = [
+    occurrences = [
         [*token.partition("=")[2:], *values][-1]
         for token, *values in found.options
         if token.partition("=")[0] == option
     ]
-    return given[-1] if given else ""
+    return occurrences[-1] if occurrences else ""

@@ -39,8 +39,8 @@ class Tool(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = import_module(f"gradtrace.cli.commands.{cmd_name}").command
-        return ClickCommand(found) if isinstance(found, SourceCommand) else found
+        command = import_module(f"gradtrace.cli.commands.{cmd_name}").command
+        return ClickCommand(command) if isinstance(command, SourceCommand) else command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete a command's name from COMMANDS, without importing the commands."""

@@ -27,26 +27,26 @@ def prepare(request: Request) -> dict[str, Tensor]:
         import gradtrace
 
         gradtrace.manual_seed(request.seed)
-    known = {given.name: given for given in program.inputs}
+    variables = {variable.name: variable for variable in program.inputs}
     raw = read_all(request)
     frozen = set(names(inputs.no_grad))
-    check_known(frozen, known, "--no-grad")
+    check_known(frozen, variables, "--no-grad")
     if program.record is not None:
         records.refuse_random(program)
     for name, (value, requires_grad) in recorded_inputs(program).items():
-        if name in known and name not in raw:
+        if name in variables and name not in raw:
             raw[name] = value
             frozen |= set() if requires_grad else {name}
-    missing = [given for given in program.inputs if given.name not in raw and given.is_required]
+    missing = [variable for variable in program.inputs if variable.name not in raw and variable.is_required]
     if missing:
         raise lacking(program, missing, inputs.own)
     tensors: dict[str, Tensor] = {}
-    for name, given in known.items():
-        if given.optional and name not in raw:
+    for name, variable in variables.items():
+        if variable.optional and name not in raw:
             continue
-        found = raw[name] if name in raw else default(program, given, dtype, request.budget)
-        tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
-        if given.kind != "data" and name not in frozen:
+        raw_value = raw[name] if name in raw else default(program, variable, dtype, request.budget)
+        tensors[name] = values.tensor(raw_value, dtype, floating=variable.kind != "data")
+        if variable.kind != "data" and name not in frozen:
             tensors[name].requires_grad_()
     if program.record is not None and inputs.seed is None:
         import gradtrace
@@ -92,13 +92,13 @@ def default(program: Program, given: Any, dtype: str, budget: Budget | None = No
 
 def read_all(request: Request) -> dict[str, Any]:
     """Return the raw values by name; a variable's own option overrides --set, which overrides --params."""
-    inputs, known = request.inputs, [given.name for given in request.program.inputs]
+    inputs, variables = request.inputs, [variable.name for variable in request.program.inputs]
     evaluate = evaluator(request.dtype, request.budget)
     raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
-    check_known(raw, known, "--params")
+    check_known(raw, variables, "--params")
     for text in inputs.set:
         name, value = values.assignment(text)
-        check_known([name], known, "--set")
+        check_known([name], variables, "--set")
         raw[name] = values.read(value, f"--set {name}", evaluate)
     for name, value in inputs.given.items():
         raw[name] = values.read(value, f"--{name}", evaluate)
@@ -141,7 +141,7 @@ def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageE
     if hint := hints.of_source(program.source.text.strip()):
         return UsageError(f"no value for {missing[0].name}", hint, program.source.place(missing[0].span))
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
-    what = f"no value for {', '.join(m.name for m in missing)}"
+    message = f"no value for {', '.join(m.name for m in missing)}"
     also = ", or import a module: then open is the function that opens files"
     hint = f"give {' '.join(ways)}{also if 'open' in [m.name for m in missing] else ''}"
-    return UsageError(what, hint, program.source.place(missing[0].span))
+    return UsageError(message, hint, program.source.place(missing[0].span))

@@ -72,8 +72,8 @@ def of_cell(words: list[str], cell: str, variables: Mapping[str, Any], folder: P
     if command in ("graph", "page") and not {"-o", "--output-file"}.intersection(rest):
         picture = folder / ("picture.svg" if command == "graph" else "page.html")
         rest += ["-o", str(picture)]
-    given = inputs(cell, variables, folder)
-    done = run([command, "-", *rest, *given], cell)
+    options = inputs(cell, variables, folder)
+    done = run([command, "-", *rest, *options], cell)
     if picture is None or not picture.exists():
         return report(done)
     report(done)
@@ -127,17 +127,17 @@ def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
     from gradtrace.program.parse import parse
 
     try:
-        free = [one.name for one in parse(cell).inputs if one.name in variables]
+        free = [variable.name for variable in parse(cell).inputs if variable.name in variables]
     except GradtraceError:
         return []  # the command itself will say what is wrong
-    found = {name: contents(variables[name]) for name in free}
-    arrays = {name: array for name, (array, _) in found.items() if array is not None}
+    values = {name: contents(variables[name]) for name in free}
+    arrays = {name: array for name, (array, _) in values.items() if array is not None}
     if not arrays:
         return []
     file = folder / "inputs.npz"
     np.savez(file, **arrays)
-    given = [word for name in arrays for word in ("--set", f"{name}=@{file}#{name}")]
-    return given + [word for name in arrays if not found[name][1] for word in ("--no-grad", name)]
+    options = [word for name in arrays for word in ("--set", f"{name}=@{file}#{name}")]
+    return options + [word for name in arrays if not values[name][1] for word in ("--no-grad", name)]
 
 
 def contents(value: Any) -> tuple[Any, bool]:

@@ -74,9 +74,9 @@ def sources_of(command: str, args: list[str]) -> list[str]:
     arity = getattr(import_module(f"gradtrace.cli.commands.{command}").command, "arity", None)
     if arity is None:
         return []
-    found = argv.split(args[1:], arity, command == "run")
-    words = found.positionals[: 2 if command == "diff" else 1]
-    is_program = grants.forced(found) is None and all(
+    split = argv.split(args[1:], arity, command == "run")
+    words = split.positionals[: 2 if command == "diff" else 1]
+    is_program = grants.forced(split) is None and all(
         word != "-" and (source.is_file(word) or command == "run") and os.path.isfile(word.removeprefix("@"))
         for word in words
     )
@@ -89,15 +89,15 @@ def taken_over(command: str, args: list[str]) -> list[str]:
 
     cut = args.index("--") if "--" in args else len(args)
     plain = import_module(f"gradtrace.cli.commands.{command}").command
-    found = argv.split(args[1:cut], plain.arity)
+    split = argv.split(args[1:cut], plain.arity)
     refused = {name for option in (*options.LIMITS, *options.INPUTS, *options.ENGINE) for name in option.names}
     if command == "run":
         refused |= {name for name in plain.arity if name not in ("-o", *named(options.COMMON))}
-    own = {*found.unknown, *refused}
-    kept = [option for option in found.options if option[0].partition("=")[0] not in own and option[0][:2] != "-s"]
-    if len(kept) == len(found.options):
+    own = {*split.unknown, *refused}
+    kept = [option for option in split.options if option[0].partition("=")[0] not in own and option[0][:2] != "-s"]
+    if len(kept) == len(split.options):
         return args[1:]
-    return [*(word for option in kept for word in option), *found.positionals, *args[cut:]]
+    return [*(word for option in kept for word in option), *split.positionals, *args[cut:]]
 
 
 def named(known: list[ToolOption]) -> Iterator[str]:

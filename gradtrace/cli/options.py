@@ -299,8 +299,8 @@ class Part(NamedTuple):
 def ends_the_run(trace: Trace) -> bool:
     """Whether the last step computes the program's result, so that a picture of this step shows it."""
     last = trace.training[-1]
-    made = range(*last.operations)
-    return all(trace.tensors[i].operation in made for i in trace.roots)
+    operations = range(*last.operations)
+    return all(trace.tensors[i].operation in operations for i in trace.roots)
 
 
 def failed_step(trace: Trace) -> Trace:
@@ -357,8 +357,8 @@ def take(record: type[Record], flags: dict[str, Any]) -> Record:
 
 def budget(flags: dict[str, Any]) -> Budget:
     """Return the limits that flags and environment give, and remove them from `flags`."""
-    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import", "allow_read")}
-    return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
+    limits = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import", "allow_read")}
+    return Budget()._replace(**{field: value for field, value in limits.items() if value is not None})
 
 
 def names(values: Iterable[str]) -> tuple[str, ...]:

@@ -42,21 +42,21 @@ def run(args: list[str]) -> int | None:
 def named(name: str) -> SourceCommand | None:
     if name not in COMMANDS:
         return None
-    found = import_module(f"gradtrace.cli.commands.{name}").command
-    return found if isinstance(found, SourceCommand) else None
+    command = import_module(f"gradtrace.cli.commands.{name}").command
+    return command if isinstance(command, SourceCommand) else None
 
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
     """Parse the arguments and run the command; return UNUSUAL, without running anything, if click must parse them."""
-    found = argv.split(args, command.arity, command.passes_on)
-    sources = int(forced(found) is None)
-    few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
-    doubtful = bool(command.words) and any(word.startswith("-") for word in found.positionals)
-    if few or many or doubtful or any(o[0] in HELP_NAMES for o in found.options):
+    split = argv.split(args, command.arity, command.passes_on)
+    sources = int(forced(split) is None)
+    few, many = len(split.positionals) < sources, len(split.positionals) > sources and not command.words
+    doubtful = bool(command.words) and any(word.startswith("-") for word in split.positionals)
+    if few or many or doubtful or any(o[0] in HELP_NAMES for o in split.options):
         return UNUSUAL
-    program = read_program(found, command)
+    program = read_program(split, command)
     try:
-        flags = read(command, program, found)
+        flags = read(command, program, split)
     except Unusual:
         return UNUSUAL
     status: int | None = start(command, flags)
@@ -67,22 +67,22 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
     """Return the keyword arguments of the command's callback."""
     arity = command.arity
     options = {name: option for option in command.params for name in option.names if name in arity}
-    own = frozenset(given.name for given in program.inputs if f"--{given.name}" not in arity)
+    own = frozenset(variable.name for variable in program.inputs if f"--{variable.name}" not in arity)
     flags: dict[str, Any] = {option.field: option.missing for option in command.params if option.expose_value}
-    given: dict[str, str] = {}
-    for group in argv.renamed(found.options, {given.name for given in program.inputs}):
+    texts: dict[str, str] = {}
+    for group in argv.renamed(found.options, {variable.name for variable in program.inputs}):
         name, *value = written(group, arity)
         if name in options:
             take(options[name], value, flags)
         elif name[2:] in own and len(value) == 1:
-            given[name[2:]] = value[0]
+            texts[name[2:]] = value[0]
         else:
             raise Unusual
     if command.words:
         flags["words"] = words_of(found)
     if command.passes_on:
         flags["arguments"] = tuple(found.after)
-    return {**flags, "program": program, "own": own, "given": given}
+    return {**flags, "program": program, "own": own, "given": texts}
 
 
 def written(group: list[str], arity: dict[str, int]) -> list[str]:

@@ -28,11 +28,11 @@ def explain(request: Request, words: tuple[str, ...]) -> int:
         raise UsageError("why --precision explains one NAME at a time", "leave out the other names")
     trace = record(request, session.GRADIENTS._replace(failing=True))
     name = pick.tensor(trace, words[0].removesuffix(".grad"), "NAME").id if words else None
-    found = with_rewrites(request, trace, answer(trace, name))
+    explained = with_rewrites(request, trace, answer(trace, name))
     if request.look.format == "table":
-        output.write(view.report(trace, found, screen.options(request.look)))
+        output.write(view.report(trace, explained, screen.options(request.look)))
     else:
-        output.write(view.as_data(trace, found, request.look.format, request.look.all))
+        output.write(view.as_data(trace, explained, request.look.format, request.look.all))
     return Exit.OK if trace.failure is None else Exit.FAILED
 
 
@@ -65,10 +65,10 @@ def with_rewrites(request: Request, trace: Trace, found: PrecisionAnswer) -> Pre
 
 def rewritten(request: Request, trace: Trace, loss: Loss) -> Loss:
     """Return a loss with its rewrite tried; without it if it does not help."""
-    fix = next((one for one in loss.cause.advice if isinstance(one, Fix)), None)
+    fix = next((advice for advice in loss.cause.advice if isinstance(advice, Fix)), None)
     if fix is None or loss.target is None:
         return loss
-    rest = tuple(one for one in loss.cause.advice if one is not fix)
+    rest = tuple(advice for advice in loss.cause.advice if advice is not fix)
     after = digits_after(request, trace, loss.target, fix)
     if after is None or after < loss.target.digits + GAIN:
         return loss._replace(cause=loss.cause._replace(advice=rest))

@@ -94,8 +94,8 @@ class Terminal:
         """Return the name at index `number` among those that start with `text`, for readline."""
         if not text.strip():
             return "    " if number == 0 else None
-        found = [name for name in self.names() if name.startswith(text)]
-        return found[number] if number < len(found) else None
+        matches = [name for name in self.names() if name.startswith(text)]
+        return matches[number] if number < len(matches) else None
 
     def entries(self) -> Iterator[str]:
         """Yield entries until the end of input (Ctrl-D). Ctrl-C discards an entry that is being typed."""

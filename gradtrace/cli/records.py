@@ -36,7 +36,7 @@ class Saving:
         noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
         self.path = path
         random_state = gradtrace.get_rng_state().numpy().tobytes()
-        files = tuple((one.source.name, one.source.text) for one in (program.modules or {}).values())
+        files = tuple((module.source.name, module.source.text) for module in (program.modules or {}).values())
         about = About(source.name, source.text, request.dtype, request.seed, False, files, noted)
         options = tuple((name, value) for name, value in request.how._asdict().items() if value)
         self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
@@ -84,8 +84,8 @@ def changed(request: Request) -> bool:
 
 def options_of(record: Record, how: Backward) -> Backward:
     """Return the backward options for repeating a run: the command's if it has any, else the recorded ones."""
-    known: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
-    return how if any(how) else how._replace(**known)
+    recorded: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
+    return how if any(how) else how._replace(**recorded)
 
 
 def of_torch(request: Request, wanted: Wanted) -> Trace:
@@ -133,10 +133,11 @@ def needs_running(name: str) -> UsageError:
 
 def refuse_random(program: Program) -> None:
     """Raise UsageError if the recorded program draws unseeded random numbers: a second run would differ."""
-    for one in (program, *(program.modules or {}).values()):
-        if draws_unseeded(one):
+    for module in (program, *(program.modules or {}).values()):
+        if draws_unseeded(module):
             raise UsageError(
-                f"{one.source.name} draws numbers of random or numpy.random, so it cannot run again as it was recorded",
+                f"{module.source.name} draws numbers of random or numpy.random, so it cannot run again "
+                "as it was recorded",
                 "call their seed(N) in the program, or use torch's random numbers; and record it again",
             )
 
@@ -160,8 +161,8 @@ def failure(record: Record, trace: Trace) -> ProgramError:
     """Return the error that ended a recorded program, with its place."""
     from gradtrace.program.source import Source, Span
 
-    about, found = record.about, trace.failure
-    assert found is not None
+    about, failed = record.about, trace.failure
+    assert failed is not None
     texts = {"": trace.source_text, **dict(trace.files), **dict(about.files)}
 
     def place(span: Any) -> Any:
@@ -169,6 +170,6 @@ def failure(record: Record, trace: Trace) -> ProgramError:
             return None
         return Source(span.file or trace.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
 
-    error = ProgramError(*(about.failure or (f"{found.kind}: {found.message}", "")))
-    error.place, error.forward = place(found.span), place(found.forward)
+    error = ProgramError(*(about.failure or (f"{failed.kind}: {failed.message}", "")))
+    error.place, error.forward = place(failed.span), place(failed.forward)
     return error

@@ -35,13 +35,13 @@ def remote_entries(names: Callable[[], list[str]]) -> Iterator[str]:
     """Yield the entries that the broker of this confined process reads; Ctrl-C at its prompt is not for this one."""
     while True:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        found = channel.ask("entry", names=names())
+        entry = channel.ask("entry", names=names())
         signal.signal(signal.SIGINT, before)
-        if found["text"] is None:
+        if entry["text"] is None:
             return
-        channel.state.outputs = tuple(found["outputs"])
-        os.environ["COLUMNS"] = str(found["columns"])  # the terminal may have another width now
-        yield found["text"]
+        channel.state.outputs = tuple(entry["outputs"])
+        os.environ["COLUMNS"] = str(entry["columns"])  # the terminal may have another width now
+        yield entry["text"]
 
 
 class Repl:
@@ -109,12 +109,12 @@ class Repl:
         from gradtrace.cli import inputs, values
 
         dtype = self.talk.default_dtype
-        for given in program.inputs:
-            if given.kind == "free" or given.default is None:
+        for variable in program.inputs:
+            if variable.kind == "free" or variable.default is None:
                 continue
-            found = inputs.default(program, given, dtype, self.talk.budget)
-            tensor = values.tensor(found, dtype, floating=given.kind == "leaf")
-            vars(self.talk.module)[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
+            raw = inputs.default(program, variable, dtype, self.talk.budget)
+            tensor = values.tensor(raw, dtype, floating=variable.kind == "leaf")
+            vars(self.talk.module)[variable.name] = tensor.requires_grad_() if variable.kind == "leaf" else tensor
 
     def show(self, value: Any, text: str) -> None:
         vars(self.talk.module)["_"] = value

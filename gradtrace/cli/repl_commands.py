@@ -18,10 +18,10 @@ Command = Callable[["Repl", str], None]
 def run(repl: Repl, line: str) -> None:
     """Run a line such as ":why w"; raise UsageError for an unknown command."""
     name, _, rest = line[1:].strip().partition(" ")
-    found = [key for key in COMMANDS if key.startswith(name)] if name else []
-    if name not in COMMANDS and len(found) != 1:
+    matches = [key for key in COMMANDS if key.startswith(name)] if name else []
+    if name not in COMMANDS and len(matches) != 1:
         raise UsageError(f"no command ':{name}'", hints.near(name, COMMANDS, ":help lists them"))
-    command, _ = COMMANDS[name if name in COMMANDS else found[0]]
+    command, _ = COMMANDS[name if name in COMMANDS else matches[0]]
     command(repl, rest.strip())
 
 
@@ -33,10 +33,10 @@ def help(repl: Repl, rest: str) -> None:
 
 def recorded(repl: Repl) -> Trace:
     """Return the trace of the session; raise UsageError if it has no tensor yet."""
-    found = repl.trace() if repl.source is not None else None
-    if found is None or not found.tensors:
+    session_trace = repl.trace() if repl.source is not None else None
+    if session_trace is None or not session_trace.tensors:
         raise UsageError("no tensor yet", "for instance: w: leaf = 1.0")
-    return found
+    return session_trace
 
 
 def chosen(trace: Trace, rest: str, command: str, suffix: str = "") -> list[TensorRecord]:
@@ -109,11 +109,11 @@ def trace(repl: Repl, rest: str) -> None:
     from gradtrace.analysis import steps
     from gradtrace.views import steps as view
 
-    found = recorded(repl)
-    listed = steps.steps(found)
-    named = chosen(found, rest, ":trace")
+    session_trace = recorded(repl)
+    listed = steps.steps(session_trace)
+    named = chosen(session_trace, rest, ":trace")
     if named:
-        listed = steps.follow(found, listed, {record.id for record in named})
+        listed = steps.follow(session_trace, listed, {record.id for record in named})
     for part in view.table(listed, screen.options(repl.look)):
         output.write(part)
 

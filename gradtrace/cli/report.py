@@ -85,17 +85,17 @@ def show(error: Exception, settings: Settings) -> int:
         import traceback
 
         traceback.print_exception(error, file=sys.stderr)
-    found = describe(error)
+    report = describe(error)
     if isinstance(error, GradtraceError) and error.missing:
-        found = in_torch(found, error, settings)
-    found = found._replace(message=shortened(found.message), hint=shortened(found.hint))
+        report = in_torch(report, error, settings)
+    report = report._replace(message=shortened(report.message), hint=shortened(report.hint))
     if settings.form == "json":
-        write(as_json(found))
-        return found.exit_code
-    write("\n".join(lines(found, settings)), styled=colour.wanted(settings.color, sys.stderr))
+        write(as_json(report))
+        return report.exit_code
+    write("\n".join(lines(report, settings)), styled=colour.wanted(settings.color, sys.stderr))
     if settings.form == "github":
-        write(as_annotation(found))
-    return found.exit_code
+        write(as_annotation(report))
+    return report.exit_code
 
 
 def interrupted() -> int:
@@ -130,8 +130,8 @@ def describe(error: Exception) -> Report:
         return Report("MemoryError", None, "out of memory", "use smaller inputs", None, Exit.FAILED)
     if isinstance(error, OSError):
         return Report("OSError", None, _os_message(error), "", None, Exit.FAILED)
-    what = f"a fault of gradtrace itself: {type(error).__name__}: {error}"
-    return Report("InternalError", type(error).__name__, what, "--debug shows where", None, Exit.INTERNAL)
+    message = f"a fault of gradtrace itself: {type(error).__name__}: {error}"
+    return Report("InternalError", type(error).__name__, message, "--debug shows where", None, Exit.INTERNAL)
 
 
 def program_error(error: ProgramError) -> Report:
@@ -198,10 +198,10 @@ def _os_message(error: OSError) -> str:
 def lines(found: Report, settings: Settings) -> list[str]:
     """Return the lines of an error report: place, message and hint; the source line; a caret below it."""
     paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
-    what = sentence(found)
-    head = [f"{paint(where(found) + ':', 'bold')} {paint(what, 'red')}{_hint(found.hint, what)}"]
+    message = sentence(found)
+    head = [f"{paint(where(found) + ':', 'bold')} {paint(message, 'red')}{_hint(found.hint, message)}"]
     body = [*excerpt(found.place, paint), *of_forward(found, paint)]
-    if found.hint and _is_prose(what):
+    if found.hint and _is_prose(message):
         body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
     if found.next_command:
         body.append(f"to see why: {cells.visible(found.next_command)}")
@@ -292,13 +292,13 @@ def as_annotation(found: Report) -> str:
 
     https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
     """
-    place, what = found.place, sentence(found)
+    place, message = found.place, sentence(found)
     facts = {"title": found.prefix}
     if place is not None and not place.name.startswith("<"):
         ends = {"line": place.line, "col": place.column, "endColumn": place.column + max(1, place.width)}
         facts = {"file": place.name.removeprefix("./"), **ends, **facts}
     named = ",".join(f"{name}={_escaped(str(fact), IN_PROPERTIES)}" for name, fact in facts.items())
-    said = "; ".join(filter(None, (what, cells.visible(found.hint), cells.visible(found.in_torch))))
+    said = "; ".join(filter(None, (message, cells.visible(found.hint), cells.visible(found.in_torch))))
     return f"::error {named}::{_escaped(said, ESCAPES)}"
 
 

@@ -254,10 +254,10 @@ def ask_cluster(broker: Broker, request: Request) -> None:
         raise garbled()
     try:
         with Interruptible():
-            found = broker.grants.cluster(word)
+            answer = broker.grants.cluster(word)
     except (AttributeError, TypeError, ValueError):
         raise garbled() from None
-    broker.say_data(found)
+    broker.say_data(answer)
 
 
 HANDLERS: dict[str, Callable[[Broker, Request], None]] = {

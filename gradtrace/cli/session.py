@@ -64,8 +64,8 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
     """
     program, part = request.program, request.part
     if not program.tree.body:
-        what = f"{program.source.name} holds nothing to evaluate"
-        raise UsageError(what, "give an expression, a file, or - for stdin")
+        message = f"{program.source.name} holds nothing to evaluate"
+        raise UsageError(message, "give an expression, a file, or - for stdin")
     if part.step is not None or part.chosen:
         wanted = wanted._replace(everything=wanted.everything or part.chosen, detailed=None)
     watched = wanted.watched or wanted.measuring or part.pass_number is not None or wanted.save is not None
@@ -107,7 +107,7 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         run = boxed(run)
         roots = roots_of(run)
         noted = run.keeper.passes if watch is None else watch.passes
-        called = any(one.stores or watch is not None for one in noted)
+        called = any(mark.stores or watch is not None for mark in noted)
         evaluate = evaluator(request.dtype, request.budget)
         vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
         begun.append((run, roots))
@@ -239,7 +239,7 @@ def failure_of(error: ProgramError, program: str) -> Any:
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    spans = [None if one is None else span_at(one, program) for one in (place, error.forward)]
+    spans = [None if position is None else span_at(position, program) for position in (place, error.forward)]
     return Failure(kind, message, *spans)
 
 

@@ -159,7 +159,7 @@ def forget() -> None:
     """Reset the state between command lines that run in one process, in tests."""
     global _stdin_taken_by
     _stdin_taken_by = ""
-    for found in _read.values():
-        if found.record is not None:
-            found.record.close()
+    for program in _read.values():
+        if program.record is not None:
+            program.record.close()
     _read.clear()

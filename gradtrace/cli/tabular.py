@@ -27,7 +27,7 @@ def bind(request: Request, table: list[str]) -> Bound:
     Raise UsageError for an input that has none of these, and for a column that does not exist.
     """
     program, inputs = request.program, request.inputs
-    known = {given.name: given for given in program.inputs}
+    variables = {variable.name: variable for variable in program.inputs}
     said = {name: value[len(COLUMN) :] for name, value in inputs.given.items() if value.startswith(COLUMN)}
     settings = []
     for text in inputs.set:
@@ -36,22 +36,22 @@ def bind(request: Request, table: list[str]) -> Bound:
             said[name] = value[len(COLUMN) :]
         else:
             settings.append(text)
-    check_known(said, known, "--set")
-    given = {name: value for name, value in inputs.given.items() if name not in said}
-    raw = read_all(request._replace(inputs=inputs._replace(given=given, set=tuple(settings))))
+    check_known(said, variables, "--set")
+    constants = {name: value for name, value in inputs.given.items() if name not in said}
+    raw = read_all(request._replace(inputs=inputs._replace(given=constants, set=tuple(settings))))
     for name, column in said.items():
         if column not in table:
             raise no_column(f"{name}={COLUMN}{column}", column, table)
-    for name in known:
+    for name in variables:
         if name not in said and name not in raw and name in table:
             said[name] = name
     for name, (value, _) in recorded_inputs(program).items():
-        if name in known and name not in said:
+        if name in variables and name not in said:
             raw.setdefault(name, value)
-    missing = [n for n, i in known.items() if n not in said and n not in raw and i.is_required]
+    missing = [n for n, i in variables.items() if n not in said and n not in raw and i.is_required]
     if missing:
         raise no_column(f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value")
-    return Bound({name: said[name] for name in known if name in said}, raw)
+    return Bound({name: said[name] for name in variables if name in said}, raw)
 
 
 def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
@@ -68,24 +68,24 @@ def recorded(request: Request, bound: Bound, examples: dict[str, Any], grad: tup
     from gradtrace.static.source import plan_of
 
     program, dtype = request.program, request.dtype
-    known = {given.name: given for given in program.inputs}
+    variables = {variable.name: variable for variable in program.inputs}
     frozen = set(names(request.inputs.no_grad))
-    check_known(frozen, known, "--no-grad")
-    check_known(grad, known, "--grad")
+    check_known(frozen, variables, "--no-grad")
+    check_known(grad, variables, "--grad")
     tensors = {}
-    for name, given in known.items():
-        if given.optional and name not in examples and name not in bound.raw:
+    for name, variable in variables.items():
+        if variable.optional and name not in examples and name not in bound.raw:
             continue
         raw = (
             examples[name]
             if name in examples
             else bound.raw[name]
             if name in bound.raw
-            else default(program, given, dtype)
+            else default(program, variable, dtype)
         )
-        floating = given.kind != "data" or name in examples
+        floating = variable.kind != "data" or name in examples
         tensors[name] = values.tensor(raw, dtype, floating=floating)
-        wanted = name in grad if grad else name in examples and given.kind != "data" and name not in frozen
+        wanted = name in grad if grad else name in examples and variable.kind != "data" and name not in frozen
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
     fed = [name for name in tensors if name in examples or tensors[name].requires_grad]

@@ -54,9 +54,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     variables: dict[str, Any] = {"__name__": "__main__"}
     if not request["imports_torch"]:
         variables.update(bare_names(torch))
-    for name, given in request["inputs"].items():
-        tensor = torch.tensor(given["value"], dtype=getattr(torch, given["dtype"]))
-        variables[name] = tensor.requires_grad_(given["requires_grad"])
+    for name, entry in request["inputs"].items():
+        tensor = torch.tensor(entry["value"], dtype=getattr(torch, entry["dtype"]))
+        variables[name] = tensor.requires_grad_(entry["requires_grad"])
     before = set(variables) - set(request["inputs"])
     results: list[Any] = []
 
@@ -183,7 +183,7 @@ def differentiate(how: dict[str, Any], tensors: dict[str, Any], outputs: list[An
         kept = [tensors[name] for name in how["retain_grad"] if name in tensors]
     for tensor in kept:
         tensor.retain_grad()
-    vectors = [torch.tensor(one["value"], dtype=getattr(torch, one["dtype"])) for one in how["vectors"]]
+    vectors = [torch.tensor(vector["value"], dtype=getattr(torch, vector["dtype"])) for vector in how["vectors"]]
     targets = [tensors[name] for name in how["inputs"]] or None
     for count in range(how["count"]):
         if count and how["zero_grad"]:

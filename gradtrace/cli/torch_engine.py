@@ -132,26 +132,26 @@ def taken_apart(args: list[str]) -> Asked:
     """Parse a command line with --engine torch; raise UsageError for options that cannot be combined with it."""
     command = args[0]
     if command not in KNOWN:
-        known = command if command in COMMANDS else report.clip(command)
-        raise UsageError(f"--engine torch is not for '{known}'", f"it goes with {', '.join(KNOWN)}")
+        shown = command if command in COMMANDS else report.clip(command)
+        raise UsageError(f"--engine torch is not for '{shown}'", f"it goes with {', '.join(KNOWN)}")
     cut = args.index("--") if "--" in args else len(args)
     head, script_args = args[1:cut], args[cut + 1 :]
     arity = import_module(f"gradtrace.cli.commands.{command}").command.arity
-    found = argv.split(head, {**arity, **dict.fromkeys(OPTIONS, 1)})
-    values = {name: value_of(found.options, name) for name in OPTIONS}
+    split = argv.split(head, {**arity, **dict.fromkeys(OPTIONS, 1)})
+    values = {name: value_of(split.options, name) for name in OPTIONS}
     if values["--engine"] is None:
         raise UsageError("--python goes with --engine torch", HOW)
     if values["--engine"] != "torch":
         raise UsageError(f"--engine: '{report.clip(values['--engine'])}' is not an engine", "there is torch")
-    if found.unknown:
+    if split.unknown:
         raise UsageError(
-            f"no such option '{report.clip(found.unknown[0])}'",
+            f"no such option '{report.clip(split.unknown[0])}'",
             "a script's own arguments stand after --: train.py -- --lr 1",
         )
-    if any(option[0] == "-e" for option in found.options):
+    if any(option[0] == "-e" for option in split.options):
         raise UsageError("--engine torch runs a file, not an expression", HOW)
-    others = [option for option in found.options if option[0].partition("=")[0] not in OPTIONS]
-    asked = Asked(command, others, found.positionals, values["--python"] or sys.executable, script_args)
+    others = [option for option in split.options if option[0].partition("=")[0] not in OPTIONS]
+    asked = Asked(command, others, split.positionals, values["--python"] or sys.executable, script_args)
     check_sources(asked)
     return asked
 
@@ -231,10 +231,10 @@ def waited(command: list[str], stdout: Any) -> int:
 def status_of(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+            status = json.load(file)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return status if isinstance(status, dict) else {}
 
 
 def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code: int, script: str) -> None:

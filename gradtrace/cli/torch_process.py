@@ -87,10 +87,10 @@ def backward_call(request: Request, trace: Trace) -> dict[str, Any]:
 
 def named_in_torch(trace: Trace, words: Iterable[str], option: str) -> list[str]:
     """Return the whole names of tensors; UsageError for one that has no name in the program."""
-    known = dict(trace.names)
+    ids = dict(trace.names)
     whole = []
     for word in words:
-        name = word if word == "all" else full_name(word, known, option)
+        name = word if word == "all" else full_name(word, ids, option)
         if name is None:
             raise UsageError(f"{option}: '{word}' has no name by which PyTorch can be asked", "give it a name")
         whole.append(name)
@@ -143,7 +143,7 @@ def is_call(word: Any) -> bool:
     return (
         type(word["count"]) is int
         and all(type(word[key]) is bool for key in CALL_FLAGS)
-        and all(isinstance(found, list) and all(isinstance(name, str) for name in found) for found in named)
+        and all(isinstance(listed, list) and all(isinstance(name, str) for name in listed) for listed in named)
         and isinstance(word["vectors"], list)
         and all(map(is_tensor, word["vectors"]))
     )

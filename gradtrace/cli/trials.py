@@ -72,30 +72,36 @@ class Trials:
         A path that is cut on purpose is right, so what would join it again is not called a fix.
         """
         meant = [cause for cause in causes if cause.code == CUT]
-        return [self.check(one) for one in causes if one not in meant] + [one for one in meant if self.lacks(one)]
+        return [self.check(cause) for cause in causes if cause not in meant] + [
+            cause for cause in meant if self.lacks(cause)
+        ]
 
     def lacks(self, cause: Cause) -> bool:
         """Whether the gradients are others with the path that was cut, as far as that can be tried."""
-        fix = next((one for one in cause.advice if isinstance(one, Fix)), None)
-        found = None if fix is None else self.outcome(fix.edits)
-        if found is None or found.facts.trace.failure is not None:
+        fix = next((advice for advice in cause.advice if isinstance(advice, Fix)), None)
+        outcome = None if fix is None else self.outcome(fix.edits)
+        if outcome is None or outcome.facts.trace.failure is not None:
             return True
-        wholes = {t.label: t.grad for t in found.facts.trace.named if t.grad is not None}
+        wholes = {t.label: t.grad for t in outcome.facts.trace.named if t.grad is not None}
         pairs = [(t.grad, wholes.get(t.label)) for t in self.trace.tensors if t.id in (cause.tensors or ())]
         return not all(whole is not None and near(part, whole) for part, whole in pairs)
 
     def check(self, cause: Cause) -> Cause:
-        helped: dict[str, bool | None] = {one: self.helps(cause, one) for one in cause.advice if isinstance(one, Fix)}
-        tried = tuple(one for one, good in helped.items() if good)
-        rest = [one for one in cause.advice if one not in tried and (helped.get(one) is None or not is_code(one))]
+        helped: dict[str, bool | None] = {fix: self.helps(cause, fix) for fix in cause.advice if isinstance(fix, Fix)}
+        tried = tuple(fix for fix, good in helped.items() if good)
+        rest = [
+            advice
+            for advice in cause.advice
+            if advice not in tried and (helped.get(advice) is None or not is_code(advice))
+        ]
         return cause._replace(advice=(*tried, *rest), tried=tried)
 
     def helps(self, cause: Cause, fix: Fix) -> bool | None:
         """Whether the trouble is gone with a fix; None if that cannot be tried, or another trouble takes its place."""
         if self.is_elsewhere and ((same := self.outcome(())) is None or remains(same, cause) is not True):
             return None
-        found = self.outcome(fix.edits)
-        left = None if found is None else remains(found, cause)
+        outcome = self.outcome(fix.edits)
+        left = None if outcome is None else remains(outcome, cause)
         return None if left is None else not left
 
     def outcome(self, edits: Any) -> Outcome | None:
@@ -173,10 +179,10 @@ def remains(found: Outcome, cause: Cause) -> bool | None:
     if failure is not None:
         return True if failure.kind in MISTAKES else None
     if not cause.name or not cause.what.startswith(f"{cause.name}.grad"):  # a cause in the run
-        same = [one for one in found.causes if one.code == cause.code]
+        same = [remaining for remaining in found.causes if remaining.code == cause.code]
         if same:
-            return True if any(lines(one) & lines(cause) for one in same) else None
-        return None if any(is_serious(one) for one in found.causes) else False
+            return True if any(lines(remaining) & lines(cause) for remaining in same) else None
+        return None if any(is_serious(remaining) for remaining in found.causes) else False
     records = [t for t in found.facts.trace.named if t.label == cause.name]
     if not records:
         return None

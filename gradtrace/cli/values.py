@@ -42,8 +42,8 @@ def read(text: str, option: str, evaluate: Evaluate) -> Any:
         from gradtrace.cli import datafiles
 
         return datafiles.read(text[1:], option)
-    found = literal(text)
-    return found if found is not None else constant(text, option, evaluate)
+    raw = literal(text)
+    return raw if raw is not None else constant(text, option, evaluate)
 
 
 def literal(text: str) -> Any:
@@ -85,8 +85,8 @@ def plain(value: Any, option: str, text: str) -> Any:
         return scalar_or_array(value)
     if isinstance(value, (list, tuple)):
         return check_even(nested(value, option, text), option)
-    what = "" if value is None else f"a {type(value).__name__}, "
-    raise UsageError(f"{option}: '{text}' is {what}not a number or a tensor", f"a value is {NUMBERS}")
+    kind = "" if value is None else f"a {type(value).__name__}, "
+    raise UsageError(f"{option}: '{text}' is {kind}not a number or a tensor", f"a value is {NUMBERS}")
 
 
 def nested(value: Any, option: str, text: str) -> Any:

@@ -60,17 +60,17 @@ class Notebook:
 
     def check(self, cell: Cell) -> Checked:
         """Run a cell; if its output differs and the cell numbers show that it was run twice, run it again."""
-        found = self.check_once(cell)
-        if found.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
+        checked = self.check_once(cell)
+        if checked.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
             missing = self.number_before(cell)
             again = self.check_once(cell) if missing else None
             if again is not None and again.verdict in AGREES:
                 why = f"In [{missing}] is missing: the cell was run twice, and its record is of the second run"
-                found = again._replace(verdict=TWICE, detail="; ".join(filter(None, (why, again.detail))))
+                checked = again._replace(verdict=TWICE, detail="; ".join(filter(None, (why, again.detail))))
         number = NUMBERED.match(cell.label)
         if number:
             self.numbers.add(int(number[1]))
-        return found
+        return checked
 
     def number_before(self, cell: Cell) -> int:
         """Return the number before a cell's if no earlier cell has it, else 0. A missing number means that the cell
@@ -86,10 +86,12 @@ class Notebook:
             return Checked(cell, SKIPPED, cell.skipped, "")
         if RECORDS.search(cell.code):
             return Checked(cell, SKIPPED, "it records real PyTorch, which needs full rights", "")
-        found = self.compared(cell)
+        checked = self.compared(cell)
         if not cell.left_out:
-            return found
-        return found._replace(detail="; ".join(filter(None, (found.detail, f"left out: {', '.join(cell.left_out)}"))))
+            return checked
+        return checked._replace(
+            detail="; ".join(filter(None, (checked.detail, f"left out: {', '.join(cell.left_out)}")))
+        )
 
     def compared(self, cell: Cell) -> Checked:
         """Run a cell and compare its output with its record."""
@@ -108,18 +110,18 @@ class Notebook:
                 cell, RAN if error is None else FAILED, "" if error is None else error.message, printed, line
             )
         shown = printed if error is None else f"{printed}{error.message}\n"
-        found = outputs.compare(cell.record, shown, self.draws, self.draws_integers, cell.ellipsis)
-        if error is not None and found.verdict == outputs.DIFFERS:
+        comparison = outputs.compare(cell.record, shown, self.draws, self.draws_integers, cell.ellipsis)
+        if error is not None and comparison.verdict == outputs.DIFFERS:
             return Checked(cell, FAILED, error.message, shown, line)
-        return Checked(cell, found.verdict, found.detail, shown, line)
+        return Checked(cell, comparison.verdict, comparison.detail, shown, line)
 
     def command_line(self, cell: Cell) -> Checked:
         """Run a command line of the document, unless it asks for a right, and compare what it prints."""
         program = cell.code if cell.is_magic else ""
         words, reason = cell.command, console.hindrance(cell.command, cell.is_magic, self.budget.allow_read)
         if cell.is_magic and not reason:
-            given, reason = self.inputs(program)
-            words = (*words, *given)
+            settings, reason = self.inputs(program)
+            words = (*words, *settings)
             reason = reason or console.hindrance(words, True, self.budget.allow_read)
         if not console.is_utf8(program):
             reason = "it has a character that no file in UTF-8 can have"
@@ -137,8 +139,8 @@ class Notebook:
             )
         ways = (out,) if cell.is_magic and not code else (out, err + out, out + err)
         tries = [(outputs.compare(cell.record, shown, False), shown) for shown in ways]
-        found, shown = next((one for one in tries if one[0].verdict in AGREES), tries[-1])
-        return Checked(cell, found.verdict, found.detail, shown)
+        comparison, shown = next((attempt for attempt in tries if attempt[0].verdict in AGREES), tries[-1])
+        return Checked(cell, comparison.verdict, comparison.detail, shown)
 
     def inputs(self, program: str) -> tuple[list[str], str]:
         """Return the options that give a magic's program the values of the note's variables, as the magic does; or why
@@ -148,7 +150,7 @@ class Notebook:
         from gradtrace.program.parse import parse
 
         try:
-            free = [one.name for one in parse(program).inputs if one.name in self.talk.variables]
+            free = [variable.name for variable in parse(program).inputs if variable.name in self.talk.variables]
         except GradtraceError:
             return [], ""  # the command itself says what is wrong
         words: list[str] = []

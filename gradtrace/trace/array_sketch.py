@@ -58,12 +58,12 @@ def mixed(count: int) -> Array:
 
 def signs(count: int, dtype: str) -> Array:
     """Return the first `count` signs, as 1 and -1; they are kept."""
-    known = _signs.get(dtype)
-    if known is None or known.size < count:
+    table = _signs.get(dtype)
+    if table is None or table.size < count:
         words = -(-max(count, BLOCK + 16 * LANES) // 64)
         bits = np.unpackbits(mixed(words).astype("<u8").view(np.uint8), bitorder="little")
-        known = _signs[dtype] = bits.astype(dtype) * 2 - 1
-    return known[:count]
+        table = _signs[dtype] = bits.astype(dtype) * 2 - 1
+    return table[:count]
 
 
 def odds(count: int) -> Array:
@@ -79,11 +79,11 @@ def sketch_of(array: Array) -> tuple[float, ...]:
     if flat.dtype not in (np.float32, np.float64):
         flat = flat.astype(np.float32 if flat.dtype.itemsize < 4 else np.float64)
     with np.errstate(all="ignore"):
-        found = folded(lanes_of(flat))
-        if not np.isfinite(np.add.reduce(found)):
-            found = folded(lanes_of(np.where(np.isfinite(flat), flat, 0).astype(np.float64) / SCALE))
-            found = np.clip(found, -LARGEST / SCALE, LARGEST / SCALE) * SCALE
-    return tuple(found.tolist())
+        buckets = folded(lanes_of(flat))
+        if not np.isfinite(np.add.reduce(buckets)):
+            buckets = folded(lanes_of(np.where(np.isfinite(flat), flat, 0).astype(np.float64) / SCALE))
+            buckets = np.clip(buckets, -LARGEST / SCALE, LARGEST / SCALE) * SCALE
+    return tuple(buckets.tolist())
 
 
 def lanes_of(flat: Array) -> Array:
@@ -97,18 +97,18 @@ def lanes_of(flat: Array) -> Array:
     sums = np.einsum("ij,ij->j", last, by_place[:rows])
     if tail:
         sums[:tail] += flat[flat.size - tail :] * by_place[rows, :tail]
-    found: Array = np.multiply(sums, by_block[blocks], dtype=np.float64)
+    lanes: Array = np.multiply(sums, by_block[blocks], dtype=np.float64)
     if blocks:
         whole = np.einsum("kij,ij->kj", flat[:start].reshape(blocks, RUN, LANES), by_place)
-        found += np.einsum("kj,kj->j", whole.astype(np.float64), by_block[:blocks].astype(np.float64))
-    return found
+        lanes += np.einsum("kj,kj->j", whole.astype(np.float64), by_block[:blocks].astype(np.float64))
+    return lanes
 
 
 def folded(lanes: Array) -> Array:
     """Return the sums of each bucket from those of each lane."""
-    found: Array = np.add.reduce(lanes.reshape(-1, FOLDED), 0)
-    found[: FOLDED - BUCKETS] += found[BUCKETS:]
-    return found[:BUCKETS]
+    sums: Array = np.add.reduce(lanes.reshape(-1, FOLDED), 0)
+    sums[: FOLDED - BUCKETS] += sums[BUCKETS:]
+    return sums[:BUCKETS]
 
 
 def checksum_of(array: Array) -> int:
@@ -123,5 +123,5 @@ def checksum_of(array: Array) -> int:
     if rest:
         sums[:rest] += words[rows * WORD_LANES :] * odd[rows]
     sums ^= sums >> np.uint64(32)
-    found = int(sums.dot(odd[:WORD_LANES])) + (last ^ last >> 32) * int(odd[WORD_LANES])
-    return (found + count * int(odd[WORD_LANES + 1])) & MASK
+    checksum = int(sums.dot(odd[:WORD_LANES])) + (last ^ last >> 32) * int(odd[WORD_LANES])
+    return (checksum + count * int(odd[WORD_LANES + 1])) & MASK

@@ -48,8 +48,8 @@ def unmeasured(shape: tuple[int, ...], dtype: str, device: str) -> Summary:
 
 def summarize(array: Array) -> Summary:
     """Return the Summary of an array of at least one dimension."""
-    found = statistics(array)
-    return sketched(found, array) if found.device == "cpu" else found
+    summary = statistics(array)
+    return sketched(summary, array) if summary.device == "cpu" else summary
 
 
 def sketched(summary: Summary, array: Array) -> Summary:
@@ -119,7 +119,7 @@ def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
 
 def name_of(dtype: Any) -> str:
     """Return the name of a numpy dtype, such as "float64"."""
-    known = NAMES.get(dtype)
-    if known is None:
-        known = NAMES[dtype] = dtype.name
-    return known
+    name = NAMES.get(dtype)
+    if name is None:
+        name = NAMES[dtype] = dtype.name
+    return name

@@ -133,7 +133,7 @@ class Builder:
         return Operation(
             call.id,
             name,
-            " ".join([name, *[one.text for one in operands if one.tensor is None]]),
+            " ".join([name, *[operand.text for operand in operands if operand.tensor is None]]),
             operands,
             tuple([out.id for out in call.outputs if out.id >= 0]),
             None if node is None else self.function_name(node),

@@ -57,17 +57,17 @@ class Captured:
     def __init__(
         self, run: Any, roots: Sequence[Tensor], inputs: Mapping[str, Tensor] | None, gradients: bool = False
     ) -> None:
-        given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
+        variables = inputs if inputs is not None else getattr(run, "inputs", None) or {}
         outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
         starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
         self.run = run
         self.keeper = getattr(run, "keeper", None)
         history = self.history = History(run.records or (), getattr(run, "scopes", ()), self.keeper)
-        history.add_inputs(given)
+        history.add_inputs(variables)
         bound = list(bound_names(run.env))
         history.read(bound)
         history.add_names(bound)
-        derived = derived_gradients([*given.items(), *bound]) if gradients else []
+        derived = derived_gradients([*variables.items(), *bound]) if gradients else []
         for name, gradient in derived:
             entry = history.entry(gradient)
             entry.names = entry.names or [name]
@@ -108,23 +108,27 @@ class Captured:
 
 def called_on(keeper: Keeper | None, entries: list[Entry]) -> list[Entry]:
     """Return the tensors that the last backward which stores gradients was called on; [] without one."""
-    mark = next((one for one in reversed(keeper.passes) if one.stores), None) if keeper is not None else None
-    found = []
+    mark = (
+        next((candidate for candidate in reversed(keeper.passes) if candidate.stores), None)
+        if keeper is not None
+        else None
+    )
+    called = []
     for node, number in mark.roots or () if mark is not None else ():
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         same = (e for e in reversed(entries) if (e.fn is node if leaf is None else e.tensor is leaf))
-        found += [e for e in same if leaf is not None or e.tensor._nr == number][:1]
-    return found
+        called += [e for e in same if leaf is not None or e.tensor._nr == number][:1]
+    return called
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
     """Return the gradients that have a grad_fn, each once."""
-    found: dict[int, tuple[str, Tensor]] = {}
+    gradients: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in named:
         grad = grad_of(tensor) if isinstance(tensor, Tensor) else None
         if grad is not None and grad.grad_fn is not None:
-            found.setdefault(id(grad), (f"{name}.grad", grad))
-    return list(found.values())
+            gradients.setdefault(id(grad), (f"{name}.grad", grad))
+    return list(gradients.values())
 
 
 def freeze(
@@ -183,11 +187,11 @@ def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
     """
     named = {id(entry.tensor): entry.names[0] for entry in kept if entry.names}
     of_now = [(grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
-    found = {id(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
+    names = {id(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
     for grad, tensor in keeper.gradients.items() if keeper is not None else ():
         if id(tensor) in named:
-            found[grad] = f"{named[id(tensor)]}.grad"
-    return found
+            names[grad] = f"{named[id(tensor)]}.grad"
+    return names
 
 
 def is_kept(call: Call) -> bool:
@@ -257,8 +261,8 @@ class RecordBuilder(Builder):
         return self.tensors.get(id(in_trace(tensor)))
 
     def ends(self, roots: Sequence[tuple[Node, int]]) -> tuple[int, ...]:
-        found = [self.output_of(node, number) for node, number in roots]
-        return tuple(i for i in found if i is not None)
+        ids = [self.output_of(node, number) for node, number in roots]
+        return tuple(i for i in ids if i is not None)
 
     def output_of(self, node: Node, number: int = 0) -> int | None:
         """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of its leaf."""
@@ -306,11 +310,11 @@ class RecordBuilder(Builder):
         records = []
         for i, node in enumerate(self.graph.nodes):
             outputs = self.results.get(id(node), [])
-            args, known = _call_of(node, outputs, self.tensors)
+            args, ids = _call_of(node, outputs, self.tensors)
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, AccumulateGrad) else self.source.span(node.origin)
             custom = None if self.watch is None else self.watch.saved.get(id(node))
-            record = functions.function_record(i, node, numbers, args, known, span, custom)
+            record = functions.function_record(i, node, numbers, args, ids, span, custom)
             records.append(record._replace(saved=record.saved + functions.watched(node, self.tensors)))
         return tuple(records)
 
@@ -344,10 +348,10 @@ _places: dict[int, dict[int, int]] = {}
 
 def places(count: int) -> dict[int, int]:
     """Return {0: 0, 1: 1, ...}: each of `count` operands has the edge with its own position."""
-    known = _places.get(count)
-    if known is None:
-        known = _places[count] = {position: position for position in range(count)}
-    return known
+    edges = _places.get(count)
+    if edges is None:
+        edges = _places[count] = {position: position for position in range(count)}
+    return edges
 
 
 def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterator[Operand]:

@@ -34,7 +34,7 @@ class CellRecorder:
         node = node_of(outs[0]) if outs and type(outs[0]) is Tensor else None
         if node is None or any(out is arg for arg in args for out in outs):
             return
-        raws = tuple(copied(one._data) for one in outs)
+        raws = tuple(copied(output._data) for output in outs)
         node.ensure_extras().noted = tuple(map(operand, args)), raws
 
 

@@ -74,24 +74,26 @@ class Chronicle:
     def escapes(self, events: Sequence[EscapeEvent]) -> tuple[Escape, ...]:
         """Return the values that left the graph; of a Parameter that was made, both tensors are in the trace."""
         builder = self.builder
-        found = [
+        escapes = [
             Escape(
-                one.how,
-                builder.tensor_id(one.tensor),
-                builder.before(one.at),
-                *builder.place(one.origin),
-                None if one.out is None else builder.tensor_id(one.out),
+                event.how,
+                builder.tensor_id(event.tensor),
+                builder.before(event.at),
+                *builder.place(event.origin),
+                None if event.out is None else builder.tensor_id(event.out),
             )
-            for one in events
+            for event in events
         ]
-        return tuple(one for one in found if one.how != "parameter" or None not in (one.tensor, one.out))
+        return tuple(
+            escape for escape in escapes if escape.how != "parameter" or None not in (escape.tensor, escape.out)
+        )
 
     def begun(self, events: Sequence[BeginEvent]) -> tuple[Begun, ...]:
         builder = self.builder
         return tuple(
-            Begun(i, builder.before(one.at), self.source.span(one.origin))
-            for one in events
-            if (i := builder.tensor_id(one.tensor)) is not None
+            Begun(i, builder.before(event.at), self.source.span(event.origin))
+            for event in events
+            if (i := builder.tensor_id(event.tensor)) is not None
         )
 
     def optimisers(self, held: Sequence[Held]) -> tuple[OptimiserRecord, ...]:
@@ -99,18 +101,18 @@ class Chronicle:
         span = self.source.span
         return tuple(
             OptimiserRecord(
-                one.kind,
-                tuple(i for tensor in one.tensors if (i := self.builder.tensor_id(tensor)) is not None),
-                one.count,
-                one.lr,
-                span(one.origin),
-                one.steps,
-                one.idle,
-                span(one.step_origin) if one.steps else None,
-                tuple(one.rates),
-                one.options,
+                optimiser.kind,
+                tuple(i for tensor in optimiser.tensors if (i := self.builder.tensor_id(tensor)) is not None),
+                optimiser.count,
+                optimiser.lr,
+                span(optimiser.origin),
+                optimiser.steps,
+                optimiser.idle,
+                span(optimiser.step_origin) if optimiser.steps else None,
+                tuple(optimiser.rates),
+                optimiser.options,
             )
-            for one in held
+            for optimiser in held
         )
 
 

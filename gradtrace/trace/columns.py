@@ -56,8 +56,8 @@ class Numbered(dict[Any, int]):
         super().__init__({None: -1})
 
     def __missing__(self, key: Any) -> int:
-        self[key] = found = len(self) - 1
-        return found
+        self[key] = number = len(self) - 1
+        return number
 
     @property
     def things(self) -> list[Any]:
@@ -75,18 +75,18 @@ class TableWriter:
         self._groups: dict[int, tuple[Any, int]] = {}
 
     def value(self, value: Value | None) -> int:
-        known = self._values.get(id(value))
-        if known is None:
+        entry = self._values.get(id(value))
+        if entry is None:
             assert value is not None
-            known = self._values[id(value)] = (value, self.add_value(value))
-        return known[1]
+            entry = self._values[id(value)] = (value, self.add_value(value))
+        return entry[1]
 
     def group(self, ids: tuple[int, ...]) -> int:
         """Return the number of a tuple, which may be long and occur in thousands of records."""
-        known = self._groups.get(id(ids))
-        if known is None:
-            known = self._groups[id(ids)] = (ids, self.groups[ids])
-        return known[1]
+        entry = self._groups.get(id(ids))
+        if entry is None:
+            entry = self._groups[id(ids)] = (ids, self.groups[ids])
+        return entry[1]
 
     def real(self, x: float) -> int:
         self.reals.append(number(x))
@@ -118,9 +118,9 @@ class ColumnWriter:
 
     def numbers(self) -> Any:
         """Return all columns, one after the other: as int32, or as int64 if a number needs it."""
-        found = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
-        small = not found.size or (found.min() >= -(1 << 31) and found.max() < 1 << 31)
-        return found.astype(np.int32) if small else found
+        columns = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
+        small = not columns.size or (columns.min() >= -(1 << 31) and columns.max() < 1 << 31)
+        return columns.astype(np.int32) if small else columns
 
     def record(self, record: Any) -> None:
         self.column(type(record), [record])
@@ -135,7 +135,7 @@ class ColumnWriter:
         if kind in (INT, BOOL):
             return self.add(items)
         if inner in (INT, BOOL):
-            return self.add([-1 if one is None else one for one in items])
+            return self.add([-1 if number is None else number for number in items])
         if isinstance(kind, Maybe):
             return self.optional(inner, items)
         if not isinstance(kind, Many):
@@ -146,8 +146,8 @@ class ColumnWriter:
         self.column(kind.each, list(chain.from_iterable(items)))
 
     def optional(self, kind: Any, items: Sequence[Any]) -> None:
-        self.add([one is not None for one in items])
-        self.column(kind, [one for one in items if one is not None])
+        self.add([entry is not None for entry in items])
+        self.column(kind, [entry for entry in items if entry is not None])
 
     def fields(self, kinds: Sequence[Any], rows: Sequence[Any]) -> None:
         columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
@@ -167,7 +167,7 @@ class TableReader:
     def __init__(self, texts: list[str], reals: list[Any], numbers: Any, counts: Mapping[str, int]) -> None:
         self.counts = counts
         self.texts: list[Any] = [*texts, None]
-        self.reals = [real(one) for one in reals]
+        self.reals = [real(number) for number in reals]
         self.groups: list[Any] = []
         self.spans: list[Any] = []
         self.values: Mapping[int, Value | None] = {}
@@ -180,10 +180,10 @@ class TableReader:
 
     def value(self, number: Any) -> Value:
         """Return the value with this number, as the JSON document gives it."""
-        found = self.values[number] if integer(number) < self.value_count else None
-        if found is None:
+        stored = self.values[number] if integer(number) < self.value_count else None
+        if stored is None:
             raise Damaged("a value's number is out of range")
-        return found
+        return stored
 
 
 class ColumnReader:
@@ -202,9 +202,9 @@ class ColumnReader:
 
     def record(self, kind: type) -> Any:
         """Return the only record."""
-        found = self.column(kind, 1)[0]
+        row = self.column(kind, 1)[0]
         self.end()
-        return found
+        return row
 
     def end(self) -> None:
         if self.left.size:
@@ -223,17 +223,17 @@ class ColumnReader:
         optional = isinstance(kind, Maybe)
         inner = kind.of if isinstance(kind, Maybe) else kind
         if inner in self.lookups and not (optional and inner is NUMBER):
-            known, look_up = self.lookups[inner]
-            return list(map(look_up, self.integers(count, -1 if optional else 0, known)))
+            size, look_up = self.lookups[inner]
+            return list(map(look_up, self.integers(count, -1 if optional else 0, size)))
         if inner is INT:
-            found = self.integers(count, -1 if optional else 0)
-            return found if not optional else [None if one < 0 else one for one in found]
+            numbers = self.integers(count, -1 if optional else 0)
+            return numbers if not optional else [None if number < 0 else number for number in numbers]
         if inner is BOOL:
             return list(map(bool, self.integers(count, 0, 2)))
         if isinstance(kind, Maybe):
             there = self.integers(count, 0, 2)
             items = iter(self.column(inner, sum(there)))
-            return [next(items) if one else None for one in there]
+            return [next(items) if is_there else None for is_there in there]
         if not isinstance(kind, Many):
             return self.records(kind, count)
         return self.sequences(kind.each, count) if kind.each is not None else self.rows(kind.of, count)
@@ -252,6 +252,6 @@ class ColumnReader:
     def records(self, kind: Any, count: int) -> list[Any]:
         make: Any = partial(tuple.__new__, kind)
         stored = self.tables.counts[kind.__name__]
-        columns = [self.column(one, count) for one in FIELDS[kind][:stored]]
+        columns = [self.column(field, count) for field in FIELDS[kind][:stored]]
         columns += [[kind._field_defaults[name]] * count for name in kind._fields[stored:]]
         return list(map(make, zip(*columns, strict=True)))

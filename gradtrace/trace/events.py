@@ -118,15 +118,15 @@ class Held:
     def note_rate(self, optimiser: Any) -> None:
         """Note the learning rate of the step that is counted last."""
         rates = [group.get("lr") for group in optimiser.param_groups]
-        known = [float(rate) for rate in rates if isinstance(rate, (int, float))]
-        if known and (not self.rates or self.rates[-1][1] != max(known)):
-            self.rates.append((self.steps, max(known)))
+        numbers = [float(rate) for rate in rates if isinstance(rate, (int, float))]
+        if numbers and (not self.rates or self.rates[-1][1] != max(numbers)):
+            self.rates.append((self.steps, max(numbers)))
 
     def read_options(self, group: Mapping[str, Any]) -> None:
         """Note the options of a group of parameters that are numbers, flags or tuples of these."""
-        given = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
+        options = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
         kinds = (int, float, bool, tuple)
-        self.options = tuple(f"{name}={constant_text(value)}" for name, value in given if type(value) in kinds)
+        self.options = tuple(f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds)
 
 
 def is_tied(name: str, first: str) -> bool:

@@ -20,18 +20,20 @@ def with_failure(trace: Trace) -> Trace:
     failure = trace.failure
     if failure is None:
         return trace
-    known = next((o for o in trace.operations if failure.forward is not None and starts(o.span, failure.forward)), None)
-    if known is not None:
-        return trace._replace(failure=failure._replace(operation=known.id))
+    failed = next(
+        (o for o in trace.operations if failure.forward is not None and starts(o.span, failure.forward)), None
+    )
+    if failed is not None:
+        return trace._replace(failure=failure._replace(operation=failed.id))
     text = cut_text(trace.text_of(failure.span), failure.span) or failure.kind
     used = operands(trace, text)
-    number, made = len(trace.operations), len(trace.tensors)
+    number, tensor_id = len(trace.operations), len(trace.tensors)
     inputs = tuple(Operand(i, "", place) for place, i in enumerate(used))
-    operation = Operation(number, "failed", failure.kind, inputs, (made,), None, None, failure.span, text)
+    operation = Operation(number, "failed", failure.kind, inputs, (tensor_id,), None, None, failure.span, text)
     said = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
     plain = (False, False, False, True, False, None, None, None)
-    result = TensorRecord(made, None, text, FAILED, "failed", None, None, *plain, said, failure.span)
-    result = result._replace(operation=number, first=made)
+    result = TensorRecord(tensor_id, None, text, FAILED, "failed", None, None, *plain, said, failure.span)
+    result = result._replace(operation=number, first=tensor_id)
     return trace._replace(
         tensors=(*trace.tensors, result),
         operations=(*trace.operations, operation),
@@ -49,9 +51,9 @@ def operands(trace: Trace, text: str) -> list[int]:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    known = dict(trace.names)
+    ids = dict(trace.names)
     names = [dotted(node) for node in ast.walk(tree)]
-    return list(dict.fromkeys(known[name] for name in names if name in known))
+    return list(dict.fromkeys(ids[name] for name in names if name in ids))
 
 
 def dotted(node: Any) -> str:

@@ -55,8 +55,8 @@ class Fields(dict[type, tuple[Any, ...]]):
     """The types of the fields of each kind of record, read from its annotations at the first use."""
 
     def __missing__(self, kind: type) -> tuple[Any, ...]:
-        self[kind] = found = tuple(map(type_of, kind.__annotations__.values()))
-        return found
+        self[kind] = types = tuple(map(type_of, kind.__annotations__.values()))
+        return types
 
 
 FIELDS = Fields()
@@ -143,7 +143,7 @@ def check(trace: Trace) -> None:
     tensors, operations, functions = len(trace.tensors), len(trace.operations), len(trace.functions)
     parts: tuple[Any, ...] = (trace.tensors, trace.operations, trace.functions, trace.scopes)
     for part in parts:
-        if any(one.id != i for i, one in enumerate(part)):
+        if any(entry.id != i for i, entry in enumerate(part)):
             raise Damaged("its ids are not in order")
     within(tensors, trace.roots, trace.outputs, (i for _, i in trace.names))
     written = {id(c.tensors): c.tensors for c in trace.changes}  # thousands of changes share a tuple of thousands
@@ -151,7 +151,11 @@ def check(trace: Trace) -> None:
     within(tensors, (i for e in trace.escapes for i in (e.tensor, e.out)))
     within(tensors, (i for p in trace.passes for i in (*p.roots, *(p.inputs or ()))))
     within(operations, (c.operation for c in trace.changes))
-    within(tensors, (i for one in trace.optimisers for i in one.tensors), (one.tensor for one in trace.buffers))
+    within(
+        tensors,
+        (i for optimiser in trace.optimisers for i in optimiser.tensors),
+        (buffer.tensor for buffer in trace.buffers),
+    )
     results = {(o.id, i) for o in trace.operations for i in o.outputs}
     for t in trace.tensors:
         within(functions, (t.function,))
@@ -183,12 +187,12 @@ def check(trace: Trace) -> None:
 def check_words(trace: Trace) -> None:
     """Raise Damaged unless each word that code depends on is one of those that a recorder writes."""
     words = (
-        (record.KINDS, {one.kind for one in trace.tensors}),
-        (record.SCOPES, {one.kind for one in trace.scopes}),
-        (record.HOOKS, {one.kind for step in trace.steps for one in step.hooks}),
+        (record.KINDS, {tensor.kind for tensor in trace.tensors}),
+        (record.SCOPES, {scope.kind for scope in trace.scopes}),
+        (record.HOOKS, {hook.kind for step in trace.steps for hook in step.hooks}),
     )
-    for known, found in words:
-        if not found <= set(known):
+    for allowed, used in words:
+        if not used <= set(allowed):
             raise Damaged("a word is damaged")
 
 
@@ -197,8 +201,8 @@ def check_precision(found: precision.Precision, tensors: int, operations: int, p
         within(operations, (row.operation,))
         within(passes, (row.passed,))
         within(tensors, (row.tensor,), (source.tensor for source in row.sources))
-    within(tensors, (one.tensor for one in found.updates), *(one.tensors for one in found.scales))
-    within(operations, (one.operation for one in found.unmeasured), *(one.operations for one in found.scales))
+    within(tensors, (update.tensor for update in found.updates), *(step.tensors for step in found.scales))
+    within(operations, (call.operation for call in found.unmeasured), *(step.operations for step in found.scales))
 
 
 def check_graph(trace: Trace, tensors: int, functions: int) -> None:

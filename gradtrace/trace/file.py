@@ -177,7 +177,7 @@ def opened(name: str, stream: Any) -> Record:
     check_sizes(file, stream.seek(0, io.SEEK_END))
     document = json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass"))
     variants = variants_of(document)
-    texts = [fields.text(one) for one in fields.listed(document.get("texts"))]
+    texts = [fields.text(text) for text in fields.listed(document.get("texts"))]
     reals, counts = fields.listed(document.get("numbers")), counts_of(document)
     tables = TableReader(texts, reals, read_table(file, TABLES), counts)
     rows, summaries = read_table(file, VALUES, 2), fields.listed(document.get("summaries"))
@@ -220,8 +220,12 @@ def check_sizes(file: zipfile.ZipFile, size: int) -> None:
     if total > max(ROOM, RATIO * size):
         raise Damaged(f"its contents are {total:,} bytes, far more than the file's {size:,}")
     for entry in entries:
-        known = entry.filename in (DOCUMENT, TABLES, VALUES) or is_numbered(entry.filename)
-        if not known or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
+        is_expected = entry.filename in (DOCUMENT, TABLES, VALUES) or is_numbered(entry.filename)
+        if (
+            not is_expected
+            or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            or entry.flag_bits & 1
+        ):
             raise Damaged("it has an entry that is not a record's")
 
 
@@ -237,20 +241,22 @@ def variants_of(document: Any) -> dict[str, int]:
         raise Damaged("its document is not a record's")
     if document.get("version") != VERSION:
         raise Damaged(f"its version is {document.get('version')!r:.20}, this gradtrace reads version {VERSION}")
-    found = {name: fields.integer(one) for name, one in fields.mapped(document.get("variants")).items()}
+    variants = {name: fields.integer(number) for name, number in fields.mapped(document.get("variants")).items()}
     is_failed = document.get("failure") is not None and not document.get("engine")  # one of PyTorch has them all
-    if not found.keys() >= ({"all"} if is_failed else VARIANTS):
+    if not variants.keys() >= ({"all"} if is_failed else VARIANTS):
         raise Damaged("it has no trace")
-    return found
+    return variants
 
 
 def counts_of(document: dict[str, Any]) -> dict[str, int]:
     """Return how many fields of each kind of record the file has, from the document."""
-    found = {name: fields.integer(one) for name, one in fields.mapped(document.get("fields", fields.COUNTS)).items()}
-    known = fields.counts()
-    if any(count > known.get(name, 0) for name, count in found.items()):
+    counts = {
+        name: fields.integer(number) for name, number in fields.mapped(document.get("fields", fields.COUNTS)).items()
+    }
+    current = fields.counts()
+    if any(count > current.get(name, 0) for name, count in counts.items()):
         raise Damaged("its records have fields that this gradtrace does not know")
-    return known | found
+    return current | counts
 
 
 def about_of(document: dict[str, Any], tables: TableReader) -> About:
@@ -262,12 +268,15 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
         fields.one_of(document.get("dtype"), ("float32", "float64")),
         None if seed is None else fields.whole(seed),
         fields.boolean(document.get("backward")),
-        tuple(row(one, fields.text, fields.text) for one in fields.listed(document.get("files"))),
-        tuple(row(one, fields.text, tables.value, fields.boolean) for one in fields.listed(document.get("inputs"))),
+        tuple(row(file, fields.text, fields.text) for file in fields.listed(document.get("files"))),
+        tuple(
+            row(variable, fields.text, tables.value, fields.boolean)
+            for variable in fields.listed(document.get("inputs"))
+        ),
         None if failure is None else row(failure, fields.text, fields.text),
         bytes.fromhex(fields.text(document.get("random_state"))),
         fields.integer(document.get("detailed")),
-        tuple((name, option(one)) for name, one in fields.mapped(document.get("options")).items()),
+        tuple((name, option(setting)) for name, setting in fields.mapped(document.get("options")).items()),
         fields.text(document.get("engine", "")),
     )
 
@@ -284,18 +293,18 @@ def row(one: Any, *readers: Callable[[Any], Any]) -> Any:
 
 def read_table(file: zipfile.ZipFile, name: str, dimensions: int = 1) -> Any:
     """Read a table of integers."""
-    found = read_array(file, name)
-    if found.ndim != dimensions or found.dtype.name not in ("int32", "int64"):
+    table = read_array(file, name)
+    if table.ndim != dimensions or table.dtype.name not in ("int32", "int64"):
         raise Damaged("a table is damaged")
-    return found
+    return table
 
 
 def read_elements(file: zipfile.ZipFile, number: int) -> Any:
     """Read the elements of a chunk of values."""
-    found = read_array(file, f"arrays/{number}.npy")
-    if found.ndim != 1 or (found.dtype.name == "bool" and (found.view("uint8") > 1).any()):
+    elements = read_array(file, f"arrays/{number}.npy")
+    if elements.ndim != 1 or (elements.dtype.name == "bool" and (elements.view("uint8") > 1).any()):
         raise Damaged("an array is damaged")
-    return found
+    return elements
 
 
 def read_array(file: zipfile.ZipFile, name: str) -> Any:

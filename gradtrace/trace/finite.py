@@ -73,9 +73,9 @@ def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = F
     tolerance = eps ** (1 / 2.5) * max(abs(analytic), abs(central)) + 8 * noise
     gap = abs(right - left)
     if gap > 10 * tolerance:
-        found = at_kink(f, analytic, h, here, gap, tolerance)
-        if found is not None:
-            return found
+        judged = at_kink(f, analytic, h, here, gap, tolerance)
+        if judged is not None:
+            return judged
     if abs(analytic - central) <= tolerance:
         return Judged(OK, central, abs(analytic - central), left, right)
     tries = [ridders(f, start * scale) for start in (STARTS if eps < 1e-10 else STARTS[:2])]

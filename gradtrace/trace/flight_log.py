@@ -150,7 +150,7 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
     document = fields.mapped(json.loads(head[len(MAGIC) : start].decode("utf-8", "replace")))
     if document.get("schema") != SCHEMA or document.get("version") != 1:
         raise Damaged("its header is not a flight log's of version 1")
-    columns = tuple(fields.text(one) for one in fields.listed(document.get("columns")))
+    columns = tuple(fields.text(title) for title in fields.listed(document.get("columns")))
     rows = fields.integer(document.get("rows"))
     if not all(name.split() for name in columns):
         raise Damaged("its header has a column without a name")
@@ -160,10 +160,10 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
     width = len(columns) + SEALS
     content = stream.read(rows * width * 8)
     table = np.frombuffer(content[: len(content) // (8 * width) * (8 * width)], "<f8").reshape(-1, width)
-    found = ordered(name, columns, table, rows)
+    log = ordered(name, columns, table, rows)
     if "rank" in document:
-        found = found._replace(rank=fields.integer(document["rank"]), shares=fields.boolean(document.get("shares")))
-    return found, start
+        log = log._replace(rank=fields.integer(document["rank"]), shares=fields.boolean(document.get("shares")))
+    return log, start
 
 
 def ordered(name: str, columns: tuple[str, ...], table: Any, rows: int) -> FlightLog:

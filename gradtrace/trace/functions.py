@@ -101,14 +101,14 @@ def saved_values(
     if node.op is None:
         return ()
     kept = arguments if arguments is not None else saved_arguments(node)
-    found: list[SavedRecord] = []
+    records: list[SavedRecord] = []
     if kept is not None:
         for name, action, value in zip(node.op.tensor_names, node.plan.actions, kept, strict=False):
             if action == SAVE:
-                found += _argument(name.lstrip("*"), value, ids)
+                records += _argument(name.lstrip("*"), value, ids)
     if node.plan.save_out:
-        found.append(SavedRecord("result", outputs[0] if outputs else None, "" if outputs else "result"))
-    return tuple(found)
+        records.append(SavedRecord("result", outputs[0] if outputs else None, "" if outputs else "result"))
+    return tuple(records)
 
 
 def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
@@ -116,16 +116,16 @@ def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
     if node.op is None or node.extras is None:
         return ()
     names = [node.op.plain_names[i - node.op.arity] for i in node.plan.reads] or ["indices"]
-    known = [ids.get(id(tensor)) for tensor, *_ in node.extras.watched]
-    return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(known) if t is not None)
+    numbers = [ids.get(id(tensor)) for tensor, *_ in node.extras.watched]
+    return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(numbers) if t is not None)
 
 
 def _argument(name: str, value: Any, ids: dict[int, int]) -> list[SavedRecord]:
     if isinstance(value, tuple):
         return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
     if isinstance(value, Tensor):
-        known = ids.get(id(value))
-        return [SavedRecord(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
+        number = ids.get(id(value))
+        return [SavedRecord(name, number, "" if number is not None else f"tensor {tuple(value.shape)}")]
     return [] if value is None else [SavedRecord(name, None, constant_text(value))]
 
 
@@ -134,6 +134,6 @@ def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) ->
     name = f"saved_tensors[{i}]"
     if item.number is not None and 0 <= item.number < len(outputs):
         return SavedRecord(name, outputs[item.number], "")
-    known = ids.get(id(item.tensor)) if item.tensor is not None else None
+    number = ids.get(id(item.tensor)) if item.tensor is not None else None
     shape = () if item.raw is None else tuple(item.raw.shape)
-    return SavedRecord(name, known, "" if known is not None else f"tensor {shape}")
+    return SavedRecord(name, number, "" if number is not None else f"tensor {shape}")

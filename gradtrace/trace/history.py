@@ -105,8 +105,8 @@ class History:
     def entry(self, tensor: Tensor) -> Entry:
         """Return the entry of the tensor's latest version; make it if the tensor is new."""
         tensor = in_trace(tensor)
-        known = self.current.get(id(tensor))
-        return known if known is not None else self._enter(tensor, None, 0)
+        entry = self.current.get(id(tensor))
+        return entry if entry is not None else self._enter(tensor, None, 0)
 
     def _enter(self, tensor: Tensor, call: Call | None, version: int) -> Entry:
         entry = Entry(tensor, call, version)
@@ -148,8 +148,8 @@ class History:
         for index, ((name, args, out, origin), scope) in enumerate(zip_longest(self.records, self.scopes)):
             args, beside = self._apart(name, self._with_tensors(args), args)
             used = operands.tensors_in(args)
-            made = (*operands.tensors_in(out), *beside)
-            for tensor in made:
+            outputs = (*operands.tensors_in(out), *beside)
+            for tensor in outputs:
                 self._note_array(tensor)
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
@@ -158,15 +158,15 @@ class History:
             for tensor in used:
                 if name[-1:] != "_" or tensor is not out:
                     self.current[id(tensor)].read = True
-            for tensor in made:
+            for tensor in outputs:
                 self._result(call, tensor)
             if call.outputs:
                 self.calls.append(call)
         for tensor in named:
-            known = self.current.get(id(tensor))
-            changed = known is not None and known.held is not None and not known.held.is_current
-            if known is not None and changed and not is_view(known):  # a view has the value that it was made with
-                self._next_version(None, known)
+            entry = self.current.get(id(tensor))
+            changed = entry is not None and entry.held is not None and not entry.held.is_current
+            if entry is not None and changed and not is_view(entry):  # a view has the value that it was made with
+                self._next_version(None, entry)
 
     def _note_array(self, tensor: Tensor) -> None:
         raw = tensor._data
@@ -211,8 +211,10 @@ class History:
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
         """Return the version of a tensor that a call reads. A saved result that backward unpacked is the result."""
-        if id(tensor) not in self.current and (made := self.made.get(id(node_of(tensor)))) is not None:
-            same = next((one for one in made if one.tensor._nr == tensor._nr and one.tensor is not tensor), None)
+        if id(tensor) not in self.current and (entries := self.made.get(id(node_of(tensor)))) is not None:
+            same = next(
+                (entry for entry in entries if entry.tensor._nr == tensor._nr and entry.tensor is not tensor), None
+            )
             if same is not None and holds_the_same(same.tensor, tensor):
                 self.current[id(tensor)] = same
         entry = self.entry(tensor)
@@ -226,13 +228,13 @@ class History:
 
     def _unrecorded(self, before: Entry, index: int) -> Entry:
         """Enter a version that no recorded call made: an optimiser's step did, or a write to what the tensor views."""
-        made = before.call
-        if made is None or not is_view(before):
+        call = before.call
+        if call is None or not is_view(before):
             return self._next_version(None, before)
-        again = Call(made.name, made.args, made.origin, made.scope, index)
+        again = Call(call.name, call.args, call.origin, call.scope, index)
         # an in-place operation has its own result among its arguments
-        others = (tensor for tensor in operands.tensors_in(made.args) if tensor is not before.tensor)
-        again.inputs = {id(before.tensor): before, **{id(other): self._read(other, index) for other in others}}
+        others = (tensor for tensor in operands.tensors_in(call.args) if tensor is not before.tensor)
+        again.inputs = {id(before.tensor): before, **{id(tensor): self._read(tensor, index) for tensor in others}}
         self.calls.append(again)
         return self._next_version(again, before)
 
@@ -319,13 +321,13 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
             waiting.extend(entry.call.inputs.values())
     if len(seen) == len(history.entries):
         return history.entries
-    found = functions.walk(e.fn for e in history.entries if id(e) in seen)
-    ends_of_graph = {id(leaf) for leaf in found.variables}
+    graph = functions.walk(e.fn for e in history.entries if id(e) in seen)
+    ends_of_graph = {id(leaf) for leaf in graph.variables}
     kept = [e for e in history.entries if id(e) in seen or (e.last and id(e.tensor) in ends_of_graph)]
-    known = {id(entry) for entry in kept}
+    ids = {id(entry) for entry in kept}
     for entry in kept:
         call = entry.call if is_update(entry) else None
-        if call is not None and any(id(used) not in known for used in call.inputs.values()):
+        if call is not None and any(id(used) not in ids for used in call.inputs.values()):
             call.outputs.remove(entry)
             entry.call = None
     return kept

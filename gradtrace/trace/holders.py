@@ -21,7 +21,7 @@ LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__
 # what a class says of itself, without a call of a method of its metaclass
 MRO, OWN, HOME = (type.__dict__[_name].__get__ for _name in ("__mro__", "__dict__", "__module__"))
 # of classes whose instances' attributes are what the instance holds
-GENERIC = tuple(one.__getattribute__ for one in (object, *CONTAINERS))  # some inherit object's
+GENERIC = tuple(kind.__getattribute__ for kind in (object, *CONTAINERS))  # some inherit object's
 
 
 def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any, Any]]:
@@ -36,7 +36,7 @@ def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], boo
     opened: set[int] = set()
     for _ in range(DEPTH):
         below, left = [], MOST
-        level.sort(key=lambda one: is_long(one[1]))  # rows of data come last, for they may use up what is left
+        level.sort(key=lambda pair: is_long(pair[1]))  # rows of data come last, for they may use up what is left
         for path, holder in level:
             if id(holder) in opened:
                 continue
@@ -67,7 +67,7 @@ def is_holder(value: Any) -> bool:
 
 def container_of(kind: type) -> Any:
     """Return the container's class that a class is, or a subclass with its items; else None."""
-    base = next((one for one in CONTAINERS if issubclass(kind, one)), None)
+    base = next((container for container in CONTAINERS if issubclass(kind, container)), None)
     if kind is base or base is None:
         return base
     method = "__getitem__" if "__getitem__" in OWN(base) else "__iter__"
@@ -76,7 +76,7 @@ def container_of(kind: type) -> Any:
 
 def defined(kind: type, name: str) -> Any:
     """Return what a class or the first of its bases that has this name defines by it; None if none has."""
-    return next((OWN(one)[name] for one in MRO(kind) if name in OWN(one)), None)
+    return next((OWN(base)[name] for base in MRO(kind) if name in OWN(base)), None)
 
 
 def is_long(holder: Any) -> bool:
@@ -101,7 +101,7 @@ def attributes_of(value: Any) -> dict[str, Any] | None:
 
 
 def is_generic(method: Any) -> bool:
-    return any(method is one for one in GENERIC)
+    return any(method is generic for generic in GENERIC)
 
 
 def slots_of(kind: type, value: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def slots_of(kind: type, value: Any) -> dict[str, Any]:
 
 
 def is_plain_key(key: Any) -> bool:
-    return type(key) in PLAIN_KEYS or (type(key) is tuple and all(type(one) in PLAIN_KEYS for one in key))
+    return type(key) in PLAIN_KEYS or (type(key) is tuple and all(type(part) in PLAIN_KEYS for part in key))
 
 
 def is_attribute(kind: type, key: Any) -> bool:
@@ -162,15 +162,15 @@ def first_of(pairs: Iterable[tuple[Any, Any]], sample: int = SAMPLE) -> list[tup
     """Return the pairs whose second is not a number or a text; [] for a container that begins with so many of them."""
     rest = iter(pairs)
     first = list(islice(rest, sample))
-    found = [pair for pair in first if id(type(pair[1])) not in PLAIN]
-    if found or len(first) < sample:
-        found += [pair for pair in islice(rest, MOST_ITEMS - sample) if id(type(pair[1])) not in PLAIN]
-    return found
+    kept = [pair for pair in first if id(type(pair[1])) not in PLAIN]
+    if kept or len(first) < sample:
+        kept += [pair for pair in islice(rest, MOST_ITEMS - sample) if id(type(pair[1])) not in PLAIN]
+    return kept
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
     """Return the names of a namedtuple's fields; () for another tuple and for one that redefines them."""
     fields = defined(kind, "_fields")
-    if type(fields) is not tuple or not all(type(one) is str for one in fields):
+    if type(fields) is not tuple or not all(type(name) is str for name in fields):
         return ()
-    return () if any(type(defined(kind, one)) in (property, NoneType) for one in fields) else fields
+    return () if any(type(defined(kind, name)) in (property, NoneType) for name in fields) else fields

@@ -140,9 +140,9 @@ class Keeper:
         for kept in list(self._storages.get(key, ())):
             if type(kept) is Version and kept.requires_grad is None and kept.is_current:
                 self._end(kept)  # written to through another tensor: w.data
-        found = self._storages.pop(key, None)
-        if found is not None:
-            self._detach([kept for kept in found if kept.shared])
+        notes = self._storages.pop(key, None)
+        if notes is not None:
+            self._detach([kept for kept in notes if kept.shared])
 
     def passed(self, roots: list[Any], stores: bool) -> None:
         """Note that a backward pass begins at `roots`, each a (node, output number, gradient)."""
@@ -151,7 +151,7 @@ class Keeper:
     def stepped(self, optimiser: Any) -> None:
         """Note that an optimiser has updated its parameters; of several that do so in a row at one place, the first."""
         mark, key = Mark(len(self.records), len(self.passes)), id(optimiser)
-        before = [(one.calls, one.passes, one.origin) for one in self.updates[-1:]]
+        before = [(update.calls, update.passes, update.origin) for update in self.updates[-1:]]
         if before == [(mark.calls, mark.passes, mark.origin)] and key not in self.updating:
             self.updating.add(key)
             return
@@ -162,9 +162,9 @@ class Keeper:
 
     def note(self, raw: Array, always: bool = False) -> Kept:
         """Return a Kept for a large array's present contents; `always` keeps it whole even beyond the budget."""
-        known = self._noted.get(id(raw))
-        if known is not None and known.array is raw:
-            return known
+        noted = self._noted.get(id(raw))
+        if noted is not None and noted.array is raw:
+            return noted
         kept = Kept(raw)
         self.pay(kept, always)
         self._register(kept)
@@ -215,9 +215,9 @@ class Keeper:
         """Keep a summary; an array that was noted a moment ago (sent, then arrived, transposed) has one already."""
         kept.array, kept.shared = None, False
         order = None if raw.flags.c_contiguous else (raw.shape, raw.strides)
-        for array, known_order, found in self._summaries:
+        for array, known_order, summary in self._summaries:
             if array is root and raw.size == root.size:
-                kept.summary = found._replace(shape=tuple(raw.shape))
+                kept.summary = summary._replace(shape=tuple(raw.shape))
                 if order != known_order:  # the statistics do not depend on it
                     kept.summary = sketched(kept.summary, raw)
                 return
@@ -284,8 +284,8 @@ class Keeper:
         self._scanned = len(records)
 
     def _reads(self, tensor: Tensor, index: int) -> None:
-        known = self._current.get(id(tensor))
-        if known is not None and known.is_current:
+        version = self._current.get(id(tensor))
+        if version is not None and version.is_current:
             return
         base = tensor._base
         if base is not None:
@@ -344,10 +344,10 @@ def tensors_in(value: Any) -> list[Tensor]:
         return [value]
     if type(value) is not tuple and type(value) is not list:
         return []
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for item in value:
         if isinstance(item, Tensor):
-            found.append(item)
+            tensors.append(item)
         elif type(item) is tuple or type(item) is list:
-            found += tensors_in(item)
-    return found
+            tensors += tensors_in(item)
+    return tensors

@@ -74,7 +74,7 @@ class SourceText(Texts):
         super().__init__(str(getattr(source, "name", "") or getattr(run.program, "name", "")), text)
         self.root = run.root
         self.spans: Sequence[Any] = run.spans
-        self.files = [(one.name, one.text) for one in getattr(run, "sources", ())[1:]]
+        self.files = [(file.name, file.text) for file in getattr(run, "sources", ())[1:]]
         for file in self.files:
             self.add_file(*file)
 
@@ -235,13 +235,13 @@ def constant_texts(
     is. A leaf that requires grad and is not an operand of an expression is a parameter of the module that reads it.
     """
     wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
-    found: dict[int, str] = {}
+    labels: dict[int, str] = {}
     for call in calls if wanted else ():
         text = source.excerpt(call.origin)
         if texts.get(id(call)) != text:
             continue
         used = [(i, call.inputs[id(value)]) for i, value in enumerate(call.args) if id(value) in call.inputs]
-        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in found]
+        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in labels]
         if not unknown or differentiates(text):
             continue
         written = operand_texts(text, env)
@@ -253,22 +253,22 @@ def constant_texts(
         for i, entry in unknown:
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
             if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
-                found[id(entry)] = written[i]
+                labels[id(entry)] = written[i]
     for entry in kept:
         if id(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
-            found.setdefault(id(entry), source.last)
+            labels.setdefault(id(entry), source.last)
     unnamed = {
         id(entry) for entry in kept if id(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
     }
-    unnamed -= {entry for entry, text in found.items() if text}
+    unnamed -= {entry for entry, text in labels.items() if text}
     for call in calls if unnamed else ():
         for entry in call.inputs.values():
             if id(entry) in unnamed:
                 unnamed.remove(id(entry))
                 owner = scopes.module_of(call)
-                found[id(entry)] = f"a parameter of {owner}" if owner else UNNAMED
-    found.update(dict.fromkeys(unnamed, UNNAMED))
-    return {entry: text for entry, text in found.items() if text}
+                labels[id(entry)] = f"a parameter of {owner}" if owner else UNNAMED
+    labels.update(dict.fromkeys(unnamed, UNNAMED))
+    return {entry: text for entry, text in labels.items() if text}
 
 
 def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[int, Any]]:
@@ -282,7 +282,7 @@ def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[
 def is_parameter(entry: Any) -> bool:
     """Whether a tensor is a leaf that requires grad, or made of such leaves alone by one operator."""
     sources = entry.call.inputs.values() if entry.call else [entry]
-    return all(one.call is None and one.requires_grad for one in sources)
+    return all(source.call is None and source.requires_grad for source in sources)
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:

@@ -123,8 +123,8 @@ class LiveGraph:
         """The leaves and results of the graph."""
         leaves = [node.variable for node in self.nodes if isinstance(node, AccumulateGrad)]
         retained = [tensor for node in self.nodes for tensor in retained_by(node)]
-        found = (*leaves, *self._tensors.values(), *self.roots, *retained)
-        return list({id(tensor): tensor for tensor in found}.values())
+        tensors = (*leaves, *self._tensors.values(), *self.roots, *retained)
+        return list({id(tensor): tensor for tensor in tensors}.values())
 
     @property
     def ran_backward(self) -> bool:
@@ -191,11 +191,11 @@ class LiveGraph:
         slot = (id(node), number)
         if slot not in self._tensors:
             raw = self._raws.get(slot)
-            made = Tensor._wrap(raw if raw is not None else blank(node, number))
-            made._fn, made._nr, made._req = node, number, True
+            tensor = Tensor._wrap(raw if raw is not None else blank(node, number))
+            tensor._fn, tensor._nr, tensor._req = node, number, True
             if raw is None:
-                self.unknown.add(id(made))
-            self._tensors[slot] = made
+                self.unknown.add(id(tensor))
+            self._tensors[slot] = tensor
         return self._tensors[slot]
 
     # ---- calls
@@ -203,9 +203,9 @@ class LiveGraph:
     def _record(self, node: Node) -> tuple[str, tuple[Any, ...], Any, int]:
         """The call that made a node, as a recorder would have noted it."""
         outputs = sorted(number for key, number in self._tensors if key == id(node))
-        made = tuple(self._tensors[id(node), number] for number in outputs)
+        results = tuple(self._tensors[id(node), number] for number in outputs)
         name = node.op.name if node.op is not None else functions.display_name(node).removesuffix("Backward")
-        return name, self._operands(node), made[0] if len(made) == 1 else made, 0
+        return name, self._operands(node), results[0] if len(results) == 1 else results, 0
 
     def _operands(self, node: Node) -> tuple[Any, ...]:
         args = self._arguments[id(node)]
@@ -297,8 +297,8 @@ def blank(node: Node, number: int) -> Any:
 def retained_by(node: Node) -> list[Tensor]:
     """Return the results of a node that retain their gradients."""
     hooks = None if node.extras is None else node.extras.hooks
-    found = [] if hooks is None else [reference() for reference in hooks.retains.values()]
-    return [tensor for tensor in found if tensor is not None]
+    retained = [] if hooks is None else [reference() for reference in hooks.retains.values()]
+    return [tensor for tensor in retained if tensor is not None]
 
 
 def is_held_back(node: Node) -> bool:

@@ -27,17 +27,17 @@ def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scop
     numbers = {id(node): i for i, node in enumerate(functions)}
     inputs = [[numbers[id(n)] for n in node.next if id(n) in numbers] for node in functions]
     own = own_operations(functions, inputs, modules)
-    members = {path: set(found) for path, found in own.items()}
+    members = {path: set(operations) for path, operations in own.items()}
     for path in own:
         for outer in enclosing(path, modules):
             members.setdefault(outer, set()).update(own[path])
     calls = filled(members, inputs) if len(members) * len(functions) <= MOST else apart(members)
     deepest: list[Scope | None] = [None] * len(functions)
     for path in sorted(members, key=len):  # outer modules first
-        for found in calls[path]:
-            around = next((deepest[i] for i in found if deepest[i] is not None), None)
+        for call in calls[path]:
+            around = next((deepest[i] for i in call if deepest[i] is not None), None)
             scope = Scope(around, "module", modules[path])
-            for i in found:
+            for i in call:
                 deepest[i] = scope
     return tuple(deepest)
 
@@ -65,15 +65,15 @@ def own_operations(
             if parameter is not None:
                 owners.setdefault(id(parameter), path)
     of_parameters: list[str] = []  # by function: the module whose parameters are all that it is computed from
-    found: dict[str, list[int]] = {}
+    operations: dict[str, list[int]] = {}
     for i, node in enumerate(functions):
         ends = [owners.get(id(n.variable), "") for n in node.next if isinstance(n, AccumulateGrad)]
         ends += [of_parameters[n] for n in inputs[i]]
         named = {path for path in ends if path}
         of_parameters.append(min(named) if len(named) == 1 and all(ends) and keeps_to_itself(node) else "")
         if len(named) == 1:
-            found.setdefault(min(named), []).append(i)
-    return found
+            operations.setdefault(min(named), []).append(i)
+    return operations
 
 
 def keeps_to_itself(node: Node) -> bool:
@@ -85,21 +85,21 @@ def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> 
     """Return the calls of each module: one with all operations between its own, or several if other modules lie
     between.
     """
-    whole = {path: between(found, inputs) for path, found in members.items()}
+    whole = {path: between(operations, inputs) for path, operations in members.items()}
     alone = apart(members)
     return {
         path: alone[path]
-        if any(not related(path, other) and found & members[other] for other in members)
-        else [sorted(found)]
-        for path, found in whole.items()
+        if any(not related(path, neighbour) and operations & members[neighbour] for neighbour in members)
+        else [sorted(operations)]
+        for path, operations in whole.items()
     }
 
 
 def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
     """Return the calls of each module, where each run of consecutive operations is one call."""
     calls: dict[str, list[list[int]]] = {path: [] for path in members}
-    for path, found in members.items():
-        for i in sorted(found):
+    for path, operations in members.items():
+        for i in sorted(operations):
             if not calls[path] or calls[path][-1][-1] != i - 1:
                 calls[path].append([])
             calls[path][-1].append(i)

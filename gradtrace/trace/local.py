@@ -71,7 +71,7 @@ def jacobians(node: Node) -> list[Value | None]:
                 continue
             number = node.output_nrs[i] if node.output_nrs else 0
             rows[i].append(np.asarray(unbroadcast_and_cast(raw(sent[i]), target, number, node, i), float).reshape(-1))
-    return [frozen(np.stack(found)) if len(found) == size else None for found in rows]
+    return [frozen(np.stack(of_input)) if len(of_input) == size else None for of_input in rows]
 
 
 def unit(node: Node, k: int) -> Any:

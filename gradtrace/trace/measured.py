@@ -19,7 +19,7 @@ def precision(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entr
     ids = {index: i for i, index in enumerate(builder.indices)}
     return Precision(
         tuple(
-            found for row in watch.rows if row.call in ids for found in record_of(row, calls[row.call], ids[row.call])
+            record for row in watch.rows if row.call in ids for record in record_of(row, calls[row.call], ids[row.call])
         ),
         tuple(updates(watch, builder, kept)),
         tuple(scales(watch, builder, read_versions(kept), ids)),
@@ -34,11 +34,11 @@ def record_of(row: MeasuredRow, call: Call, operation: int) -> Iterator[Measured
         return
     sources = []
     for source, of_gradient, share in row.sources:
-        found = made_by(call, source) if of_gradient else read_by(call, source)
-        if found is None and not of_gradient:
-            found = made_by(call, source)  # a saved result
-        if found is not None:
-            sources.append(ErrorSource(found, of_gradient, share))
+        version = made_by(call, source) if of_gradient else read_by(call, source)
+        if version is None and not of_gradient:
+            version = made_by(call, source)  # a saved result
+        if version is not None:
+            sources.append(ErrorSource(version, of_gradient, share))
     yield Measured(
         operation=None if row.is_sum else operation,
         passed=row.passed,
@@ -94,5 +94,5 @@ def scales(watch: MeasuringWatch, builder: RecordBuilder, read: Any, ids: dict[i
         room = min((row.room for row in rows if row.room), default=0.0)
         helps = not step.bad or (first and step.exact)
         fits = fitting_scale(step.scale * room) if helps else 0.0
-        bad = [version for one in step.bad if (version := version_at(read, one, step.at)) is not None]
+        bad = [version for parameter in step.bad if (version := version_at(read, parameter, step.at)) is not None]
         yield LossScale(builder.before(step.at), step.scale, step.skipped, fits, tuple(bad), tuple(first))

@@ -135,11 +135,11 @@ class MeasuringWatch(Watch):
 
     def shadow(self, tensor: Tensor) -> Array:
         """Return a tensor's shadow: its present value in the wider type if it has no other."""
-        known = self._shadows.get(id(tensor))
+        entry = self._shadows.get(id(tensor))
         check = self._checks.get(id(tensor))
-        if known is not None and check is not None and not np.array_equal(check, self._sum_of(tensor), equal_nan=True):
-            known = None  # something else than a call has written to it (numpy)
-        return self._set(tensor, np.asarray(wide.widened(tensor._data))) if known is None else known[1]
+        if entry is not None and check is not None and not np.array_equal(check, self._sum_of(tensor), equal_nan=True):
+            entry = None  # something else than a call has written to it (numpy)
+        return self._set(tensor, np.asarray(wide.widened(tensor._data))) if entry is None else entry[1]
 
     def _set(self, tensor: Tensor, shadow: Array) -> Array:
         self._shadows[id(tensor)] = (tensor, shadow)
@@ -161,8 +161,8 @@ class MeasuringWatch(Watch):
         self._written = (tensor, raw if type(raw) in (float, bool) else np.array(raw), shadow)
         for key in self._sharing.get(id(storage_of(raw)), {id(tensor)}):
             self._checks.pop(key, None)
-            other = self._shadows.get(key)
-            if other is not None and (other[0] is tensor or not np.may_share_memory(other[1], shadow)):
+            entry = self._shadows.get(key)
+            if entry is not None and (entry[0] is tensor or not np.may_share_memory(entry[1], shadow)):
                 del self._shadows[key]
 
     def changes(self, how: str, tensor: Tensor) -> None:
@@ -210,9 +210,9 @@ class MeasuringWatch(Watch):
             self.refused[index] = reason
         shadows = []
         for number, out in enumerate(outs):
-            found = [np.asarray(stage[number]) for stage in stages]
-            shadow = self._result(index, out, found, slots, terms_of(record, slots, out))
-            if found and record.sign in ("+", "-") and record.arity == 2 and shadow.dtype.kind == "f":
+            widened = [np.asarray(stage[number]) for stage in stages]
+            shadow = self._result(index, out, widened, slots, terms_of(record, slots, out))
+            if widened and record.sign in ("+", "-") and record.arity == 2 and shadow.dtype.kind == "f":
                 a, b = filled(template[:2], set())
                 self.rows[-1].fields["rounds"] = wide.is_rounded_sum(a, b, shadow)
             if written is not None and written[2].shape == shadow.shape and written[2].flags.writeable:
@@ -268,8 +268,8 @@ class MeasuringWatch(Watch):
         wanted = self._open[-1].wanted or ()
         super().ended(error)
         arrived = self._arrived.pop()
-        found = [arrived.get((id(node), number)) for node, number in wanted]
-        self._captured = [np.asarray(one.shadow) for one in found if one is not None]
+        gradients = [arrived.get((id(node), number)) for node, number in wanted]
+        self._captured = [np.asarray(gradient.shadow) for gradient in gradients if gradient is not None]
 
     @property
     def _passed(self) -> int:
@@ -346,16 +346,18 @@ class MeasuringWatch(Watch):
         if self._changes:
             change = self._changes[index]
             return actual if change is None else actual + wide.widened(np.asarray(change))
-        found = [stage[index] for stage in self._stages]
-        if not found or any(one is None or one.shape != raw.shape or one.dtype != actual.dtype for one in found):
+        gradients = [stage[index] for stage in self._stages]
+        if not gradients or any(
+            gradient is None or gradient.shape != raw.shape or gradient.dtype != actual.dtype for gradient in gradients
+        ):
             return actual
         if called is not None and operand is not None:
             self._add(
-                MeasuredRow(called.number, self._passed, operand.tensor, wide.errors(raw, found), False),
+                MeasuredRow(called.number, self._passed, operand.tensor, wide.errors(raw, gradients), False),
                 self._inputs,
                 1,
             )
-        return np.asarray(found[0])
+        return np.asarray(gradients[0])
 
     def leaves(self, node: Node, released: bool) -> None:
         super().leaves(node, released)
@@ -381,9 +383,16 @@ class MeasuringWatch(Watch):
 
     def scaled(self, optimiser: Any, scale: float, skipped: bool) -> None:
         with undisturbed():
-            params = [one for group in optimiser.param_groups for one in group["params"] if one.grad is not None]
-            bad = [one for one in params if skipped and not np.isfinite(np.asarray(one.grad._data)).all()]
-            exact = all(np.isfinite(self.shadow(one.grad)).all() for one in bad)
+            params = [
+                parameter
+                for group in optimiser.param_groups
+                for parameter in group["params"]
+                if parameter.grad is not None
+            ]
+            bad = [
+                parameter for parameter in params if skipped and not np.isfinite(np.asarray(parameter.grad._data)).all()
+            ]
+            exact = all(np.isfinite(self.shadow(parameter.grad)).all() for parameter in bad)
         before = len(self.grad_modes), len(self.rows), len(self.passes)
         self.scales.append(ScaledStep(*before, scale, skipped, bad, exact))
 

@@ -63,16 +63,16 @@ def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Che
     if any(t.numel() > SMALL for t in tensors) or not all(isinstance(o, Tensor) for o in outs_of(out)):
         return LARGE
     first = next((t for t in tensors if t.is_floating_point()), None)
-    found = None if first is None else check(node, call)
-    if found is None:
+    checked = None if first is None else check(node, call)
+    if checked is None:
         return NOT_REPEATED
-    if found.wrong is None:
-        return found
-    if not found.wrong[3].numeric and found.wrong[2]:
+    if checked.wrong is None:
+        return checked
+    if not checked.wrong[3].numeric and checked.wrong[2]:
         return FLAT
     if first is not None and gives_argument(node, call, first):
         return ARGUMENT
-    return found
+    return checked
 
 
 def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], first: Tensor) -> bool:
@@ -81,9 +81,9 @@ def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], firs
     run = forward_of(node, name, args)
     if run is None or not same_values(first, outs_of(out)[0]):
         return False
-    other = Tensor._wrap(np.asarray(first._data) * 2 + 1)
+    changed = Tensor._wrap(np.asarray(first._data) * 2 + 1)
     with using(watcher=None, recorder=None, grad_enabled=False):
-        return same_values(other, outs_of(run(tuple(other if a is first else a for a in args)))[0])
+        return same_values(changed, outs_of(run(tuple(changed if a is first else a for a in args)))[0])
 
 
 def outs_of(out: Any) -> tuple[Any, ...]:
@@ -148,10 +148,10 @@ def compare(
             def f(by: float, place: int = place, inner: int | None = inner, element: int = element) -> float:
                 return weighted(run(shifted(args, place, inner, element, by)), weights)
 
-            found = judge(f, float(analytic.reshape(-1)[element]), float(flat[element]), eps)
+            judged = judge(f, float(analytic.reshape(-1)[element]), float(flat[element]), eps)
             tried += 1
-            if found.verdict == WRONG and (worst is None or found.error > worst[3].error):
-                worst = (edge, element, float(analytic.reshape(-1)[element]), found)
+            if judged.verdict == WRONG and (worst is None or judged.error > worst[3].error):
+                worst = (edge, element, float(analytic.reshape(-1)[element]), judged)
     return Checked(name, origin, custom, tried, worst)
 
 

@@ -54,12 +54,12 @@ _parameters: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
 
 def public_name(name: str) -> str:
     """Return the operator's public name: "pow_scalar" is "pow"; an in-place form keeps its underscore."""
-    found = _public_names.get(name)
-    if found is None:
-        found = _public_name(name)
+    public = _public_names.get(name)
+    if public is None:
+        public = _public_name(name)
         if is_loaded(name):
-            _public_names[name] = found
-    return found
+            _public_names[name] = public
+    return public
 
 
 def _public_name(name: str) -> str:
@@ -82,10 +82,10 @@ def record_of(name: str) -> Op | None:
     if base not in _records:
         if base not in records:
             families.load_for(base)
-        found = records.get(base)
-        if found is None:  # "squeeze" stands for squeeze_dim and its like
-            found = next((record for record in records.values() if public_name(record.name) == base), None)
-        _records[base] = found
+        record = records.get(base)
+        if record is None:  # "squeeze" stands for squeeze_dim and its like
+            record = next((record for record in records.values() if public_name(record.name) == base), None)
+        _records[base] = record
     return _records[base]
 
 
@@ -94,14 +94,14 @@ def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
 
     The operator's family is loaded first: the answer must not depend on what else the process has used.
     """
-    found = _parameters.get((name, count))
-    if found is None:
+    signature = _parameters.get((name, count))
+    if signature is None:
         if not is_loaded(name):
             families.load_for(name.removesuffix("_"))
-        found = _parameters_of(name, count)
+        signature = _parameters_of(name, count)
         if is_loaded(name):
-            _parameters[name, count] = found
-    return found
+            _parameters[name, count] = signature
+    return signature
 
 
 def is_loaded(name: str) -> bool:
@@ -137,13 +137,13 @@ def tensors_in(value: Any) -> list[Tensor]:
         return [value]
     if not isinstance(value, (tuple, list)):
         return []
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for item in value:
         if isinstance(item, Tensor):
-            found.append(item)
+            tensors.append(item)
         elif isinstance(item, (tuple, list)):
-            found += tensors_in(item)
-    return found
+            tensors += tensors_in(item)
+    return tensors
 
 
 def all_tensors(value: Any) -> bool:

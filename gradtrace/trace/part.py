@@ -45,12 +45,12 @@ def step_of_trace(trace: Trace, number: int, everything: bool = True) -> Trace:
 def pass_of_trace(trace: Trace, number: int) -> Trace:
     """Return the backward pass with this number, from 1, and what its roots were computed from."""
     if not 1 <= number <= len(trace.passes):
-        known = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
-        raise UsageError(f"no backward pass {number}", known)
-    one = trace.passes[number - 1]
+        hint = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
+        raise UsageError(f"no backward pass {number}", hint)
+    backward = trace.passes[number - 1]
     step = next((step for step in trace.training if step.passes[0] < number <= step.passes[1]), None)
     first = 0 if step is None else step.operations[0]
-    return cut(trace, range(first, one.until), range(number - 1, number), one.roots, False, step)
+    return cut(trace, range(first, backward.until), range(number - 1, number), backward.roots, False, step)
 
 
 def cut(
@@ -128,8 +128,8 @@ class Renumbered:
 
     def known(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Return the new ids of those tensors that the part has; of a leaf, that of the version that it has."""
-        found = [self.tensor_id(i) for i in ids]
-        return tuple(dict.fromkeys(i for i in found if i is not None))
+        new_ids = [self.tensor_id(i) for i in ids]
+        return tuple(dict.fromkeys(i for i in new_ids if i is not None))
 
     def tensor_id(self, old: int | None) -> int | None:
         if old is None:
@@ -289,9 +289,9 @@ class Renumbered:
         )
 
     def saved(self, s: SavedRecord) -> SavedRecord:
-        known = self.tensor_id(s.tensor)
-        gone = s.tensor is not None and known is None
-        return s._replace(tensor=known, text=self.whole.tensors[s.tensor or 0].label if gone else s.text)
+        new_id = self.tensor_id(s.tensor)
+        gone = s.tensor is not None and new_id is None
+        return s._replace(tensor=new_id, text=self.whole.tensors[s.tensor or 0].label if gone else s.text)
 
     def scope_id(self, old: int | None) -> int | None:
         while old is not None and old not in self.scopes:
@@ -342,11 +342,11 @@ class Renumbered:
 
 def chain(scopes: tuple[ScopeRecord, ...], scope: int | None) -> list[int]:
     """Return the ids of a scope and of the scopes around it, innermost first."""
-    found = []
+    ids = []
     while scope is not None:
-        found.append(scope)
+        ids.append(scope)
         scope = scopes[scope].parent
-    return found
+    return ids
 
 
 def common_scopes(scopes: tuple[ScopeRecord, ...], operations: list[Operation]) -> set[int]:
@@ -394,16 +394,16 @@ def numbered(part: Part, plain: dict[int, str], names: dict[int, tuple[str, ...]
             counts[plain[i]] = counts.get(plain[i], 0) + 1
     numbers: dict[str, int] = {}
     named = {plain[i] for i in part.tensors if names[i]}
-    found = {}
+    labels = {}
     for i in part.tensors:
         text, t = plain[i], part.whole.tensors[i]
         if names[i]:
-            found[i] = text
+            labels[i] = text
         elif text in named:
-            found[i] = f"{text} (version {t.version})"
+            labels[i] = f"{text} (version {t.version})"
         elif counts[text] > 1:
             numbers[text] = numbers.get(text, 0) + 1
-            found[i] = f"{text} #{numbers[text]}"
+            labels[i] = f"{text} #{numbers[text]}"
         else:
-            found[i] = text
-    return found
+            labels[i] = text
+    return labels

@@ -150,8 +150,8 @@ def ends_of(trace: Trace) -> Iterable[int]:
     """
     yield from trace.roots
     yield from trace.outputs
-    for one in trace.passes:
-        yield from one.roots
+    for backward in trace.passes:
+        yield from backward.roots
     if trace.failure is not None:  # what the failed operation read may have no name
         read = {i for o in trace.operations for i in o.tensors}
         yield from (t.id for t in trace.tensors if t.operation is not None and t.id not in read)
@@ -167,7 +167,7 @@ def ends_of(trace: Trace) -> Iterable[int]:
 def called_backward(trace: Trace) -> bool:
     """Whether the program itself stored gradients; of gradtrace's own call no place is known."""
     if trace.passes:
-        return any(one.stores and (one.span is not None or trace.engine != "") for one in trace.passes)
+        return any(backward.stores and (backward.span is not None or trace.engine != "") for backward in trace.passes)
     return trace.backward_runs == 0 and any(t.is_leaf and t.grad is not None for t in trace.tensors)
 
 
@@ -203,11 +203,11 @@ class PicturePart(Whole):
         )
 
     def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
-        found = super().tensor(t, new)._replace(is_root=t.is_root, is_output=t.is_output)
-        if t.kind == RESULT and found.operation is None:
+        record = super().tensor(t, new)._replace(is_root=t.is_root, is_output=t.is_output)
+        if t.kind == RESULT and record.operation is None:
             label = t.label if t.names else self.buffers.get(t.first, t.label)
-            return found._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None, label=label)
-        return found
+            return record._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None, label=label)
+        return record
 
     def is_input(self, t: TensorRecord) -> bool:
         """Whether data is the program's own, and not a buffer or a constant of a module."""
@@ -221,13 +221,13 @@ def reachable(part: Part) -> set[int]:
     for edge in trace.function_edges:
         targets.setdefault(edge.source, []).append(edge.target)
     waiting = [f for i in part.tensors if (f := trace.tensors[i].function) is not None]
-    found: set[int] = set()
+    functions: set[int] = set()
     while waiting:
         function = waiting.pop()
-        if function not in found:
-            found.add(function)
+        if function not in functions:
+            functions.add(function)
             waiting += targets.get(function, ())
-    return found
+    return functions
 
 
 def names_of_read_versions(part: Part) -> Any:

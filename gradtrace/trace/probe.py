@@ -90,7 +90,7 @@ class Probe(Idle):
     # ---- what the engine and the recorder tell
 
     def begins(self, leaf: Tensor) -> None:
-        if not leaf.is_floating_point() or any(leaf is known for known in self.tracked):
+        if not leaf.is_floating_point() or any(leaf is tracked_leaf for tracked_leaf in self.tracked):
             return
         self.tracked.append(leaf)
         self.origins.append(state.place())
@@ -110,8 +110,8 @@ class Probe(Idle):
         """Measure at the start of the first pass, and end the program."""
         if self.outcome is not None:
             return
-        given = vectors if vectors is None or isinstance(vectors, (tuple, list)) else (vectors,)
-        self.measure(tuple(outputs), None if given is None else tuple(given))
+        weights = vectors if vectors is None or isinstance(vectors, (tuple, list)) else (vectors,)
+        self.measure(tuple(outputs), None if weights is None else tuple(weights))
         raise SystemExit(0)
 
     def runs(self, node: Any, gradient: Any) -> None:
@@ -139,12 +139,12 @@ class Probe(Idle):
         if self.shift is not None and self.order == 1:
             self.outcome = ProbeResult(value, ())
             return
-        found: tuple[Any, ...] = (None,) * len(wanted)
+        of_wanted: tuple[Any, ...] = (None,) * len(wanted)
         self.outcome = ProbeResult(value, ())  # a second call, by this one, must not measure again
         if usable and wanted:
             kept = [w for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
-            found = grad(usable, wanted, kept, retain_graph=True, create_graph=self.order == 2, allow_unused=True)
-        by_leaf = dict(zip(map(id, wanted), found, strict=True))
+            of_wanted = grad(usable, wanted, kept, retain_graph=True, create_graph=self.order == 2, allow_unused=True)
+        by_leaf = dict(zip(map(id, wanted), of_wanted, strict=True))
         gradients = [by_leaf.get(id(leaf)) for leaf in self.tracked]
         arrays = tuple(None if g is None else as_array(g) for g in gradients)
         self.outcome = ProbeResult(value, arrays) if self.order == 1 else self._second(value, gradients, arrays, wanted)
@@ -159,8 +159,8 @@ class Probe(Idle):
         if not pairs:
             return ProbeResult(value, arrays, slope, (None,) * len(self.tracked))
         vectors = [Tensor._wrap(np.asarray(d, as_array(g).dtype).astype(g.dtype.np)) for g, d in pairs]
-        found = grad([g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True)
-        by_leaf = dict(zip(map(id, wanted), found, strict=True))
+        of_wanted = grad([g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True)
+        by_leaf = dict(zip(map(id, wanted), of_wanted, strict=True))
         seconds = tuple(None if by_leaf.get(id(leaf)) is None else as_array(by_leaf[id(leaf)]) for leaf in self.tracked)
         return ProbeResult(value, arrays, slope, seconds)
 

@@ -63,15 +63,15 @@ def filled(template: Any, actual: set[int]) -> Any:
     """Return a template with the shadow in place of each Slot; the actual value of those in `actual`, by id."""
     if isinstance(template, Slot):
         return template.actual if id(template) in actual else template.shadow
-    return tuple(filled(one, actual) for one in template) if type(template) is tuple else template
+    return tuple(filled(part, actual) for part in template) if type(template) is tuple else template
 
 
 def slots_in(template: Any) -> Iterator[Slot]:
     if isinstance(template, Slot):
         yield template
     elif type(template) is tuple:
-        for one in template:
-            yield from slots_in(one)
+        for part in template:
+            yield from slots_in(part)
 
 
 # ---- calls
@@ -86,9 +86,9 @@ def call_again(record: Op, template: tuple[Any, ...], slots: list[Slot], outs: S
         stages = telescoped(lambda values: kernel_results(record, values), template, slots)
     except Exception as error:
         return (), f"its kernel does not take wider numbers ({type(error).__name__})"
-    for out, found in zip(outs, stages[0], strict=False):
+    for out, wider in zip(outs, stages[0], strict=False):
         dtype = np.asarray(out._data).dtype
-        if dtype.kind == "f" and np.asarray(found).dtype != wide.wide_dtype(dtype):
+        if dtype.kind == "f" and np.asarray(wider).dtype != wide.wide_dtype(dtype):
             return (), "its kernel does not compute in the wider type"
     return stages, ""
 
@@ -110,8 +110,8 @@ def kernel_results(record: Op, values: Any) -> tuple[Any, ...]:
     if not record.variadic:
         first = 1 if record.promote is not None else record.arity  # numpy promotes the numbers of the others
         raws[:first] = [np.asarray(raw) if type(raw) in (float, int, bool) else raw for raw in raws[:first]]
-    found = wide.kernel_of(record, raws)(*raws)
-    return found if type(found) is tuple else (found,)
+    results = wide.kernel_of(record, raws)(*raws)
+    return results if type(results) is tuple else (results,)
 
 
 def terms_of(record: Op, slots: Sequence[Slot], out: Tensor) -> int:
@@ -153,8 +153,8 @@ def gradient_again(
 
 def by_number(gradient: Any) -> dict[int, Any]:
     """Return the raw gradients that a node received, by output."""
-    given = gradient if type(gradient) is dict else {} if gradient is None else {0: gradient}
-    return {number: raw._data if isinstance(raw, Tensor) else raw for number, raw in given.items()}
+    received = gradient if type(gradient) is dict else {} if gradient is None else {0: gradient}
+    return {number: raw._data if isinstance(raw, Tensor) else raw for number, raw in received.items()}
 
 
 def received(node: Node, slots: dict[int, Slot], gradient: Any) -> Any:
@@ -180,8 +180,8 @@ def saved_out(raw: Any, called: RecordedCall | None, number: int) -> Any:
 
 def saved_args(args: Sequence[Any], called: RecordedCall | None) -> tuple[Any, ...]:
     """Return the saved arguments of a node with their shadows."""
-    known = called.args if called is not None else ()
-    return tuple(saved_arg(kept, known[i] if i < len(known) else None) for i, kept in enumerate(args))
+    slots = called.args if called is not None else ()
+    return tuple(saved_arg(kept, slots[i] if i < len(slots) else None) for i, kept in enumerate(args))
 
 
 def saved_arg(kept: Any, known: Any) -> Any:
@@ -208,5 +208,5 @@ def on_edge(node: Node, index: int, value: Any) -> Any:
 def operand_of(args: tuple[Any, ...], node: Node, index: int) -> Slot | None:
     """Return the operand whose gradient is sent along an edge."""
     places = args[0] if node.op.variadic else args
-    found = places[index] if index < len(places) else None
-    return found if isinstance(found, Slot) else None
+    operand = places[index] if index < len(places) else None
+    return operand if isinstance(operand, Slot) else None

@@ -432,8 +432,8 @@ class Trace(NamedTuple):
 
     def tensor(self, name: str) -> TensorRecord:
         """Return the tensor bound to the variable `name`; KeyError if there is none."""
-        for known, index in self.names:
-            if known == name:
+        for bound, index in self.names:
+            if bound == name:
                 return self.tensors[index]
         raise KeyError(name)
 

@@ -21,15 +21,15 @@ def relevant(trace: Trace) -> Trace:
 def needed(trace: Trace) -> set[int]:
     """Return the tensors that the ends were computed from, with all versions of each."""
     waiting = [*trace.roots, *trace.outputs, *variables_of(trace)]
-    waiting += [i for one in trace.passes for i in one.roots]
+    waiting += [i for backward in trace.passes for i in backward.roots]
     waiting += [f.variable for f in trace.functions if f.variable is not None]
     seen = set(waiting)
     while waiting:
         t = trace.tensors[waiting.pop()]
-        found: list[Any] = [t.first]
+        sources: list[Any] = [t.first]
         if t.operation is not None:
-            found += [o.tensor for o in trace.operations[t.operation].inputs]
-        for i in found:
+            sources += [o.tensor for o in trace.operations[t.operation].inputs]
+        for i in sources:
             if i is not None and i not in seen:
                 seen.add(i)
                 waiting.append(i)
@@ -44,8 +44,8 @@ def variables_of(trace: Trace) -> list[int]:
     """
     if not trace.engine:
         return [i for _, i in trace.names]
-    used = {o.tensor for one in trace.operations for o in one.inputs}
-    used |= {i for one in trace.operations for i in one.outputs}
+    used = {o.tensor for operation in trace.operations for o in operation.inputs}
+    used |= {i for operation in trace.operations for i in operation.outputs}
     used |= {trace.tensors[i].first for i in used if i is not None}
     touched = {trace.tensors[i].first for _, i in trace.names} & used
     models = {owner(name) for name, i in trace.names if trace.tensors[i].first in touched}

@@ -36,21 +36,21 @@ class Scopes:
             chain.append(at)
             at = at.parent
         outer = None if at is None else self._ids[id(at)]
-        for one in reversed(chain):
-            outer = self._ids[id(one)] = outer if self._is_idle(one) else self._add(one, outer)
+        for inner in reversed(chain):
+            outer = self._ids[id(inner)] = outer if self._is_idle(inner) else self._add(inner, outer)
         return outer
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
         """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
         first.
         """
-        found = []
+        modules = []
         at = call.scope
         while at is not None and at.origin == call.origin:
             if at.kind == "module":
-                found.append((id(at), self._named(at)[0]))
+                modules.append((id(at), self._named(at)[0]))
             at = at.parent
-        return found
+        return modules
 
     def module_of(self, call: Any) -> str:
         """Return the name of the innermost module that a call was made in, or its class; "" outside of modules."""

@@ -36,10 +36,10 @@ def relative_difference(a: Value, b: Value) -> float | None:
     first, second = parts_of(a), parts_of(b)
     if first is None or second is None:
         return None
-    (sketch, norm, *bad), (other, other_norm, *other_bad) = first, second
+    (sketch, norm, *bad), (other_sketch, other_norm, *other_bad) = first, second
     if bad != other_bad:
         return INFINITY
-    apart = norm_of(np.subtract(sketch, other))
+    apart = norm_of(np.subtract(sketch, other_sketch))
     return ratio(apart, max(norm, other_norm))
 
 

@@ -67,8 +67,8 @@ class Watch:
     @property
     def leaves_begun_at(self) -> list[Node]:
         """Return the AccumulateGrad nodes at which passes began, in order."""
-        found = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
-        return list(dict.fromkeys(found))
+        nodes = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
+        return list(dict.fromkeys(nodes))
 
     # ---- forward
 
@@ -248,16 +248,16 @@ class Watch:
             return gradient
         if self._seen is None:
             return noted(gradient)
-        known = self._seen.get(id(gradient))
-        if known is None:  # the array stands here too, so that no other one takes its place in memory
-            known = self._seen[id(gradient)] = (gradient, Kept(gradient))
-        return known[1]
+        entry = self._seen.get(id(gradient))
+        if entry is None:  # the array stands here too, so that no other one takes its place in memory
+            entry = self._seen[id(gradient)] = (gradient, Kept(gradient))
+        return entry[1]
 
     def by_output(self, node: Node, gradient: Any) -> Values:
         """Return notes of the gradients accumulated for a node, one for each of its outputs."""
         if type(gradient) is dict:
-            found = map(gradient.get, range(len(node.shape)))
-            return tuple(None if one is None else self.noted(one) for one in found)
+            gradients = map(gradient.get, range(len(node.shape)))
+            return tuple(None if raw is None else self.noted(raw) for raw in gradients)
         return (None if gradient is None else self.noted(gradient),)
 
     def grad_of(self, leaf: Tensor) -> Noted:

@@ -53,11 +53,11 @@ class ValueWriter:
         self._places: dict[Any, tuple[int, int]] = {}  # by memory and size of an array
 
     def add(self, value: Value) -> int:
-        found = len(self.rows) // 5
+        row = len(self.rows) // 5
         chunk, place, order = self.place(value)
         dtype = value.dtype if value.dtype in DTYPES else "other"
         self.rows += (DTYPES.index(dtype), self.shapes[value.shape], chunk, place, order)
-        return found
+        return row
 
     def place(self, value: Value) -> tuple[int, int, int]:
         if value.kept is not None:
@@ -68,10 +68,10 @@ class ValueWriter:
         array = value.elements
         order = int(not array.flags.c_contiguous)
         where = array.__array_interface__["data"][0], array.nbytes, value.dtype
-        known = self._places.get(where)
-        if known is None:
-            known = self._places[where] = self.append(value.dtype, False, array.reshape(-1, order="A"), array.size)
-        return *known, order
+        position = self._places.get(where)
+        if position is None:
+            position = self._places[where] = self.append(value.dtype, False, array.reshape(-1, order="A"), array.size)
+        return *position, order
 
     def sketch(self, sketch: tuple[float, ...] | None) -> tuple[int, int] | None:
         """Return the chunk and the place of a sketch, which is stored as an array."""
@@ -83,7 +83,7 @@ class ValueWriter:
         if chunk is None:
             chunk = self._open[dtype, single] = Chunk(self.chunks)
             self.chunks += 1
-        found = chunk.number, chunk.count
+        position = chunk.number, chunk.count
         chunk.parts.append(part)
         chunk.count += count
         size = 8 if single else part.itemsize
@@ -92,7 +92,7 @@ class ValueWriter:
             chunk.count += chunk.parts[-1].size
         if chunk.count * size >= CHUNK:
             self.flush(dtype, single)
-        return found
+        return position
 
     def flush(self, dtype: str, single: bool) -> None:
         chunk = self._open.pop((dtype, single))
@@ -140,21 +140,21 @@ class ValueReader(dict[int, Any]):
         return value
 
     def chunk(self, number: int) -> Any:
-        known = self._chunks.get(number)
-        if known is None:
-            known = self._chunks[number] = self.load(number)
-        return known
+        chunk = self._chunks.get(number)
+        if chunk is None:
+            chunk = self._chunks[number] = self.load(number)
+        return chunk
 
     def single(self, dtype: str, number: int, place: int) -> Value:
         kind = type_of_number(dtype)
-        known = self._numbers.get((number, kind))
-        if known is None:
+        numbers = self._numbers.get((number, kind))
+        if numbers is None:
             if self.chunk(number).dtype != kind:
                 raise Damaged("a number is not of its array's type")
-            known = self._numbers[number, kind] = self.chunk(number).tolist()
-        if place >= len(known):
+            numbers = self._numbers[number, kind] = self.chunk(number).tolist()
+        if place >= len(numbers):
             raise Damaged("a number is out of range")
-        return Value((), dtype, known[place], None)
+        return Value((), dtype, numbers[place], None)
 
     def array(self, shape: tuple[int, ...], dtype: str, number: int, place: int, order: int) -> Value:
         chunk = self.chunk(number)
@@ -183,5 +183,5 @@ class ValueReader(dict[int, Any]):
         if where is None:
             return None
         chunk, place = map(integer, listed(where))
-        found: list[float] = self.array((BUCKETS,), "float64", chunk, place, 0).data.tolist()
-        return tuple(found)
+        sums: list[float] = self.array((BUCKETS,), "float64", chunk, place, 0).data.tolist()
+        return tuple(sums)

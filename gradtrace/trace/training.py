@@ -30,11 +30,11 @@ class StepCalls(NamedTuple):
 def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: RecordBuilder) -> tuple[TrainingStep, ...]:
     """Return the steps of a training loop, with ids of the trace."""
     steps = []
-    for number, one in enumerate(steps_of(keeper, scopes), 1):
-        nodes = [id(node) for mark in keeper.passes[slice(*one.passes)] for node, _ in mark.roots or ()]
+    for number, step in enumerate(steps_of(keeper, scopes), 1):
+        nodes = [id(node) for mark in keeper.passes[slice(*step.passes)] for node, _ in mark.roots or ()]
         roots = tuple(builder.results[node][0].id for node in nodes if node in builder.results)
-        first, last = map(builder.before, one.calls)
-        steps.append(TrainingStep(number, (first, last), one.passes, roots, builder.source.span(one.origin)))
+        first, last = map(builder.before, step.calls)
+        steps.append(TrainingStep(number, (first, last), step.passes, roots, builder.source.span(step.origin)))
     return tuple(steps)
 
 
@@ -43,22 +43,22 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
     updates = repeated(keeper.updates)
     ends = updates
     if not updates and not accumulate(keeper.updates, len(keeper.passes)):
-        ends = separate(repeated([one for one in keeper.passes if one.stores]))
+        ends = separate(repeated([mark for mark in keeper.passes if mark.stores]))
     if len(ends) < 2:
         return []
     iterations = [iteration(mark.scope, keeper.passes[mark.passes - 1 : mark.passes]) for mark in ends]
     spans = by_iteration(iterations, scopes) or between(ends)
-    found, done = [], 0
+    steps, done = [], 0
     for mark, inner, calls in zip(ends, iterations, spans, strict=True):
         until = mark.passes + (not updates)
         if mark is ends[-1]:
-            until = max(until, sum(one.calls <= calls[1] for one in keeper.passes))
+            until = max(until, sum(pass_mark.calls <= calls[1] for pass_mark in keeper.passes))
         loop = None if inner is None else inner.parent
         between_loops = [i for i in range(done, until - 1) if not is_within(keeper.passes[i].scope, loop)]
         first = between_loops[-1] + 1 if between_loops else done
-        found.append(StepCalls(calls, (first, until), mark.origin))
+        steps.append(StepCalls(calls, (first, until), mark.origin))
         done = until
-    return found
+    return steps
 
 
 def is_within(scope: Any, loop: Scope | None) -> bool:
@@ -99,7 +99,7 @@ def separate(passes: list[Mark]) -> list[Mark]:
     """Return the passes; [] if two of them began at one node, since passes over one graph are not steps of a training
     loop.
     """
-    roots = [id(node) for one in passes for node, _ in one.roots or ()]
+    roots = [id(node) for mark in passes for node, _ in mark.roots or ()]
     return passes if len(set(roots)) == len(roots) else []
 
 
@@ -107,18 +107,18 @@ def iteration(scope: Any, passes: Sequence[Mark] = ()) -> Scope | None:
     """Return the innermost iteration of a loop that contains `scope` and the last of the passes; if none contains the
     pass, the innermost one. A loop that only calls the optimisers' steps is not the training loop.
     """
-    around = [one for one in chain_of(scope) if one.kind == "pass"]
-    ran = {id(one) for one in chain_of(passes[-1].scope)} if passes else set()
-    return next((one for one in around if id(one) in ran), around[0] if around else None)
+    around = [ancestor for ancestor in chain_of(scope) if ancestor.kind == "pass"]
+    ran = {id(ancestor) for ancestor in chain_of(passes[-1].scope)} if passes else set()
+    return next((ancestor for ancestor in around if id(ancestor) in ran), around[0] if around else None)
 
 
 def chain_of(scope: Any) -> list[Scope]:
     """Return a scope and the scopes around it, innermost first."""
-    found = []
+    chain = []
     while scope is not None:
-        found.append(scope)
+        chain.append(scope)
         scope = scope.parent
-    return found
+    return chain
 
 
 def between(ends: list[Mark]) -> list[tuple[int, int]]:
@@ -128,17 +128,17 @@ def between(ends: list[Mark]) -> list[tuple[int, int]]:
 
 def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None]) -> list[tuple[int, int]]:
     """Return the range of calls in each iteration; [] if the iterations are not one for each step."""
-    if None in iterations or len({id(one) for one in iterations}) < len(iterations):
+    if None in iterations or len({id(inner) for inner in iterations}) < len(iterations):
         return []
-    number = {id(one): i for i, one in enumerate(iterations)}
-    known: dict[int, int | None] = {}  # by scope: which step it is part of
-    found: list[list[int]] = [[] for _ in iterations]
+    number = {id(inner): i for i, inner in enumerate(iterations)}
+    step_by_scope: dict[int, int | None] = {}  # by scope: which step it is part of
+    calls_by_step: list[list[int]] = [[] for _ in iterations]
     for call, scope in enumerate(scopes):
-        step = step_of(scope, number, known)
+        step = step_of(scope, number, step_by_scope)
         if step is not None:
-            found[step].append(call)
+            calls_by_step[step].append(call)
     spans, done = [], 0
-    for calls in found:
+    for calls in calls_by_step:
         spans.append((calls[0], calls[-1] + 1) if calls else (done, done))
         done = spans[-1][1]
     return spans
@@ -153,7 +153,7 @@ def step_of(scope: Any, number: dict[int, int], known: dict[int, int | None]) ->
             break
         chain.append(scope)
         scope = scope.parent
-    found = None if scope is None else known[id(scope)]
-    for one in chain:
-        known[id(one)] = found
-    return found
+    step = None if scope is None else known[id(scope)]
+    for inner in chain:
+        known[id(inner)] = step
+    return step

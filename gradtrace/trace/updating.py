@@ -45,8 +45,8 @@ class Updates:
     def add(self, at: int, tensor: Tensor, before: Any, exact: Any) -> None:
         """Add an update that has just been made of the value `before`; `exact` is its result in the wider type."""
         wanted = exact - before
-        made = wide.widened(np.asarray(tensor._data)) - before
-        is_lost = (wanted != 0) & (made == 0)
+        change = wide.widened(np.asarray(tensor._data)) - before
+        is_lost = (wanted != 0) & (change == 0)
         size = wide.norm(wanted)
         fields = {
             "dtype": before.dtype.name,
@@ -54,9 +54,9 @@ class Updates:
             "wanted": int((wanted != 0).sum()),
             "lost": int(is_lost.sum()),
             "norm": size,
-            "error": wide.relative(made - wanted, size),
+            "error": wide.relative(change - wanted, size),
             "largest": float(np.abs(wanted[is_lost]).max(initial=0)),
-            "broken": int((np.isfinite(wanted) & ~np.isfinite(made)).sum()),
+            "broken": int((np.isfinite(wanted) & ~np.isfinite(change)).sum()),
         }
         self.found.append((at, tensor, fields))
 

@@ -180,10 +180,10 @@ class Contents:
             return noted
         if not isinstance(noted, Kept):
             return frozen(noted) if type(noted) in (float, bool) else taken(noted)
-        known = self._known.get(id(noted))
-        if known is None:
-            known = self._known[id(noted)] = (noted, self._read(noted))
-        return known[1]
+        entry = self._known.get(id(noted))
+        if entry is None:
+            entry = self._known[id(noted)] = (noted, self._read(noted))
+        return entry[1]
 
     def _read(self, kept: Kept) -> Value:
         if not self.final and self.keeper is not None:

@@ -28,11 +28,11 @@ def variants(
     # what a Function of the program saved, and passes that began at a leaf, only a watched run knows
     plain = whole if not watch.saved and not watch.leaves_begun_at else None
     evaluated = captured.trace(backward_runs, whole=plain)
-    found = {"all": whole, "eval": evaluated, "graph": evaluated, "watched": watched}
+    traces = {"all": whole, "eval": evaluated, "graph": evaluated, "watched": watched}
     if derived_gradients([*inputs.items(), *bound_names(run.env)]):
         for name, by in (("graph", None), ("watched", watch)):
-            found[name] = capture(run, roots, backward_runs, inputs=inputs, watch=by, gradients=True, final=True)
-    return found
+            traces[name] = capture(run, roots, backward_runs, inputs=inputs, watch=by, gradients=True, final=True)
+    return traces
 
 
 def unwatched(trace: Trace) -> Trace:

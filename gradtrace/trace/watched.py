@@ -46,11 +46,11 @@ class WatchChronicle(Chronicle):
 
     def turns(self) -> list[tuple[int, Turn]]:
         """Return the turns of nodes in the trace that ran, or whose gradient autograd.grad returned."""
-        known = self.builder.graph.ids
+        ids = self.builder.graph.ids
         return [
             (number, turn)
             for number, turn in super().turns()
-            if id(turn.node) in known and (turn.ran or self.is_wanted(number, turn))
+            if id(turn.node) in ids and (turn.ran or self.is_wanted(number, turn))
         ]
 
     def is_wanted(self, number: int, turn: Turn) -> bool:
@@ -82,17 +82,17 @@ class WatchChronicle(Chronicle):
                 tuples[id(held)] = tuple(held)
             return tuples[id(held)]
 
-        found = []
+        changes = []
         at_call, before = -1, 0
         for how, tensor, storage, leaf, at, turns, grad_enabled, origin in self.watch.changed:
-            known = grads.get(id(tensor)) or (None if storage is None else grads.get(id(storage)))
-            known = known or (None if leaf is None else own.get(id(leaf)))
-            of_grad = known is not None or how in ("cleared", "assigned")
-            held = known or (None if storage is None else storages.get(id(storage))) or own.get(id(tensor), [])
+            owners = grads.get(id(tensor)) or (None if storage is None else grads.get(id(storage)))
+            owners = owners or (None if leaf is None else own.get(id(leaf)))
+            of_grad = owners is not None or how in ("cleared", "assigned")
+            held = owners or (None if storage is None else storages.get(id(storage))) or own.get(id(tensor), [])
             if at != at_call:  # an optimiser's step changes many at once
                 at_call, before = at, self.builder.before(at)
             if held:
-                found.append(
+                changes.append(
                     Change(
                         how,
                         together(held),
@@ -104,13 +104,13 @@ class WatchChronicle(Chronicle):
                         *self.builder.place(origin),
                     )
                 )
-        return tuple(found)
+        return tuple(changes)
 
     def checks(self) -> tuple[FunctionCheck, ...]:
         """Return the results of comparing the program's Functions with finite differences."""
         return tuple(
-            check_record(name, self.source.span(origin), found if isinstance(found, str) else found.wrong)
-            for name, (origin, found) in self.watch.checks.items()
+            check_record(name, self.source.span(origin), outcome if isinstance(outcome, str) else outcome.wrong)
+            for name, (origin, outcome) in self.watch.checks.items()
         )
 
 

@@ -63,17 +63,17 @@ def has_wide_kernel(record: Op, plain: Sequence[Any]) -> bool:
     """
     if record.kind != "elementwise" or record.name in KERNELS:
         return True
-    known = _has_wide_kernel.get(record.name)
-    if known is None:
+    is_wide = _has_wide_kernel.get(record.name)
+    if is_wide is None:
         trial = np.sqrt(np.arange(2, 2 + TRIED).astype(np.longdouble)) / 4
         try:
             out = np.asarray(record.kernel(*[trial] * record.arity, *plain))
         except Exception:
             return True  # these arguments do not fit the trial: the call itself shows what the kernel does
         fractions = out[np.isfinite(out) & (out != np.rint(out))] if out.dtype.kind == "f" else out[:0]
-        known = not fractions.size or bool((fractions != fractions.astype(np.float64)).any())
-        _has_wide_kernel[record.name] = known
-    return known
+        is_wide = not fractions.size or bool((fractions != fractions.astype(np.float64)).any())
+        _has_wide_kernel[record.name] = is_wide
+    return is_wide
 
 
 def norm(x: Array) -> float:
@@ -99,8 +99,8 @@ def relative(error: Array, size: float) -> float:
     """Return the norm of an error by the norm `size` of the right result; inf for an error that is not finite."""
     if not np.isfinite(error).all():
         return float("inf")
-    found = norm(error)
-    return found / size if size else float("inf") if found else 0.0
+    length = norm(error)
+    return length / size if size else float("inf") if length else 0.0
 
 
 def share(part: Array, whole: Array) -> float:

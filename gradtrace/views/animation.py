@@ -74,9 +74,9 @@ class State:
 
     def of_operation(self, index: int) -> set[str]:
         group, function = self.model.fold.member[index], self.trace.operations[index].function
-        made = self.trace.operations[index].outputs
-        joined = group is None and len(made) == 1 and made[0] in self.model.joined
-        keys = {f"t{made[0]}" if joined else f"o{index}" if group is None else f"g{group}"}
+        outputs = self.trace.operations[index].outputs
+        joined = group is None and len(outputs) == 1 and outputs[0] in self.model.joined
+        keys = {f"t{outputs[0]}" if joined else f"o{index}" if group is None else f"g{group}"}
         return keys if function is None else keys | {f"f{function}"}
 
     def take(self, moment: Moment) -> Frame:
@@ -84,8 +84,8 @@ class State:
         if moment.step is not None:
             step = self.trace.steps[moment.step]
             function = self.trace.functions[step.function]
-            made = function.outputs if function.variable is None else (function.variable,)
-            now = {f"t{t}" for t in made} | {f"f{function.id}"}
+            tensors = function.outputs if function.variable is None else (function.variable,)
+            now = {f"t{t}" for t in tensors} | {f"f{function.id}"}
             if function.id in self.made_by:
                 now |= self.of_operation(self.made_by[function.id])
             self.flowed |= now
@@ -115,16 +115,16 @@ class State:
 def frames(drawn: Model) -> list[Frame]:
     """Return the frames; a moment without a visible change (inside a folded box) gives no frame."""
     state = State(drawn)
-    found: list[Frame] = []
+    film: list[Frame] = []
     for moment in story(drawn.trace):
         frame = state.take(moment)
-        if found and frame[2:] == found[-1][2:] and moment.kind != DONE:
+        if film and frame[2:] == film[-1][2:] and moment.kind != DONE:
             continue
-        found.append(frame)
-    if len(found) > MOST:
-        chosen = sorted({round(i * (len(found) - 1) / (MOST - 1)) for i in range(MOST)})
-        found = [found[i] for i in chosen]
-    return found
+        film.append(frame)
+    if len(film) > MOST:
+        chosen = sorted({round(i * (len(film) - 1) / (MOST - 1)) for i in range(MOST)})
+        film = [film[i] for i in chosen]
+    return film
 
 
 def caption(trace: Trace, moment: Moment) -> str:
@@ -144,9 +144,9 @@ def caption(trace: Trace, moment: Moment) -> str:
         got = f"{' + '.join(summands)} = {got}"
     if function.variable is not None:
         return f"backward   {trace.tensors[function.variable].label} gets {got}"
-    made = ", ".join(trace.tensors[t].label for t in function.outputs)
+    outputs = ", ".join(trace.tensors[t].label for t in function.outputs)
     sent = ", ".join(numbers.short(value) for value in step.downstream if value is not None)
-    return f"backward   {function.name} of {made}: gets {got}, sends {sent or 'nothing'}"
+    return f"backward   {function.name} of {outputs}: gets {got}, sends {sent or 'nothing'}"
 
 
 def parts(trace: Trace, number: int) -> list[str]:
@@ -156,13 +156,13 @@ def parts(trace: Trace, number: int) -> list[str]:
     for edge in trace.function_edges:
         if edge.target == step.function and not edge.output_nr:
             places.setdefault(edge.source, []).append(edge.input_index)
-    found: list[str] = []
+    summands: list[str] = []
     for before in trace.steps[:number]:
         for place in places.get(before.function, ()) if before.number == step.number else ():
             sent = before.downstream[place] if place < len(before.downstream) else None
             if sent is not None and not sent.shape:
-                found.append(numbers.short(sent))
-    return found
+                summands.append(numbers.short(sent))
+    return summands
 
 
 # ---- drawing
@@ -172,8 +172,8 @@ def frame_text(source: str, frame: Frame, theme: Theme) -> str:
     """Return the DOT text of one frame: the whole drawing's, with the frame's attributes."""
     lines = []
     for line in source.split("\n"):
-        found = STATEMENT.match(line) if line.endswith("]") else None
-        lines.append(line if found is None else statement(line, found[1], frame, theme))
+        match = STATEMENT.match(line) if line.endswith("]") else None
+        lines.append(line if match is None else statement(line, match[1], frame, theme))
     return "\n".join(lines)
 
 
@@ -290,10 +290,10 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
 
 def ffmpeg() -> str:
     """Return the path of ffmpeg. RenderError if it is not installed."""
-    found = shutil.which("ffmpeg")
-    if found is None:
+    path = shutil.which("ffmpeg")
+    if path is None:
         raise RenderError("an .mp4 needs ffmpeg, which is not installed", "install ffmpeg, or write a .gif or .webp")
-    return found
+    return path
 
 
 def filmed(pictures: list[Any], durations: list[int]) -> bytes:
@@ -316,10 +316,10 @@ def encoded(frames: bytes, width: int, height: int, seconds: float, limits: Limi
     program = ffmpeg()
     even = f"pad={width + width % 2}:{height + height % 2}"
     taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
-    made = ["-vf", even, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
+    encoding = ["-vf", even, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "film.mp4")
-        command = [program, "-loglevel", "error", "-y", *taken, *made, "-fflags", "+bitexact", file]
+        command = [program, "-loglevel", "error", "-y", *taken, *encoding, "-fflags", "+bitexact", file]
         rights = confine.to_start(program)._replace(write=(folder,))
         try:
             done = subprocess.run(
@@ -345,21 +345,21 @@ def in_one_palette(pillow: Any, pictures: list[Any]) -> list[Any]:
     """
     import numpy as np
 
-    codes = [np.asarray(one, np.int32) @ np.array([65536, 256, 1], np.int32) for one in pictures]
+    codes = [np.asarray(picture, np.int32) @ np.array([65536, 256, 1], np.int32) for picture in pictures]
     some = codes[:: max(1, len(codes) // SAMPLED)] + codes[-1:]
-    colors, counts = np.unique(np.concatenate([one.ravel() for one in some]), return_counts=True)
+    colors, counts = np.unique(np.concatenate([pixels.ravel() for pixels in some]), return_counts=True)
     chosen = colors[np.lexsort((colors, -counts))][:256]
-    known = np.full(1 << 24, -1, np.int16)
-    known[chosen] = np.arange(len(chosen))
+    nearest = np.full(1 << 24, -1, np.int16)
+    nearest[chosen] = np.arange(len(chosen))
     flat = np.stack([chosen >> 16, chosen >> 8 & 255, chosen & 255], 1)
-    found = []
-    for one in codes:
-        missing = np.unique(one[known[one] < 0])
+    converted = []
+    for pixels in codes:
+        missing = np.unique(pixels[nearest[pixels] < 0])
         parts = np.stack([missing >> 16, missing >> 8 & 255, missing & 255], 1)
         for start in range(0, len(missing), 4096):
             distance = ((parts[start : start + 4096, None] - flat[None]) ** 2).sum(2)
-            known[missing[start : start + 4096]] = distance.argmin(1)
-        picture = pillow[0].fromarray(known[one].astype(np.uint8), "P")
+            nearest[missing[start : start + 4096]] = distance.argmin(1)
+        picture = pillow[0].fromarray(nearest[pixels].astype(np.uint8), "P")
         picture.putpalette(flat.astype(np.uint8).tobytes() + bytes(768 - 3 * len(chosen)))
-        found.append(picture)
-    return found
+        converted.append(picture)
+    return converted

@@ -95,7 +95,7 @@ def ways(trace: Trace, folded: Fold, options: DotOptions, direction: str | None)
             yield way
     if whole:  # folded before it is broken
         return
-    breakable = [one for one in (flat or usual) if one[1].direction != "up"]
+    breakable = [pair for pair in (flat or usual) if pair[1].direction != "up"]
     for count in range(2, MOST_ROWS + 1):
         yield from filter(None, (broken(chosen, look, count) for chosen, look in breakable))
 
@@ -128,16 +128,16 @@ def broken(drawn: Model, options: DotOptions, count: int) -> Way | None:
 def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
     """Return the column of each node; a node without inputs is in the first column that reads it."""
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
-    rows.update({key: min(rows[target] for target in found) for key, found in readers_of_leaves(edges).items()})
+    rows.update({key: min(rows[target] for target in readers) for key, readers in readers_of_leaves(edges).items()})
     return rows
 
 
 def readers_of_leaves(edges: list[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the readers of each node without inputs."""
-    made = {target for _, target in edges}
+    targets = {target for _, target in edges}
     readers: dict[str, list[str]] = {}
     for source, target in edges:
-        if source not in made:
+        if source not in targets:
             readers.setdefault(source, []).append(target)
     return readers
 
@@ -168,12 +168,12 @@ def cut(lengths: dict[int, float], places: dict[int, int], count: int) -> list[i
     ends: list[float] = []
     for at in range(len(lengths)):
         ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)
-    found: list[int] = []
+    cuts: list[int] = []
     share = ends[-1] / count
     for number in range(1, count):
         near = [at for at in places if at < len(ends) and abs(ends[at] - number * share) < share / 2]
-        near = [at for at in near if not found or at > found[-1]]
+        near = [at for at in near if not cuts or at > cuts[-1]]
         if not near:
-            return found
-        found.append(min(near, key=lambda at: (places[at] + 4 * abs(ends[at] - number * share) / share, at)))
-    return found
+            return cuts
+        cuts.append(min(near, key=lambda at: (places[at] + 4 * abs(ends[at] - number * share) / share, at)))
+    return cuts

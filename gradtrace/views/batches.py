@@ -22,8 +22,8 @@ def batches(trace: Trace) -> list[list[int]]:
     for operation in trace.operations:
         for tensor in operation.tensors:
             readers.setdefault(tensor, []).append(operation.id)
-    found = [made_for(trace, operation, readers) for operation in gathering]
-    return [sorted(inside) for inside in found if inside]
+    groups = [made_for(trace, operation, readers) for operation in gathering]
+    return [sorted(inside) for inside in groups if inside]
 
 
 def made_for(trace: Trace, last: Operation, readers: dict[int, list[int]]) -> set[int]:
@@ -35,7 +35,7 @@ def made_for(trace: Trace, last: Operation, readers: dict[int, list[int]]) -> se
     inside = {last.id}
     waiting = [last]
     for operation in waiting:  # which grows
-        makers = {made for t in operation.tensors if (made := trace.tensors[t].operation) is not None}
+        makers = {producer for t in operation.tensors if (producer := trace.tensors[t].operation) is not None}
         for index in sorted(makers - inside, reverse=True):
             maker = trace.operations[index]
             if is_only_for(trace, maker, last, inside, readers):
@@ -48,10 +48,14 @@ def is_only_for(
     trace: Trace, maker: Operation, last: Operation, inside: set[int], readers: dict[int, list[int]]
 ) -> bool:
     """Whether an operation has no gradient, the scope of `last`, and no unread, named or otherwise used result."""
-    made = [trace.tensors[i] for i in maker.outputs]
-    if maker.grad_fn is not None or maker.scope != last.scope or any(t.names or t.is_output or t.is_root for t in made):
+    outputs = [trace.tensors[i] for i in maker.outputs]
+    if (
+        maker.grad_fn is not None
+        or maker.scope != last.scope
+        or any(t.names or t.is_output or t.is_root for t in outputs)
+    ):
         return False
-    return all(readers.get(t.id) and inside.issuperset(readers[t.id]) for t in made)
+    return all(readers.get(t.id) and inside.issuperset(readers[t.id]) for t in outputs)
 
 
 def with_batches(trace: Trace, found: Fold, gathered: Sequence[list[int]]) -> Fold:

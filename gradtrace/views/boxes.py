@@ -108,12 +108,16 @@ def written_out(value: Value) -> str | None:
 
 def extent(value: Value) -> str:
     """Return an array's range and its number of bad elements: "-2.4 … 1.3, 2 NaN"."""
-    known = numbers.stats(value)
+    statistics = numbers.stats(value)
     parts = []
-    if known.low is not None and known.high is not None:
-        low, high = numbers.number(known.low, 3), numbers.number(known.high, 3)
-        parts.append(f"all {low}" if known.low == known.high and not known.nan and not known.inf else f"{low} … {high}")
-    parts += [f"{count} {name}" for count, name in ((known.nan, "NaN"), (known.inf, "Inf")) if count]
+    if statistics.low is not None and statistics.high is not None:
+        low, high = numbers.number(statistics.low, 3), numbers.number(statistics.high, 3)
+        parts.append(
+            f"all {low}"
+            if statistics.low == statistics.high and not statistics.nan and not statistics.inf
+            else f"{low} … {high}"
+        )
+    parts += [f"{count} {name}" for count, name in ((statistics.nan, "NaN"), (statistics.inf, "Inf")) if count]
     return ", ".join(parts) or "empty"
 
 

@@ -84,7 +84,7 @@ def harmless(text: str, *, styled: bool = False) -> str:
     import re
 
     pattern = "|".join([*map(re.escape, own), f"[{HARMFUL}]"])
-    return re.sub(pattern, lambda found: found[0] if found[0] in own else f"\\u{ord(found[0]):04x}", text)
+    return re.sub(pattern, lambda match: match[0] if match[0] in own else f"\\u{ord(match[0]):04x}", text)
 
 
 def clip(text: str, columns: int, ellipsis: str = "…") -> str:

@@ -30,8 +30,8 @@ class Stretch(NamedTuple):
 
 def ranges(names: Iterable[str]) -> list[range]:
     """Return the line ranges that "line 7" and "lines 7-20" stand for."""
-    found = (re.match(LINES, name.strip()) for name in names)
-    return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m is not None]
+    matches = (re.match(LINES, name.strip()) for name in names)
+    return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in matches if m is not None]
 
 
 def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fold:
@@ -66,12 +66,12 @@ def opened(trace: Trace, found: Fold, group: Group) -> Fold:
         parts = []
     for index in ids:
         member[index] = None
-    made = [chain_of(trace, 0, ids[p.start : p.start + p.length], p.copies, group.scope) for p in parts]
-    others = [g for g in groups if g.id != group.id] + made
+    chains = [chain_of(trace, 0, ids[p.start : p.start + p.length], p.copies, group.scope) for p in parts]
+    others = [g for g in groups if g.id != group.id] + chains
     numbered = [g._replace(id=i) for i, g in enumerate(others)]
-    for one in numbered:
-        for index in one.operations:
-            member[index] = one.id
+    for folded_group in numbered:
+        for index in folded_group.operations:
+            member[index] = folded_group.id
     return found._replace(groups=tuple(numbered), member=tuple(member))
 
 
@@ -94,16 +94,16 @@ def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int |
 
 def stretches(names: list[str], size: int) -> list[Stretch]:
     """Return the repetitions of `size` operations or more, and between them runs of about `size`, but at least two."""
-    found: list[Stretch] = []
+    runs: list[Stretch] = []
     at = 0
     for repeated in (*repetitions(names, size), Stretch(len(names), 0, 1)):
         parts = max(1, -(-(repeated.start - at) // size))
         cuts = [at + (repeated.start - at) * i // parts for i in range(parts + 1)]
-        found += [Stretch(a, b - a, 1) for a, b in pairwise(cuts) if b - a > 1]
+        runs += [Stretch(a, b - a, 1) for a, b in pairwise(cuts) if b - a > 1]
         if repeated.length:
-            found.append(repeated)
+            runs.append(repeated)
         at = repeated.start + repeated.length
-    return found
+    return runs
 
 
 def repetitions(names: list[str], size: int) -> list[Stretch]:
@@ -145,11 +145,11 @@ def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place
 def block_names(trace: Trace, operations: list[int], copies: int) -> list[str]:
     """Return the names of the repeated block's operations, with the constants that are the same in every copy."""
     size = len(operations) // copies
-    found = []
+    names = []
     for i in range(size):
         labels: Any = {trace.operations[o].label for o in operations[i::size]}
-        found.append(label_part(labels.pop()) if len(labels) == 1 else trace.operations[operations[i]].name)
-    return found
+        names.append(label_part(labels.pop()) if len(labels) == 1 else trace.operations[operations[i]].name)
+    return names
 
 
 def label_part(label: str) -> str:

@@ -99,8 +99,8 @@ def conclusions(found: Check, left_out: int) -> Iterator[tuple[str, str]]:
     if wrong:
         yield f"wrong: {len(wrong)} of {total} derivatives of {found.where}", "red"
     elif not found.wrong:
-        what = "the derivative" if total == 1 else f"all {total} derivatives"
-        yield f"{what} of {found.where}, in {found.dtype}: no mistake found", "green"
+        subject = "the derivative" if total == 1 else f"all {total} derivatives"
+        yield f"{subject} of {found.where}, in {found.dtype}: no mistake found", "green"
     for change in found.hidden:
         yield f"{change}, behind autograd's back (.data): the gradient is of another computation", "red"
     if wrong and not found.wrong and not found.hidden:

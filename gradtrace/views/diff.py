@@ -71,17 +71,17 @@ def short(value: Value | None) -> Cell:
 def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
     """Yield what `found.verdict` says, its first difference, and the others."""
     if found.verdict != DIFFER:
-        what = counted(found.compared, "value") + ", gradients and updates included,"
+        compared = counted(found.compared, "value") + ", gradients and updates included,"
         runs = f"{counted(found.operations[0], 'operation')} in A, {found.operations[1]:,} in B"
         if found.verdict == EQUAL:
-            yield f"equal: {what} to the bit ({runs})"
+            yield f"equal: {compared} to the bit ({runs})"
             return
         if found.verdict == PARTLY:
             yield from kept_lines(found, a, b, runs)
             return
         size, label = found.largest
         yield f"equal within tolerance: the largest relative difference is {amount(size)}, of {visible(label)}"
-        yield f"({what} were compared; {runs})"
+        yield f"({compared} were compared; {runs})"
         return
     first, *others = found.differences
     yield f"differ: {heading(first)}"
@@ -90,10 +90,10 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
     if others:
         yield ""
         yield "then, of independent origin:"
-    for one in others:
-        yield f"  {heading(one)}"
-        yield from place_lines(one, a, b)
-        yield from reason_lines(one)
+    for difference in others:
+        yield f"  {heading(difference)}"
+        yield from place_lines(difference, a, b)
+        yield from reason_lines(difference)
 
 
 def kept_lines(found: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]:
@@ -136,8 +136,8 @@ def place_lines(one: Difference, a: Trace, b: Trace) -> Iterator[str]:
             yield f"  {name}  does not have it"
             continue
         where = place.file if place.line is None else f"{place.file}:{place.line}"
-        what = place.op + (f" in {place.module}" if place.module and place.op else "")
-        yield "  ".join(filter(None, (f"  {name}", visible(where), visible(what))))
+        operation = place.op + (f" in {place.module}" if place.module and place.op else "")
+        yield "  ".join(filter(None, (f"  {name}", visible(where), visible(operation))))
         source = source_line(place, trace)
         if source:
             yield INDENT + visible(labels.clip(source, WIDTH - len(INDENT)))
@@ -146,8 +146,10 @@ def place_lines(one: Difference, a: Trace, b: Trace) -> Iterator[str]:
 def source_line(place: DifferencePlace, trace: Trace) -> str:
     """Return the line of the program that a place is in; "" if its text is not known."""
     content = dict(trace.files).get(place.file, trace.source_text if place.file == trace.source_name else "")
-    found = content.splitlines()
-    return found[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(found) else ""
+    source_lines = content.splitlines()
+    return (
+        source_lines[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(source_lines) else ""
+    )
 
 
 def reason_lines(one: Difference) -> Iterator[str]:
@@ -170,7 +172,7 @@ def amount(relative: float) -> str:
 
 
 def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
-    differences = [document_of(one) for one in found.differences]
+    differences = [document_of(difference) for difference in found.differences]
     size, label = found.largest
     document: dict[str, Any] = {
         "verdict": "differ" if found.verdict == DIFFER else "equal",
@@ -184,8 +186,16 @@ def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
     if format != "json":
         document = {"differences": differences}
     body = (
-        (one.kind, one.step, *cells_of(one.a), *cells_of(one.b), one.before, one.relative, one.reason)
-        for one in found.differences
+        (
+            difference.kind,
+            difference.step,
+            *cells_of(difference.a),
+            *cells_of(difference.b),
+            difference.before,
+            difference.relative,
+            difference.reason,
+        )
+        for difference in found.differences
     )
     return rows.write(rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format)
 

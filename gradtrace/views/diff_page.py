@@ -96,7 +96,7 @@ def program(trace: Trace, name: str, key: str, chosen: list[Row], lines: list[An
             worst[line] = max(worst.get(line, ""), level(row))
     parts = [f'<section id="{key}"><h2>{name}: {escape(visible(trace.source_name))}</h2>']
     for file, content in ((trace.source_name, trace.source_text), *trace.files):
-        if not content or (file != trace.source_name and not any(file == one for one, _ in worst)):
+        if not content or (file != trace.source_name and not any(file == path for path, _ in worst)):
             continue
         if file != trace.source_name:
             parts.append(f"<h3>{escape(visible(file))}</h3>")
@@ -116,8 +116,8 @@ def table(chosen: list[Row], lines: tuple[list[Any], ...]) -> str:
         numbers = ["" if line[n] is None else str(line[n][1]) for line in lines]
         label = escape(visible(clip(row.label)))
         first, second = ("" if tensor is None else label for tensor in (row.first, row.second))
-        known = ["" if gap is None else "equal" if gap == 0 else amount(gap) for gap in row.gaps]
-        value, grad = known if row.status in (SAME, CHANGED) else (row.status, "")
+        gaps = ["" if gap is None else "equal" if gap == 0 else amount(gap) for gap in row.gaps]
+        value, grad = gaps if row.status in (SAME, CHANGED) else (row.status, "")
         parts.append(
             f'<tr class="{level(row)}" data-row="{n}"><td>{first}<td>{numbers[0]}<td>{escape(visible(row.op))}'
             f"<td>{value}<td>{grad}<td>{numbers[1]}<td>{second}</tr>"

@@ -156,7 +156,7 @@ class Canvas:
         scope = self.model.trace.scopes[index]
         name = f"pass {scope.turn}" if scope.kind == "pass" else clip(scope.name, 40)
         title = font(text(name), bold=True, size=TEXT_SIZE, color=self.theme.faint)
-        if any(known == index for known, _ in self._frames):
+        if any(framed == index for framed, _ in self._frames):
             title += font(" continued", size=SMALL_SIZE, color=self.theme.faint)
         if scope.detail and scope.detail != scope.name:
             title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
@@ -228,14 +228,14 @@ def hubs(drawn: Model) -> dict[str, str]:
     for edge in drawn.edges:
         uses[edge.source] = uses.get(edge.source, 0) + 1
     trace = drawn.trace
-    found = {}
+    names = {}
     for node in drawn.nodes:
         leaf = node.record if node.kind == "tensor" else None
         if node.kind == "function":
             leaf = trace.functions[node.record].variable
         if leaf is not None and trace.tensors[leaf].operation is None and uses.get(node.key, 0) > HUB:
-            found[node.key] = trace.tensors[leaf].label
-    return found
+            names[node.key] = trace.tensors[leaf].label
+    return names
 
 
 def source(trace: Trace, options: DotOptions = DotOptions(), folded: Fold | None = None) -> str:
@@ -268,8 +268,8 @@ def text_of(drawn: Model, options: DotOptions) -> str:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
         looks = [used.get(role, look) for role, look in theme.by_role.items() if role in used]
-        what = COLORS[options.color_by]
-        scale = dot_extras.scale(theme, board.sizes, what) if what else ""
+        quantity = COLORS[options.color_by]
+        scale = dot_extras.scale(theme, board.sizes, quantity) if quantity else ""
         size = frame.size_of(graph.source, options.rows)
         label = dot_legend.legend(looks, remarks(drawn, options, flowed, graph.source), scale, size, theme)
         graph.attr("graph", label=label, labelloc="b", labeljust="l")
@@ -282,18 +282,18 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], sour
     if options.detail:
         return []
     trace = drawn.trace
-    found = signs(drawn, source)
+    notes = signs(drawn, source)
     shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
     computed = any(t.requires_grad and not t.is_leaf and t.id not in flowed for t in shown)
     kept = [t.grad for t in trace.tensors if t.grad is not None]
     if options.gradients and computed and kept and all(grad.is_measured for grad in kept):
-        found.append("no grad line: grad is None")
+        notes.append("no grad line: grad is None")
     freed = any(f.freed and f.saved for f in trace.functions)
     if options.style == "function" and options.values and freed:
-        found.append("saved values freed")
+        notes.append("saved values freed")
     if options.style == "autograd" and any(edge.place for edge in drawn.edges):
-        found.append("0, 1: place in next_functions")
-    return found
+        notes.append("0, 1: place in next_functions")
+    return notes
 
 
 def signs(drawn: Model, source: str) -> list[str]:
@@ -302,20 +302,20 @@ def signs(drawn: Model, source: str) -> list[str]:
     values = [trace.tensors[n.record].value for n in drawn.nodes if n.kind == "tensor"]
     values += [trace.tensors[t].value for t in drawn.results.values()]
     arrays = [v for v in values if v is not None and v.shape and v.is_measured and boxes.written_out(v) is None]
-    found = []
+    meanings = []
     if arrays and re.search("[▁-█]", source):
         order = ["elements in order"] if any(v.kept is None for v in arrays) else []
         counts = ["histogram of the elements"] if any(v.kept is not None for v in arrays) else []
-        found.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
+        meanings.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
     if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search("[▁-█]", source):
-        found.append("of equal blocks: a bar for each, first … last")
+        meanings.append("of equal blocks: a bar for each, first … last")
     if "|grad|" in source:
-        found.append("|grad| norm of the gradient")
+        meanings.append("|grad| norm of the gradient")
     if re.search(r"\(\|?grad", source):
-        found.append("(grad): passed, not kept")
+        meanings.append("(grad): passed, not kept")
     if re.search(r"×\d", source):
-        found.append("×N: N times")
-    return found
+        meanings.append("×N: N times")
+    return meanings
 
 
 def canvas(theme: Theme, direction: str = "LR", *, flat: int = 0, close: bool = False) -> Digraph:

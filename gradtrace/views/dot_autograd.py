@@ -53,7 +53,7 @@ def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | 
     """Return the lines in a function's node, and those of its tooltip."""
     options, theme = board.options, board.theme
     changed = [numbers.hook_text(hook) for hook in (step.hooks if step is not None else ()) if hook.changed]
-    notes = [boxes.note(clip(one), theme) for one in changed] if options.gradients else []
+    notes = [boxes.note(clip(hook_line), theme) for hook_line in changed] if options.gradients else []
     if function.variable is not None:
         shown, lines = variable_lines(board, board.model.trace.tensors[function.variable], function)
         return [*shown, *notes], [*lines, *changed]
@@ -80,9 +80,9 @@ def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[str], 
     """Return the function's name, its results, and what it saves for backward."""
     trace, options, theme = board.model.trace, board.options, board.theme
     shown = [wide(font(text(function.name), size=NAME_SIZE - 1, bold=True))]
-    made = ", ".join(trace.tensors[t].label for t in function.outputs)
-    if made:
-        shown.append(boxes.note("of " + clip(made), theme))
+    outputs = ", ".join(trace.tensors[t].label for t in function.outputs)
+    if outputs:
+        shown.append(boxes.note("of " + clip(outputs), theme))
     saved = [nodes.saved_text(trace, item) for item in function.saved]
     if function.freed and options.detail:
         shown.append(boxes.note("saved values freed", theme))
@@ -90,7 +90,7 @@ def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[str], 
         shown += [boxes.saved_line(*item, theme, f"s{i}", 28) for i, item in enumerate(saved[:LISTED])]
         if len(saved) > LISTED:
             shown.append(boxes.note(f"and {len(saved) - LISTED} more", theme))
-    lines = [function.name, *([f"of {made}"] if made else []), *boxes.lines_of(function.span)]
+    lines = [function.name, *([f"of {outputs}"] if outputs else []), *boxes.lines_of(function.span)]
     lines += ["saved values freed"] if function.freed else [f"saved {name}: {kept}" for name, kept in saved]
     return shown, lines
 

@@ -184,8 +184,8 @@ def facts(tensor: TensorRecord) -> list[str]:
         lines.append(f"value {numbers.short(tensor.value)}")
     lines.append(f"is_leaf {tensor.is_leaf}, requires_grad {tensor.requires_grad}, grad_fn {tensor.grad_fn}")
     if tensor.grad is not None:
-        made = f" ({tensor.grad_fn_of_grad})" if tensor.grad_fn_of_grad else ""
-        lines.append(f"grad {numbers.short(tensor.grad)}{made}")
+        origin = f" ({tensor.grad_fn_of_grad})" if tensor.grad_fn_of_grad else ""
+        lines.append(f"grad {numbers.short(tensor.grad)}{origin}")
     elif tensor.grad_note:
         lines.append(f"grad None: {tensor.grad_note}")
     return lines
@@ -212,7 +212,7 @@ def operation_node(graph: Digraph, trace: Trace, operation: Operation, theme: Th
 def wires(board: Canvas) -> None:
     """Draw an edge for every operand (repeated ones too) and to every result; dashed where no gradient flows."""
     graph, options = board.graph, board.options
-    known = flow.derivatives(board.model.trace) if options.derivatives else {}
+    derivatives = flow.derivatives(board.model.trace) if options.derivatives else {}
     for number, edge in enumerate(board.model.edges):
         attributes: dict[str, str] = {"id": f"e{number}"}
         if not edge.flows:
@@ -220,7 +220,7 @@ def wires(board: Canvas) -> None:
         if edge.operand is None or edge.operation is None:
             graph.edge(board.start(edge, number), edge.target, headport=options.ports[1], **attributes)
             continue
-        attributes.update(operand_text(board, edge, known.get((edge.operation, edge.operand))))
+        attributes.update(operand_text(board, edge, derivatives.get((edge.operation, edge.operand))))
         if edge.target.startswith("o") and options.style == "data":
             attributes["arrowhead"] = "none"
         graph.edge(board.start(edge, number), edge.target, tailport=options.ports[0], **attributes)

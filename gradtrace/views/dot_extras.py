@@ -62,32 +62,32 @@ def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
 def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
     """Return the gradient norm at each node: of a tensor, of a function's input, of the last operation of a group."""
     steps = flow.last_steps(drawn.trace)
-    found: dict[str, float] = {}
+    by_node: dict[str, float] = {}
     for node in drawn.nodes:
         if node.kind == "function":
             step = steps.get(node.record)
             values = [] if step is None else [value for value in step.upstream if value is not None]
             if values:
-                found[node.key] = max(value.norm for value in values)
+                by_node[node.key] = max(value.norm for value in values)
                 continue
-        known = [flowed[t].norm for t in tensors_of(drawn, node) if t in flowed]
-        if known:
-            found[node.key] = max(known)
-    return found
+        lengths = [flowed[t].norm for t in tensors_of(drawn, node) if t in flowed]
+        if lengths:
+            by_node[node.key] = max(lengths)
+    return by_node
 
 
 def errors(drawn: Model) -> dict[str, float]:
     """Return the relative error at each node, in roundings of its dtype: of a result, or of a leaf's gradient."""
     precision = drawn.trace.precision
-    found: dict[int, float] = {}
+    by_tensor: dict[int, float] = {}
     for row in () if precision is None else precision.measured:
         if row.passed is None or drawn.trace.tensors[row.tensor].is_leaf:
-            found[row.tensor] = row.error
+            by_tensor[row.tensor] = row.error
     sizes: dict[str, float] = {}
     for node in drawn.nodes:
-        known = [found[t] for t in tensors_of(drawn, node) if t in found]
-        if known:
-            sizes[node.key] = max(known)
+        measured = [by_tensor[t] for t in tensors_of(drawn, node) if t in by_tensor]
+        if measured:
+            sizes[node.key] = max(measured)
     return sizes
 
 
@@ -112,16 +112,16 @@ def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
 def fills(drawn: Model, theme: Theme, lengths: dict[str, float]) -> dict[str, str]:
     """Return each node's fill colour by its size (logarithmic); white for none, a warning colour for NaN."""
     ends = bounds(lengths)
-    found: dict[str, str] = {}
+    colours: dict[str, str] = {}
     for node in drawn.nodes:
         length = lengths.get(node.key)
         if length is None or length == 0:
-            found[node.key] = theme.background
+            colours[node.key] = theme.background
         elif not math.isfinite(length):
-            found[node.key] = theme.bad
+            colours[node.key] = theme.bad
         elif ends is not None:
-            found[node.key] = theme.scale[step_of(length, *ends, len(theme.scale))]
-    return found
+            colours[node.key] = theme.scale[step_of(length, *ends, len(theme.scale))]
+    return colours
 
 
 def step_of(length: float, low: float, high: float, steps: int) -> int:

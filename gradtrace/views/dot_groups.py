@@ -41,8 +41,8 @@ def group_lines(board: Canvas, group: Group) -> list[str]:
     """Return the lines of a group's box."""
     drawn, theme = board.model, board.theme
     result = drawn.results.get(group.id)
-    made = None if result is None else drawn.trace.tensors[result]
-    value, name = (None, "") if made is None else (made.value, made.name or "")
+    output = None if result is None else drawn.trace.tensors[result]
+    value, name = (None, "") if output is None else (output.value, output.name or "")
     lines = [boxes.title(group.name, value, theme, 40, name)]
     lines += [boxes.note(line, theme) for line in nodes.summary(drawn, group)]
     return lines + contents(board, group, result)
@@ -54,13 +54,13 @@ def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
     if group.leaves:
         return flat_stack(board, group)
     result = drawn.results.get(group.id)
-    made = None if result is None else drawn.trace.tensors[result]
-    value = None if made is None else made.value
+    output = None if result is None else drawn.trace.tensors[result]
+    value = None if output is None else output.value
     inner = nodes.name_inside(drawn, group)
-    name = f"{inner} → {made.name}" if made is not None and made.name not in (None, inner) else inner
+    name = f"{inner} → {output.name}" if output is not None and output.name not in (None, inner) else inner
     count = f" ×{group.copies:,}" if group.copies > 1 else ""
-    what = group.detail + count if group.kind == "module" and group.detail else nodes.summary(drawn, group)[0]
-    kind = " ".join(filter(None, [what, flat.change(entering(drawn, group), value)]))
+    heading = group.detail + count if group.kind == "module" and group.detail else nodes.summary(drawn, group)[0]
+    kind = " ".join(filter(None, [heading, flat.change(entering(drawn, group), value)]))
     values = through(drawn.trace, group, None)
     lengths = through(drawn.trace, group, board.flowed)
     gradient = ""
@@ -68,11 +68,11 @@ def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
         gradient = f"|grad| {ends_of(lengths)}"
     elif (length := gradient_norm(drawn, group)) is not None:
         gradient = f"|grad| {numbers.number(length, 3)}"
-    found = flat.line(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
+    facts = flat.line(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
     if values is None or not options.values:
-        return found
+        return facts
     strip = flat.Fact(numbers.sparkline(values, flat.BARS), TEXT_SIZE, theme.spark)
-    return found._replace(value=strip, extent=flat.Fact(ends_of(values), color=theme.ink))
+    return facts._replace(value=strip, extent=flat.Fact(ends_of(values), color=theme.ink))
 
 
 def flat_stack(board: Canvas, group: Group) -> flat.BoxFacts:
@@ -80,9 +80,9 @@ def flat_stack(board: Canvas, group: Group) -> flat.BoxFacts:
     options, theme = board.options, board.theme
     gradient = range_text(board, group, True) if options.gradients else ""
     kind = nodes.summary(board.model, group)[0]
-    found = flat.line(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
+    facts = flat.line(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
     written = range_text(board, group, False) if options.values else ""
-    return found._replace(extent=flat.Fact(written, color=theme.ink))
+    return facts._replace(extent=flat.Fact(written, color=theme.ink))
 
 
 def ends_of(values: Value) -> str:
@@ -94,8 +94,8 @@ def entering(drawn: Model, group: Group) -> Value | None:
     """Return the value of the one tensor that a group reads and does not own; None if there are several."""
     trace, own = drawn.trace, set(group.operations)
     read = {t for i in group.operations for t in trace.operations[i].tensors}
-    given = [trace.tensors[t] for t in read if trace.tensors[t].operation not in own]
-    inputs = [tensor for tensor in given if not tensor.is_parameter and tensor.kind != "constant"]
+    tensors = [trace.tensors[t] for t in read if trace.tensors[t].operation not in own]
+    inputs = [tensor for tensor in tensors if not tensor.is_parameter and tensor.kind != "constant"]
     return inputs[0].value if len(inputs) == 1 else None
 
 
@@ -160,14 +160,14 @@ def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Valu
     import numpy as np
 
     size = len(group.operations) // group.copies
-    found = []
+    series = []
     for last in range(size - 1, len(group.operations), size):
         tensor = trace.operations[group.operations[last]].outputs[-1]
         value = trace.tensors[tensor].value if flowed is None else flowed.get(tensor)
         if value is None or not value.is_measured:
             return None
-        found.append(float(value.data) if flowed is None and not value.shape else value.norm)
-    return Value((len(found),), "float64", np.array(found))
+        series.append(float(value.data) if flowed is None and not value.shape else value.norm)
+    return Value((len(series),), "float64", np.array(series))
 
 
 def function_look(theme: Theme) -> Look:

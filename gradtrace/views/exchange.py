@@ -27,8 +27,8 @@ def document(drawn: Model) -> dict[str, Any]:
 
     Fields are only ever added to it. A node's and an edge's fields are those of `nodes.py`.
     """
-    known = flow.derivatives(drawn.trace)
-    edges = [nodes.edge_facts(drawn, edge, known) for edge in drawn.edges]
+    derivatives = flow.derivatives(drawn.trace)
+    edges = [nodes.edge_facts(drawn, edge, derivatives) for edge in drawn.edges]
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -56,13 +56,13 @@ def graphml(drawn: Model) -> str:
     from xml.etree import ElementTree
 
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
-    found = document(drawn)
+    contents = document(drawn)
     keys: dict[tuple[str, str], str] = {}
-    rows = [("node", fields) for fields in found["nodes"]] + [("edge", fields) for fields in found["edges"]]
+    rows = [("node", fields) for fields in contents["nodes"]] + [("edge", fields) for fields in contents["edges"]]
     for kind, fields in rows:
         for name, value in fields.items():
-            known = keys.get((kind, name))
-            keys[kind, name] = "string" if known not in (None, graphml_type(value)) else graphml_type(value)
+            noted_type = keys.get((kind, name))
+            keys[kind, name] = "string" if noted_type not in (None, graphml_type(value)) else graphml_type(value)
     own = {"node": ("id",), "edge": ("source", "target", "key")}
     for (kind, name), type_ in keys.items():
         if name not in own[kind]:
@@ -124,9 +124,9 @@ def mermaid(drawn: Model) -> str:
         indent = "  " * (len(open_scopes) + 1)
         lines.append(f'{indent}{row["id"]}{before}"{mermaid_label(row)}"{after}:::{role}')
     enter(lines, open_scopes, [])
-    known = flow.derivatives(drawn.trace)
+    derivatives = flow.derivatives(drawn.trace)
     for edge in drawn.edges:
-        row = nodes.edge_facts(drawn, edge, known)
+        row = nodes.edge_facts(drawn, edge, derivatives)
         written = row.get("text", f"×{row['times']}" if "times" in row else "")
         arrow = "-->" if edge.flows else "-.->"
         between = f'{arrow}|"{escaped(written)}"|' if written else arrow

@@ -85,12 +85,12 @@ def line(
 ) -> BoxFacts:
     """Return the facts of a box; without `values` only the shape of its value, without `spread` not its range."""
     shape = numbers.shape(value) if value is not None and value.shape else ""
-    known = value if values and value is not None and value.is_measured else None
+    measured = value if values and value is not None and value.is_measured else None
     return BoxFacts(
         Fact(clip(name), NAME_SIZE, bold=True),
         Fact(clip(kind, LONGEST_KIND), color=theme.faint),
         Fact(shape, color=theme.faint),
-        *value_facts(known, theme, spread),
+        *value_facts(measured, theme, spread),
         Fact(gradient, color=theme.gradient),
     )
 

@@ -82,17 +82,19 @@ def sentences(found: Flight) -> Iterator[tuple[str, str]]:
         return
     many = f"{counted(len(found.steps), 'step')}, {found.steps[0]} to {found.steps[-1]}, in {duration(found.seconds)}."
     yield many, ""
-    for step in sorted({one.step for one in (*found.bad, *found.spikes)})[:STEPS]:
-        if bad := [one for one in found.bad if one.step == step]:
+    for step in sorted({event.step for event in (*found.bad, *found.spikes)})[:STEPS]:
+        if bad := [event for event in found.bad if event.step == step]:
             yield f"Step {step}: {visible(bad[0].name)} is {numbers.number(bad[0].value)}{others(bad)}.", "red"
-        if spikes := [one for one in found.spikes if one.step == step]:
-            one = spikes[0]
-            level = f"the median of the steps before, {numbers.number(one.level, 3)}"
+        if spikes := [event for event in found.spikes if event.step == step]:
+            spike = spikes[0]
+            level = f"the median of the steps before, {numbers.number(spike.level, 3)}"
             level = (
-                f"{numbers.number(one.value / one.level, 3)} times {level}" if one.level > 0 else f"far above {level}"
+                f"{numbers.number(spike.value / spike.level, 3)} times {level}"
+                if spike.level > 0
+                else f"far above {level}"
             )
             yield (
-                f"Step {step}: {visible(one.name)} is {numbers.number(one.value, 3)}, {level}{others(spikes)}.",
+                f"Step {step}: {visible(spike.name)} is {numbers.number(spike.value, 3)}, {level}{others(spikes)}.",
                 "yellow",
             )
 
@@ -101,7 +103,7 @@ def others(events: Sequence[Event]) -> str:
     """Return how many curves have an event at the same step, with the names of the first."""
     if len(events) < 2:
         return ""
-    names = ", ".join(visible(one.name) for one in events[1 : 1 + NAMES])
+    names = ", ".join(visible(event.name) for event in events[1 : 1 + NAMES])
     return f"; likewise {names}" + (f" and {len(events) - 1 - NAMES} more" if len(events) > 1 + NAMES else "")
 
 
@@ -126,11 +128,11 @@ def flight_data(found: Flight, format: str) -> str:
         "spikes": found.spikes,
         "bad": found.bad,
         "rows": [
-            {"step": step, **{name: known[step] for name, known in zip(names, noted, strict=True) if step in known}}
+            {"step": step, **{name: values[step] for name, values in zip(names, noted, strict=True) if step in values}}
             for step in steps
         ],
     }
-    cells = ([step, *(known.get(step) for known in noted)] for step in steps)
+    cells = ([step, *(values.get(step) for values in noted)] for step in steps)
     return rows.write(rows.Results("gradtrace/flight", document, "rows", ("step", *names), cells), format)
 
 
@@ -201,12 +203,12 @@ def drawn(c: Curve, found: Flight) -> tuple[bool, list[str], list[str]]:
     measure = math.log if logarithmic else float
     bottom, top = measure(c.lowest or 0.0), measure(c.largest or 0.0)
     first, span = int(found.steps[0]), max(1, int(found.steps[-1]) - int(found.steps[0]))
-    known = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
-    marks = [place(step, first, span) for step, x in known if not math.isfinite(x)]
+    samples = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
+    marks = [place(step, first, span) for step, x in samples if not math.isfinite(x)]
     height = HEIGHT - 10
     points = [
         f"{place(step, first, span)},{5 + height * (1 - (measure(x) - bottom) / ((top - bottom) or 1)):.1f}"
-        for step, x in thinned([(step, x) for step, x in known if math.isfinite(x)])
+        for step, x in thinned([(step, x) for step, x in samples if math.isfinite(x)])
     ]
     return logarithmic, points, marks
 

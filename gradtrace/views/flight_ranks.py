@@ -55,14 +55,16 @@ def sentences(found: FlightRanks) -> Iterator[tuple[str, str]]:
 
 def first(events: Sequence[RankEvent]) -> str:
     """Return which ranks had an event first, and which later."""
-    one = events[0].event
-    begun = [r.rank for r in events if (r.event.step, r.event.name) == (one.step, one.name)]
+    event = events[0].event
+    begun = [r.rank for r in events if (r.event.step, r.event.name) == (event.step, event.name)]
     later = [r for r in events if r.rank not in begun]
-    level = "" if not one.level > 0 else f", {numbers.number(one.value / one.level, 3)} times its level"
-    said = f"Step {one.step}, on {named_ranks(begun)}: {visible(one.name)} is {numbers.number(one.value, 3)}{level}"
+    level = "" if not event.level > 0 else f", {numbers.number(event.value / event.level, 3)} times its level"
+    said = (
+        f"Step {event.step}, on {named_ranks(begun)}: {visible(event.name)} is {numbers.number(event.value, 3)}{level}"
+    )
     if later:
         there = f"{visible(later[0].event.name)} on {named_ranks([r.rank for r in later])}"
-        same = later[0].event.step == one.step
+        same = later[0].event.step == event.step
         said += f"; {there} in the same step" if same else f"; {there} from step {later[0].event.step} on"
     return f"{said}."
 
@@ -73,7 +75,7 @@ def ranks_data(found: FlightRanks, format: str) -> str:
         "whole": [rows.fields(c, "name first lowest median largest largest_step last") for c in whole],
         "lasts": [{"rank": rank, "step": step} for rank, step in found.lasts],
         "curves": found.spreads,
-        "spikes": [{"rank": one.rank, "event": one.event} for one in found.spikes],
-        "bad": [{"rank": one.rank, "event": one.event} for one in found.bad],
+        "spikes": [{"rank": spike.rank, "event": spike.event} for spike in found.spikes],
+        "bad": [{"rank": event.rank, "event": event.event} for event in found.bad],
     }
     return rows.write(rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, found.spreads), format)

@@ -12,26 +12,26 @@ from gradtrace.trace.record import BackwardStep, HookRun, Operation, Trace, Valu
 
 def gradients(trace: Trace) -> dict[int, Value]:
     """Return the gradient of each tensor: its `.grad`, else the gradient that its function received."""
-    found: dict[int, Value] = {}
+    flowed: dict[int, Value] = {}
     for step in trace.steps:
         outputs = trace.functions[step.function].outputs
         for tensor, value in zip(outputs, step.upstream, strict=False):
             if value is not None:
-                found[tensor] = value
-    found.update((tensor.id, tensor.grad) for tensor in trace.tensors if tensor.grad is not None)
-    return found
+                flowed[tensor] = value
+    flowed.update((tensor.id, tensor.grad) for tensor in trace.tensors if tensor.grad is not None)
+    return flowed
 
 
 def hooks(trace: Trace) -> dict[int, list[HookRun]]:
     """Return the hooks that changed a tensor's gradient in the last pass that reached it."""
-    found: dict[int, list[HookRun]] = {}
+    by_tensor: dict[int, list[HookRun]] = {}
     for step in last_steps(trace).values():
         changed = [hook for hook in step.hooks if hook.changed]
         function = trace.functions[step.function]
         for tensor in function.outputs if function.variable is None else (function.variable,):
             if changed:
-                found[tensor] = changed
-    return found
+                by_tensor[tensor] = changed
+    return by_tensor
 
 
 def last_steps(trace: Trace) -> dict[int, BackwardStep]:
@@ -42,7 +42,7 @@ def last_steps(trace: Trace) -> dict[int, BackwardStep]:
 def derivatives(trace: Trace) -> dict[tuple[int, int], Value]:
     """Return the local derivatives that are single numbers or elementwise."""
     steps = last_steps(trace)
-    found: dict[tuple[int, int], Value] = {}
+    slopes: dict[tuple[int, int], Value] = {}
     for operation in trace.operations:
         step = None if operation.function is None else steps.get(operation.function)
         for operand in operation.inputs if step is not None else ():
@@ -50,8 +50,8 @@ def derivatives(trace: Trace) -> dict[tuple[int, int], Value]:
                 continue
             value = step.local[operand.edge]
             if value is not None:
-                found[operation.id, operand.position] = value
-    return found
+                slopes[operation.id, operand.position] = value
+    return slopes
 
 
 def factor(trace: Trace, operation: Operation, position: int) -> str:

@@ -72,11 +72,11 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
     """
     if depth is not None:
         return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))._replace(asked=True)
-    for found in candidates(trace, expand):
-        few = found.shown <= FITS and folded_length(trace, found) <= LONGEST
-        if few and not (found.automatic and found.depth == EVERYTHING):
-            return found
-    return found
+    for candidate in candidates(trace, expand):
+        few = candidate.shown <= FITS and folded_length(trace, candidate) <= LONGEST
+        if few and not (candidate.automatic and candidate.depth == EVERYTHING):
+            return candidate
+    return candidate
 
 
 def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
@@ -141,32 +141,32 @@ def hollow_loops(trace: Trace) -> set[int]:
 def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[int]:
     """Return the scopes that the names stand for, and those around them."""
     wanted = [name.strip() for name in names if name.strip()]
-    found: set[int] = set()
+    open_ids: set[int] = set()
     unknown = {name for name in wanted if name != "all" and not re.match(LINES, name)}
     for scope in scopes if wanted else ():
         meant = [name for name in wanted if is_meant(scope, name)]
         unknown.difference_update(meant)
         if meant:
             at: int | None = scope.id
-            while at is not None and at not in found:
-                found.add(at)
+            while at is not None and at not in open_ids:
+                open_ids.add(at)
                 at = scopes[at].parent
     if unknown:
         raise nothing_named(min(unknown), scopes)
-    return frozenset(found)
+    return frozenset(open_ids)
 
 
 def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
     """Return the error for an unknown name in --expand, with similar names as a hint."""
-    known = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
-    if not known:
+    names = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
+    if not names:
         return UsageError(
             f"nothing to expand is named '{name}': the program calls no modules or functions",
             "--depth all shows everything",
         )
     import difflib
 
-    near = difflib.get_close_matches(name, known, 3) or known[:3]
+    near = difflib.get_close_matches(name, names, 3) or names[:3]
     return UsageError(f"no module, function or loop is named '{name}'", f"there are: {', '.join(near)}, ...")
 
 
@@ -230,15 +230,15 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
 
 def signature(trace: Trace, operations: Sequence[int]) -> tuple[Any, ...]:
     """Return a key that equal blocks share: the operations, and how they use each other's results."""
-    made: dict[int, int] = {}
+    makers: dict[int, int] = {}
     parts = []
     for number, index in enumerate(operations):
         operation = trace.operations[index]
-        uses = tuple(-1 if operand.tensor is None else made.get(operand.tensor, -2) for operand in operation.inputs)
+        uses = tuple(-1 if operand.tensor is None else makers.get(operand.tensor, -2) for operand in operation.inputs)
         record = record_of(operation.name)
         view = record is not None and record.kind == "view"  # xs[0] and xs[1] are equal steps of a loop
         parts.append((operation.name if view else operation.label, uses))
-        made.update(dict.fromkeys(operation.outputs, number))
+        makers.update(dict.fromkeys(operation.outputs, number))
     return tuple(parts)
 
 
@@ -273,6 +273,6 @@ def folded_length(trace: Trace, found: Fold | None) -> int:
         reached = 1 + max((level[t] for t in used), default=0)
         if group is not None:
             reached = groups[group] = max(groups.get(group, 0), reached)
-        for made in operation.outputs:
-            level[made] = reached
+        for output in operation.outputs:
+            level[output] = reached
     return max(level, default=0)

@@ -60,8 +60,8 @@ class Size(NamedTuple):
 
 def pixels(text: str) -> tuple[int, int] | None:
     """Return the width and height of "1280x720", two to five digits each; None for any other text."""
-    found = re.fullmatch(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})", text)
-    return (int(found[1]), int(found[2])) if found is not None else None
+    match = re.fullmatch(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})", text)
+    return (int(match[1]), int(match[2])) if match is not None else None
 
 
 def frame_of(fit: str, smallest: float) -> Frame | None:
@@ -99,7 +99,7 @@ def size_of(source: str, rows: Mapping[str, int]) -> Size:
     """Return the approximate size of the picture that `dot` makes of a DOT text whose nodes stand in `rows`."""
     nodes, edges, frames = parsed(source)
     sideways = "rankdir=LR" in source
-    gap, step = (INCH * float(found) for found in re.search(SPACES, source).groups())  # type: ignore[union-attr]
+    gap, step = (INCH * float(number) for number in re.search(SPACES, source).groups())  # type: ignore[union-attr]
     rank = ranks_of(nodes, edges)
     lengths: dict[int, float] = {}
     for key, size in nodes.items():
@@ -120,7 +120,7 @@ def frames_along(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]],
     before: dict[int, int] = {}
     after: dict[int, int] = {}
     for key, at in rank.items():
-        around = [reach[one] for one in frames.get(key, ())]
+        around = [reach[frame] for frame in frames.get(key, ())]
         before[at] = max(before.get(at, 0), sum(first == at for first, _ in around))
         after[at] = max(after.get(at, 0), sum(last == at for _, last in around))
     return sum(before.values()) * (FRAME / 2 + title) + sum(after.values()) * FRAME / 2
@@ -130,9 +130,9 @@ def reach_of(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]) -> 
     """Return the first and the last rank of each frame."""
     reach: dict[str, tuple[int, int]] = {}
     for key, around in frames.items():
-        for one in around:
-            first, last = reach.get(one, (rank[key], rank[key]))
-            reach[one] = min(first, rank[key]), max(last, rank[key])
+        for frame in around:
+            first, last = reach.get(frame, (rank[key], rank[key]))
+            reach[frame] = min(first, rank[key]), max(last, rank[key])
     return reach
 
 
@@ -177,7 +177,7 @@ def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
 
 def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int, float]:
     """Return the space behind each rank that the local derivatives on edges need."""
-    found: dict[int, float] = {}
+    spaces: dict[int, float] = {}
     for line in source.splitlines():
         edge = EDGE.match(line)
         if edge is None or DERIVATIVE not in (edge[3] or "") or not {edge[1], edge[2]} <= rank.keys():
@@ -186,8 +186,8 @@ def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int
         runs = RUN.findall(edge[3])
         size = float(runs[0][0] or 12)
         wide = sum(text_width(words, size, False) for _, _, words in runs) if span == 1 else 0.0
-        found[at] = max(found.get(at, 0.0), wide if sideways else 2 * LINE * size)
-    return found
+        spaces[at] = max(spaces.get(at, 0.0), wide if sideways else 2 * LINE * size)
+    return spaces
 
 
 def row_of(key: str, rows: Mapping[str, int]) -> int:

@@ -63,14 +63,14 @@ def render_many(
     if len(sources) == 1 or (all(map(is_simple, sources)) and pygraphviz_works()):
         return [render(source, format, dpi=dpi, time_limit=time_limit) for source in sources]
     joined = _apart(SEPARATOR.join(sources), format, resolution, time_limit)
-    found: list[bytes] = []
+    pictures: list[bytes] = []
     while joined:
         length = int.from_bytes(joined[:8], "big")
-        found.append(joined[8 : 8 + length])
+        pictures.append(joined[8 : 8 + length])
         joined = joined[8 + length :]
-    if len(found) != len(sources):
+    if len(pictures) != len(sources):
         raise failure("")
-    return found
+    return pictures
 
 
 def is_simple(source: str) -> bool:
@@ -95,8 +95,8 @@ def refuse_too_long(source: str, resolution: int) -> None:
 
 def too_long(source: str, resolution: int) -> RenderError:
     """Return the error for a picture that is too long for a PNG, with its length and a hint."""
-    found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
-    return refusal(max(map(float, found.groups())) if found is not None else 0.0, resolution)
+    match = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
+    return refusal(max(map(float, match.groups())) if match is not None else 0.0, resolution)
 
 
 def refusal(points: float, resolution: int, about: str = "") -> RenderError:

@@ -82,8 +82,8 @@ def inside_word(source: str, at: int) -> bool:
 
 def whole(part: str, pattern: str, least: int) -> str:
     """Return `part` without the partial word at its cut end, if enough is left."""
-    found = re.search(pattern, part)
-    return found.group() if found is not None and len(found.group()) >= least else part
+    match = re.search(pattern, part)
+    return match.group() if match is not None and len(match.group()) >= least else part
 
 
 def text(source: str) -> str:

@@ -23,14 +23,14 @@ def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> di
     A transpose inside a group, at which backward started, whose gradient was kept, or that no operation reads is not
     among them.
     """
-    found: dict[int, int] = {}
+    matrices: dict[int, int] = {}
     for operation in trace.operations:
         if folded.member[operation.id] is None and is_transpose(trace, operation):
-            made = trace.tensors[operation.outputs[0]]
+            output = trace.tensors[operation.outputs[0]]
             matrix = next(o.tensor for o in operation.inputs if o.tensor is not None)
-            if is_passing(made) and users[made.id] and matrix not in found:
-                found[made.id] = matrix
-    return found
+            if is_passing(output) and users[output.id] and matrix not in matrices:
+                matrices[output.id] = matrix
+    return matrices
 
 
 def is_transpose(trace: Trace, operation: Operation) -> bool:
@@ -52,14 +52,14 @@ def is_passing(tensor: TensorRecord) -> bool:
 
 def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]:
     """Return the result of each folded module or batch with just one result; its box shows it."""
-    found: dict[int, int] = {}
+    by_group: dict[int, int] = {}
     for group in folded.groups:
         if group.kind not in ("module", "batch", "pass"):
             continue
         leaving = [t for i in group.operations for t in trace.operations[i].outputs if shown[t]]
         if len(leaving) == 1 and may_be_inside(trace.tensors[leaving[0]]):
-            found[group.id] = leaving[0]
-    return found
+            by_group[group.id] = leaving[0]
+    return by_group
 
 
 def bundles(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]) -> dict[int, str]:

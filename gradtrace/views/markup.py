@@ -60,8 +60,8 @@ def check(content: bytes, suffix: str) -> None:
         else:
             raise Foreign("another beginning")
     except (Foreign, ValueError) as error:
-        what = f"what the program's process made is not a {suffix} file of gradtrace"
-        raise UsageError(f"{what}: {error}", "please report this") from None
+        complaint = f"what the program's process made is not a {suffix} file of gradtrace"
+        raise UsageError(f"{complaint}: {error}", "please report this") from None
 
 
 def check_tokens(text: str, elements: frozenset[str]) -> None:
@@ -96,22 +96,22 @@ def check_tokens(text: str, elements: frozenset[str]) -> None:
 def checked_attributes(name: str, text: str, elements: frozenset[str]) -> dict[str, str | None]:
     if name not in elements:
         raise Foreign(f"it has the element {name}")
-    found: dict[str, str | None] = dict(ATTRIBUTE.findall(text))
-    for key, value in found.items():
+    attributes: dict[str, str | None] = dict(ATTRIBUTE.findall(text))
+    for key, value in attributes.items():
         if key not in ATTRIBUTES:
             raise Foreign(f"it has the attribute {key}")
         if key.startswith("xmlns") and value not in NAMESPACES:
             raise Foreign("it has another namespace")
         if key in ("fill", "stroke") and "(" in (value or ""):
             raise Foreign(f"its {key} is not a colour")
-    return found
+    return attributes
 
 
 def check_meta(attributes: dict[str, str | None], number: int) -> None:
     """The first one names the encoding, the second one the policy; others cannot loosen it."""
     from gradtrace.views import flight, page
 
-    policies = [{"http-equiv": "Content-Security-Policy", "content": one} for one in (page.POLICY, flight.POLICY)]
+    policies = [{"http-equiv": "Content-Security-Policy", "content": policy} for policy in (page.POLICY, flight.POLICY)]
     others = (
         {"charset": "utf-8"},
         {"name": "viewport", "content": "width=device-width, initial-scale=1"},

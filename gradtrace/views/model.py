@@ -109,10 +109,10 @@ def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) ->
         for o in trace.operations
         if folded.member[o.id] is None and o.id not in without_box
     ]
-    ends = {made: (source, False) for made, source in bundles.items()} | stacked
-    ends.update({made: (f"g{group}", False) for group, made in results.items()})
-    ends.update({made: (ends.get(matrix, (f"t{matrix}", True))[0], True) for made, matrix in turned.items()})
-    boxes = {operation: f"t{made}" for made, operation in joined.items()}
+    ends = {output: (source, False) for output, source in bundles.items()} | stacked
+    ends.update({output: (f"g{group}", False) for group, output in results.items()})
+    ends.update({output: (ends.get(matrix, (f"t{matrix}", True))[0], True) for output, matrix in turned.items()})
+    boxes = {operation: f"t{output}" for output, operation in joined.items()}
     edges = data_edges(trace, folded, shown, ends, boxes, {*bundles, *stacked})
     own_boxes = frozenset(t.id for t in outside)
     return Model(trace, style, folded, tuple(nodes), tuple(edges), results, joined, own_boxes, tuple(many))
@@ -204,15 +204,15 @@ def data_edges(
         for operand in operation.inputs:
             if operand.tensor is None or not shown[operand.tensor] or made_in(trace, folded, operand.tensor, group):
                 continue
-            if any(ends.get(made, ("", False))[1] for made in operation.outputs):
+            if any(ends.get(output, ("", False))[1] for output in operation.outputs):
                 continue  # a transpose that is a mark on the edges of those who read it
             flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
             source, transposed = ends.get(operand.tensor, (f"t{operand.tensor}", False))
             edge = DrawnEdge(source, own, flows, operation.id, operand.position, transposed=transposed)
             add(edges, merged, edge, group is not None or operand.tensor in bundles)
-        for made in operation.outputs:
-            if shown[made] and made not in ends and operation.id not in boxes:
-                edge = DrawnEdge(own, f"t{made}", operation.grad_fn is not None, operation.id)
+        for output in operation.outputs:
+            if shown[output] and output not in ends and operation.id not in boxes:
+                edge = DrawnEdge(own, f"t{output}", operation.grad_fn is not None, operation.id)
                 add(edges, merged, edge, group is not None)
     return edges
 
@@ -230,8 +230,8 @@ def add(edges: list[DrawnEdge], merged: dict[tuple[str, str], int], edge: DrawnE
             merged[edge.source, edge.target] = len(edges)
         edges.append(edge)
         return
-    known = edges[at]
-    edges[at] = known._replace(times=known.times + 1, flows=known.flows or edge.flows)
+    existing = edges[at]
+    edges[at] = existing._replace(times=existing.times + 1, flows=existing.flows or edge.flows)
 
 
 # ---- functions

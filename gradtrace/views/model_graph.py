@@ -20,7 +20,7 @@ def traced(model: Any, given: Any) -> Trace:
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
     arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)
-    if not any(isinstance(one, Tensor) for one in arguments):
+    if not any(isinstance(argument, Tensor) for argument in arguments):
         raise TypeError("add_graph needs input_to_model, the tensors to call the model with")
     records: list[Any] = []
     scopes: list[Any] = []
@@ -31,7 +31,11 @@ def traced(model: Any, given: Any) -> Trace:
     if not outputs:
         raise TypeError(f"the model returned {type(out).__name__}, not a tensor")
     named = {f"output.{i}": tensor for i, tensor in enumerate(outputs, 1)}
-    inputs = {name: one for name, one in zip(names_of(model, len(arguments)), arguments) if isinstance(one, Tensor)}
+    inputs = {
+        name: argument
+        for name, argument in zip(names_of(model, len(arguments)), arguments)
+        if isinstance(argument, Tensor)
+    }
     env = {type(model).__name__: model, **inputs, **named}
     program = parse("", name=type(model).__name__)
     run = Run(program, env, outputs[0], tuple(named.items()), records, [], inputs, scopes)
@@ -59,7 +63,7 @@ def tensors_in(value: Any) -> list[Tensor]:
         return [value]
     if isinstance(value, dict):
         value = list(value.values())
-    return [one for item in value for one in tensors_in(item)] if isinstance(value, (list, tuple)) else []
+    return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, (list, tuple)) else []
 
 
 def names_of(model: Any, count: int) -> list[str]:

@@ -57,11 +57,11 @@ SIGNS = word_pairs("+ +  - −  * ×  / ÷  ** ^  @ @  < <  <= ≤  > >  >= ≥ 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:
     """Return the facts of every node, in the model's order."""
     flowed, hooks = flow.gradients(drawn.trace), flow.hooks(drawn.trace)
-    found = [facts(drawn, node, flowed) for node in drawn.nodes]
-    for node, own in zip(drawn.nodes, found, strict=True):
+    rows = [facts(drawn, node, flowed) for node in drawn.nodes]
+    for node, own in zip(drawn.nodes, rows, strict=True):
         if node.kind == TENSOR and node.record in hooks:
             own["hooks"] = [numbers.hook_text(hook) for hook in hooks[node.record]]
-    return found
+    return rows
 
 
 def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, 
     else:
         own = operation_facts(drawn, node)
     scope = scope_names(drawn, node.scope)
-    found = {"id": node.key, "kind": node.kind, **own, **({"scope": scope} if scope else {})}
-    return {name: value for name, value in found.items() if name == "label" or (value is not None and value != "")}
+    fields = {"id": node.key, "kind": node.kind, **own, **({"scope": scope} if scope else {})}
+    return {name: value for name, value in fields.items() if name == "label" or (value is not None and value != "")}
 
 
 def tensor_facts(tensor: TensorRecord, flowed: Value | None) -> dict[str, Any]:
@@ -117,12 +117,12 @@ def function_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     function = trace.functions[node.record]
     roots = {trace.tensors[t].function for t in trace.roots}
     leaf = None if function.variable is None else trace.tensors[function.variable]
-    made = ", ".join(trace.tensors[t].label for t in function.outputs)
+    outputs = ", ".join(trace.tensors[t].label for t in function.outputs)
     return {
         "role": function_role(function, roots),
         "label": function.name if leaf is None else leaf.label,
         "grad_fn": function.name,
-        "of": made,
+        "of": outputs,
         "saved": [": ".join(saved_text(trace, item)) for item in function.saved] or None,
         "freed": function.freed or None,
         "grad": None if leaf is None else contents(leaf.grad),
@@ -167,19 +167,19 @@ def scope_names(drawn: Model, scope: int | None) -> list[str]:
 
 def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]) -> dict[str, Any]:
     """Return an edge's facts: its ends, the operand or the index in next_functions, its local derivative if known."""
-    found: dict[str, Any] = {"source": edge.source, "target": edge.target, "flows": edge.flows}
+    fields: dict[str, Any] = {"source": edge.source, "target": edge.target, "flows": edge.flows}
     if edge.times > 1:
-        return {**found, "times": edge.times}
+        return {**fields, "times": edge.times}
     if edge.function is not None:
-        return {**found, "place": edge.place, **({"output": edge.number} if edge.number else {})}
+        return {**fields, "place": edge.place, **({"output": edge.number} if edge.number else {})}
     if edge.operation is not None and edge.operand is not None:
-        found["operand"] = edge.operand
+        fields["operand"] = edge.operand
         value = known.get((edge.operation, edge.operand))
         if value is not None and not edge.target.startswith("g"):
             operation = drawn.trace.operations[edge.operation]
-            found["derivative"] = contents(value)
-            found["text"] = derivative_text(drawn.trace, operation, edge.operand, value)
-    return found
+            fields["derivative"] = contents(value)
+            fields["text"] = derivative_text(drawn.trace, operation, edge.operand, value)
+    return fields
 
 
 # ---- of tensors
@@ -201,9 +201,9 @@ def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
     failure = trace.failure
     if failure is None or failure.operation is None or failure.forward is None:
         return None
-    made = trace.operations[failure.operation].outputs
+    outputs = trace.operations[failure.operation].outputs
     said = clip(visible(f"its backward failed: {failure.kind}: {failure.message}"), 60)
-    return (made[0], said) if made else None
+    return (outputs[0], said) if outputs else None
 
 
 def first_bad(trace: Trace) -> tuple[int | None, str]:
@@ -260,8 +260,8 @@ def operand_name(trace: Trace, operation: Operation, operand: Operand) -> str:
     label = trace.tensors[operand.tensor].label
     if len(label) <= LONGEST_OPERAND:
         return label
-    made = trace.tensors[operand.tensor].operation
-    return "…" if made is None else program_word(trace, trace.operations[made]) or trace.operations[made].name
+    maker = trace.tensors[operand.tensor].operation
+    return "…" if maker is None else program_word(trace, trace.operations[maker]) or trace.operations[maker].name
 
 
 def program_word(trace: Trace, operation: Operation) -> str:
@@ -286,8 +286,8 @@ def called(text: str) -> str:
         depth += {")": 1, "(": -1}.get(text[at], 0)
         if not depth:
             break
-    found = re.search(r"([^\W\d]\w*)$", text[:at])
-    return found[1] if found is not None else ""
+    match = re.search(r"([^\W\d]\w*)$", text[:at])
+    return match[1] if match is not None else ""
 
 
 def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
@@ -295,10 +295,10 @@ def derivative_text(trace: Trace, operation: Operation, position: int, value: Va
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
     over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
-    other = flow.factor(trace, operation, position)
+    factor = flow.factor(trace, operation, position)
     number = amount(value)
     symbol = f"∂{over}/∂{under}" if over and under else "∂"
-    return " = ".join([symbol, *([other] if 0 < len(other) <= LONGEST_FACTOR and other != number else []), number])
+    return " = ".join([symbol, *([factor] if 0 < len(factor) <= LONGEST_FACTOR and factor != number else []), number])
 
 
 def in_parentheses(name: str) -> str:
@@ -351,14 +351,14 @@ def summary(drawn: Model, group: Group) -> list[str]:
             kinds[name] = kinds.get(name, 0) + 1
     many = len(group.operations)
     blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
-    each = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
-    what = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
+    copies = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
+    detail = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
     hidden = hidden_parameters(drawn, group)
     size = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
     owns = f"{size:,} parameters" if hidden else ""
-    if group.kind == "module" and group.copies == 1 and what and many <= LAYER:
-        return list(filter(None, [what, owns]))
-    lines = [" · ".join(filter(None, [what, f"{each}{many:,} operation{'s' if many > 1 else ''}"]))]
+    if group.kind == "module" and group.copies == 1 and detail and many <= LAYER:
+        return list(filter(None, [detail, owns]))
+    lines = [" · ".join(filter(None, [detail, f"{copies}{many:,} operation{'s' if many > 1 else ''}"]))]
     if group.kind != "chain" or (group.copies == 1 and len(kinds) > 1):
         named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:NAMED])
         lines.append(named + (", …" if len(kinds) > NAMED else ""))

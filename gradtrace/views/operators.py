@@ -24,7 +24,7 @@ def listing(names: Sequence[str], options: LayoutOptions) -> str:
 
 
 def text(found: Sequence[Operator], options: LayoutOptions) -> str:
-    return "\n".join(layout.joined(lines(one, options)) for one in found)
+    return "\n".join(layout.joined(lines(operator, options)) for operator in found)
 
 
 def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
@@ -69,19 +69,25 @@ def is_statement(text: str) -> bool:
 
 def describe_kink(kink: Kink) -> str:
     """Describe a kink: "a kink, the slope goes from 0 to 1; the derivative is 0"."""
-    what = (
+    description = (
         "a jump"
         if kink.jump
         else (f"a kink, the slope goes from {numbers.number(kink.left, 3)} to {numbers.number(kink.right, 3)}")
     )
-    return f"{what}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
+    return f"{description}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
 
 
 def render(found: Sequence[Operator], format: str) -> str:
-    document = {"operators": [json_fields(one) for one in found]}
+    document = {"operators": [json_fields(operator) for operator in found]}
     body = [
-        (one.name, ", ".join(one.forms), one.signature, one.grad_fn, "; ".join(f"{a}: {t}" for a, t in one.derivatives))
-        for one in found
+        (
+            operator.name,
+            ", ".join(operator.forms),
+            operator.signature,
+            operator.grad_fn,
+            "; ".join(f"{a}: {t}" for a, t in operator.derivatives),
+        )
+        for operator in found
     ]
     return rows.write(rows.Results("gradtrace/ops", document, "operators", COLUMNS, body), format)
 

@@ -91,8 +91,8 @@ def drawings(views: list[View], drawn: Model, options: DotOptions) -> dict[str, 
         texts[f"view{i}"] = text_of(view.model, look)
         if options.direction == "right" and len(view.model.nodes) <= ALSO_DOWN:
             texts[f"view{i}down"] = text_of(view.model, look._replace(direction="down", rows={}))
-    found = image.render_many(list(texts.values()), "svg")
-    return {key: element(picture.decode()) for key, picture in zip(texts, found, strict=True)}
+    pictures = image.render_many(list(texts.values()), "svg")
+    return {key: element(picture.decode()) for key, picture in zip(texts, pictures, strict=True)}
 
 
 def element(text: str) -> str:
@@ -118,22 +118,22 @@ def dark_rules() -> str:
 
 def colour_pairs(light: Any, dark: Any) -> list[tuple[str, str]]:
     """Return the pairs of colours at the same places of two themes."""
-    found: list[tuple[str, str]] = []
-    for one, two in zip(light, dark, strict=True):
-        if isinstance(one, str):
-            found += [(one, two)] if one.startswith("#") else []
-        elif isinstance(one, dict):
-            found += [pair for name in one for pair in colour_pairs(one[name], two[name])]
-        elif isinstance(one, tuple):
-            found += colour_pairs(one, two)
-    return found
+    pairs: list[tuple[str, str]] = []
+    for first, second in zip(light, dark, strict=True):
+        if isinstance(first, str):
+            pairs += [(first, second)] if first.startswith("#") else []
+        elif isinstance(first, dict):
+            pairs += [pair for name in first for pair in colour_pairs(first[name], second[name])]
+        elif isinstance(first, tuple):
+            pairs += colour_pairs(first, second)
+    return pairs
 
 
 # ---- what the script knows
 
 
 def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
-    known = flow.derivatives(trace)
+    derivatives = flow.derivatives(trace)
     played = len(trace.operations) <= PLAYED
     return {
         "source": {"name": trace.source_name, "text": trace.source_text},
@@ -143,7 +143,7 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
             {
                 "name": view.name,
                 "nodes": placed(view.model),
-                "edges": [nodes.edge_facts(view.model, edge, known) for edge in view.model.edges],
+                "edges": [nodes.edge_facts(view.model, edge, derivatives) for edge in view.model.edges],
                 "groups": [group.operations for group in view.model.groups] if played else [],
                 **ways,
             }
@@ -166,8 +166,13 @@ def placed(drawn: Model) -> list[dict[str, Any]]:
 
 def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     operation = trace.operations[index]
-    made = trace.tensors[operation.outputs[0]].label if operation.outputs else ""
-    return {"label": operation.label, "made": made, "outputs": operation.outputs, "function": operation.function}
+    output_label = trace.tensors[operation.outputs[0]].label if operation.outputs else ""
+    return {
+        "label": operation.label,
+        "made": output_label,
+        "outputs": operation.outputs,
+        "function": operation.function,
+    }
 
 
 def story_data(trace: Trace) -> list[dict[str, Any]]:
@@ -175,8 +180,8 @@ def story_data(trace: Trace) -> list[dict[str, Any]]:
     edges = {(edge.source, edge.input_index): edge for edge in trace.function_edges}
     moments = []
     for moment in story(trace):
-        found = {name: value for name, value in moment._asdict().items() if value not in (None, (), "")}
-        moments.append(found if moment.step is None else {**found, **step_data(trace, moment.step, edges)})
+        fields = {name: value for name, value in moment._asdict().items() if value not in (None, (), "")}
+        moments.append(fields if moment.step is None else {**fields, **step_data(trace, moment.step, edges)})
     return moments
 
 
@@ -192,9 +197,9 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         target = trace.functions[edge.target]
         tensor = target.variable if target.variable is not None else dict(enumerate(target.outputs)).get(edge.output_nr)
         local = step.local[place] if place < len(step.local) else None
-        one = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
-        sent.append(one if local is None else {**one, "local": numbers.short(local)})
-    found = {
+        entry = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
+        sent.append(entry if local is None else {**entry, "local": numbers.short(local)})
+    visit = {
         "pass": step.number,
         "function": step.function,
         "name": function.name,
@@ -204,4 +209,4 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         "freed": step.freed,
     }
     leaf = {"leaf": function.variable, "after": numbers.short(step.grad_after)}
-    return found if function.variable is None else {**found, **leaf}
+    return visit if function.variable is None else {**visit, **leaf}

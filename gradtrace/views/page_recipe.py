@@ -38,16 +38,16 @@ FIXED = (
 
 def recipe(trace: Trace) -> dict[str, Any]:
     """Return the inputs that are numbers, and the steps from them to the root or the `reason` why there are none."""
-    given = [t for t in trace.tensors if t.operation is None and t.kind in (LEAF, DATA) and t.name]
-    inputs = [t.id for t in given if is_number(t)]
-    known = {"inputs": inputs[:INPUTS], "roots": trace.roots}
+    leaves = [t for t in trace.tensors if t.operation is None and t.kind in (LEAF, DATA) and t.name]
+    inputs = [t.id for t in leaves if is_number(t)]
+    fields = {"inputs": inputs[:INPUTS], "roots": trace.roots}
     reason = hindrance(trace)
     if reason:
-        return {**known, "reason": reason}
+        return {**fields, "reason": reason}
     done = trace.passes[0]
     return {
-        **known,
-        "steps": [[o.name, [operand(one) for one in o.inputs], o.outputs[0]] for o in trace.operations],
+        **fields,
+        "steps": [[o.name, [operand(source) for source in o.inputs], o.outputs[0]] for o in trace.operations],
         "values": {t.id: t.value.data for t in trace.tensors if t.value is not None},
         "requires": [t.id for t in trace.tensors if t.requires_grad],
         "root": done.roots[0],

@@ -33,12 +33,12 @@ def views_of(drawn: Model) -> tuple[list[View], int]:
     """Return the views, smallest first, then those with one group unfolded; and the index of `drawn` among them."""
     trace, style = drawn.trace, drawn.style
     compact = bool(drawn.joined)  # the other drawings look like this one
-    found = {drawn.fold.member: (name_of(drawn.fold), drawn)}
+    by_member = {drawn.fold.member: (name_of(drawn.fold), drawn)}
     for depth in [*range(deepest(trace)), EVERYTHING]:
-        other = fold(trace, depth)
-        if other.member not in found and other.shown <= FITS:
-            found[other.member] = (name_of(other), model(trace, style, other, compact=compact))
-    named = sorted(found.values(), key=lambda view: view[1].fold.shown)
+        folded = fold(trace, depth)
+        if folded.member not in by_member and folded.shown <= FITS:
+            by_member[folded.member] = (name_of(folded), model(trace, style, folded, compact=compact))
+    named = sorted(by_member.values(), key=lambda view: view[1].fold.shown)
     start = next(i for i, (_, view) in enumerate(named) if view is drawn)
     views = [View(name, view) for name, view in named]
     opened = [opens(view.model) for view in views]
@@ -73,16 +73,16 @@ def name_of(folded: Fold) -> str:
 def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) -> Fold | None:
     """Return the fold with one more group open; None if an existing drawing shows it, or it would be too large."""
     if group.kind == "chain":
-        other = long.opened(trace, folded, group)
-        return other if other.shown <= WIDE else None
+        wider = long.opened(trace, folded, group)
+        return wider if wider.shown <= WIDE else None
     now = opens_of(trace, folded)
     for scopes in (hidden(trace, group), hidden(trace, group)[:1]):
         wanted = now | set(scopes)
         if any(wanted <= there for there in known):
             return None
-        other = scoped(trace, Chains(trace), 0, frozenset(wanted))
-        if other.shown <= WIDE:
-            return other
+        wider = scoped(trace, Chains(trace), 0, frozenset(wanted))
+        if wider.shown <= WIDE:
+            return wider
     return None
 
 
@@ -90,26 +90,26 @@ def hidden(trace: Trace, group: Group) -> list[int]:
     """Return the outermost scopes that a group hides, in order; none for a chain."""
     if group.kind == "chain":
         return []
-    found: dict[int, None] = {}
+    scopes: dict[int, None] = {}
     for scope in dict.fromkeys(trace.operations[i].scope for i in group.operations):
         at = scope
         while at is not None and trace.scopes[at].parent != group.scope:
             at = trace.scopes[at].parent
         if at is not None:
-            found[at] = None
-    return list(found)
+            scopes[at] = None
+    return list(scopes)
 
 
 def opens_of(trace: Trace, folded: Fold) -> set[int]:
     """Return the open scopes: those of the shown operations and groups, and all scopes around them."""
     places = {place for place, group in zip(folded.places, folded.member, strict=True) if group is None}
-    found: set[int] = set()
+    scopes: set[int] = set()
     for place in places | {group.scope for group in folded.groups}:
         at = place
-        while at is not None and at not in found:
-            found.add(at)
+        while at is not None and at not in scopes:
+            scopes.add(at)
             at = trace.scopes[at].parent
-    return found
+    return scopes
 
 
 def opens(drawn: Model) -> set[int]:
@@ -122,11 +122,11 @@ def opens(drawn: Model) -> set[int]:
 def folding(views: list[View]) -> list[dict[str, Any]]:
     """Return, for each view, the open scopes, and how each of its groups unfolds."""
     everywhere = [opens(view.model) for view in views]
-    found = []
+    foldings = []
     for view, opened in zip(views, everywhere, strict=True):
         ways = [way(view, group, opened, everywhere) for group in view.model.groups]
-        found.append({"opens": sorted(opened), "ways": ways, **({} if view.of is None else {"of": view.of})})
-    return found
+        foldings.append({"opens": sorted(opened), "ways": ways, **({} if view.of is None else {"of": view.of})})
+    return foldings
 
 
 def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) -> dict[str, Any]:
@@ -150,15 +150,15 @@ def scope_data(trace: Trace, views: list[View]) -> dict[int, dict[str, Any]]:
             if at in counts:
                 counts[at] += 1
             at = trace.scopes[at].parent
-    found = {}
+    facts = {}
     for index in shown:
         scope = trace.scopes[index]
         name = f"pass {scope.turn}" if scope.kind == "pass" else scope.name
-        found[index] = {
+        facts[index] = {
             "name": name,
             "detail": scope.detail if scope.detail != name else "",
             "parent": scope.parent,
             "operations": counts[index],
             "line": None if scope.span is None else scope.span.line,
         }
-    return found
+    return facts

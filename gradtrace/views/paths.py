@@ -28,12 +28,12 @@ STEPS = 24  # tensors of a path that are written out; of a longer one, those at 
 
 
 def table(results: Sequence[Paths], options: LayoutOptions) -> str:
-    return "\n".join(layout.joined(lines(found, options)) for found in results)
+    return "\n".join(layout.joined(lines(paths, options)) for paths in results)
 
 
 def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
-    what = "path" if found.ways == 1 else "paths"
-    yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
+    noun = "path" if found.ways == 1 else "paths"
+    yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {noun}"), "bold", options)
     if found.paths:
         facts: dict[str, Callable[[Path], str | Cell]] = {
             "path": lambda p: visible(arrow(options).join(ends(p.tensors))),

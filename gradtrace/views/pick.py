@@ -78,10 +78,10 @@ def parts(path: str) -> tuple[str, str]:
 
 def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
     """Return the tensor with the name or source text `text`. UsageError, with the option's name, if there is none."""
-    found = lookup(trace, text, option)
-    if found is None:
+    record = lookup(trace, text, option)
+    if record is None:
         raise unknown(trace, text, option)
-    return found
+    return record
 
 
 def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
@@ -89,22 +89,22 @@ def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
 
     UsageError, with the option's name, if several do.
     """
-    known = dict(trace.names)
-    if text in known:
-        return trace.tensors[known[text]]
+    ids = dict(trace.names)
+    if text in ids:
+        return trace.tensors[ids[text]]
     if text == "root":
         return root(trace)
     wanted = bare(text)
     same = [t for t in trace.tensors if bare(t.label) == wanted]
     if not same and (inner := unwrapped(text)):
-        found = {i for name, i in trace.names if name.partition(".")[2] == inner}
-        same = [trace.tensors[i] for i in found] if len(found) == 1 else []
+        matches = {i for name, i in trace.names if name.partition(".")[2] == inner}
+        same = [trace.tensors[i] for i in matches] if len(matches) == 1 else []
     if same:
         return same[-1]
     if text == RESULT:
         return root(trace)
-    name = full_name(text, known, option)
-    return None if name is None else trace.tensors[known[name]]
+    name = full_name(text, ids, option)
+    return None if name is None else trace.tensors[ids[name]]
 
 
 def unwrapped(path: str) -> str:
@@ -112,7 +112,7 @@ def unwrapped(path: str) -> str:
     "ddp.module.0.weight", the "0.weight" of its model; "" for any other path.
     """
     inside = path.partition(".")[2]
-    return next((inside.removeprefix(one) for one in WRAPPERS if inside.startswith(one)), "")
+    return next((inside.removeprefix(wrapper) for wrapper in WRAPPERS if inside.startswith(wrapper)), "")
 
 
 def root(trace: Trace) -> TensorRecord | None:
@@ -197,9 +197,9 @@ def element(picked: Picked, index: str, path: str) -> Picked:
 
 
 def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
-    known = [name for name, _ in trace.names]
-    there = f"there are {', '.join([*known, 'root'])}"
-    return UsageError(f"{option}: no tensor '{text}' here", close(text, known) or there)
+    names = [name for name, _ in trace.names]
+    there = f"there are {', '.join([*names, 'root'])}"
+    return UsageError(f"{option}: no tensor '{text}' here", close(text, names) or there)
 
 
 # What users call a field or a column: its name here.
@@ -211,5 +211,5 @@ SYNONYMS = word_pairs("""
 
 def meant(word: str) -> str:
     """Return "did you mean ...?" if a word is a synonym of a field or column; else ""."""
-    known = SYNONYMS.get(word.lower())
-    return f"did you mean {known}?" if known else ""
+    synonym = SYNONYMS.get(word.lower())
+    return f"did you mean {synonym}?" if synonym else ""

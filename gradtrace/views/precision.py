@@ -41,7 +41,7 @@ def report(trace: Trace, answer: PrecisionAnswer, options: LayoutOptions) -> str
         parts = [why.healthy([answer.sentence, *answer.notes], options)]
     if answer.dtypes:
         parts.append(layout.joined(layout.single(dtypes(answer), options)))
-        parts += [layout.joined(wrap(visible(one), width)) for one in answer.largest]
+        parts += [layout.joined(wrap(visible(sentence), width)) for sentence in answer.largest]
     if options.all:
         parts.append(layout.joined(layout.single(table(trace), options)))
     return "\n".join(parts)
@@ -89,10 +89,10 @@ def line_of(trace: Trace, row: Measured) -> int | None:
 def as_data(trace: Trace, answer: PrecisionAnswer, format: str, everything: bool = False) -> str:
     """Return the answer in any format except the table."""
     document = {
-        "targets": [target(one) for one in answer.targets],
-        "losses": [loss(one) for one in answer.losses],
+        "targets": [target(tensor) for tensor in answer.targets],
+        "losses": [loss(lost) for lost in answer.losses],
         "notes": list(answer.notes),
-        "dtypes": [rows.fields(one, "dtype results operations modules") for one in answer.dtypes],
+        "dtypes": [rows.fields(usage, "dtype results operations modules") for usage in answer.dtypes],
         "largest": list(answer.largest),
     }
     if everything and trace.precision is not None:
@@ -134,8 +134,8 @@ def row(one: Loss) -> list[Any]:
 def columns(shown: list[TensorRecord], digits: Mapping[int, Digits]) -> list[Column]:
     """Return two columns: the correct decimal digits of each tensor's value and gradient."""
     unknown = (None, None)
-    found = [digits.get(t.id, unknown) if t.value is not None and t.value.is_measured else unknown for t in shown]
+    pairs = [digits.get(t.id, unknown) if t.value is not None and t.value.is_measured else unknown for t in shown]
     return [
-        Column(title, [Cell("", "dim") if pair[i] is None else right(f"{pair[i]:.1f}") for pair in found])
+        Column(title, [Cell("", "dim") if pair[i] is None else right(f"{pair[i]:.1f}") for pair in pairs])
         for i, title in enumerate(("digits", "grad digits"))
     ]

@@ -19,21 +19,21 @@ def ranks_text(found: Ranks, _: LayoutOptions) -> str:
 
 
 def lines(found: Ranks) -> Iterator[str]:
-    parted = [one.name for one in found.ranks if one.first is not None]
+    parted = [rank.name for rank in found.ranks if rank.first is not None]
     count = len(found.ranks)
     if not parted:
         yield f"equal within tolerance: {count} records" if count else "no records"
         return
     yield f"differ: {', '.join(map(visible, parted))} of {count} from {visible(found.reference)}"
-    for one in found.ranks:
-        first = one.first
+    for rank in found.ranks:
+        first = rank.first
         if first is None:
-            yield f"  {visible(one.name)}  {'the reference' if one.found is None else one.found.verdict}"
+            yield f"  {visible(rank.name)}  {'the reference' if rank.found is None else rank.found.verdict}"
             continue
         place = first.b or first.a
         where = "" if place is None or place.line is None else f" at {visible(place.file)}:{place.line}"
         size = "" if first.relative is None else f", the relative difference is {amount(first.relative)}"
-        yield f"  {visible(one.name)}  {heading(first)}{where}{size}"
+        yield f"  {visible(rank.name)}  {heading(first)}{where}{size}"
         if first.reason:
             yield f"      {visible(first.reason)}"
 
@@ -41,26 +41,26 @@ def lines(found: Ranks) -> Iterator[str]:
 def ranks_data(found: Ranks, format: str) -> str:
     listed = [
         {
-            "rank": one.name,
-            "verdict": verdict_of(one.first is None),
-            "first": None if one.first is None else document_of(one.first),
+            "rank": rank.name,
+            "verdict": verdict_of(rank.first is None),
+            "first": None if rank.first is None else document_of(rank.first),
         }
-        for one in found.ranks
+        for rank in found.ranks
     ]
     document = {"verdict": verdict_of(found.same), "reference": found.reference, "ranks": listed}
     body = (
         (
-            one.name,
+            rank.name,
             verdict_of(False),
-            one.first.kind,
-            one.first.step,
-            *cells_of(one.first.b),
-            one.first.relative,
-            one.first.reason,
+            rank.first.kind,
+            rank.first.step,
+            *cells_of(rank.first.b),
+            rank.first.relative,
+            rank.first.reason,
         )
-        if one.first is not None
-        else (one.name, verdict_of(True), *[None] * 8)
-        for one in found.ranks
+        if rank.first is not None
+        else (rank.name, verdict_of(True), *[None] * 8)
+        for rank in found.ranks
     )
     return rows.write(rows.Results("gradtrace/diff-ranks", document, "ranks", COLUMNS, body), format)
 

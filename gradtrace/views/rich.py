@@ -37,21 +37,21 @@ class Report:
 
 def html_of(painted: str) -> str:
     """Convert lines with terminal codes for colour and weight to one HTML element."""
-    found: list[str] = []
+    pieces: list[str] = []
     is_open = False
     at = 0
     for code in CODE.finditer(painted):
-        found.append(plain(painted[at : code.start()]))
+        pieces.append(plain(painted[at : code.start()]))
         at = code.end()
         if is_open:
-            found.append("</span>")
+            pieces.append("</span>")
         style = style_of(code[1].split(";"))
         is_open = bool(style)
         if style:
-            found.append(f'<span style="{style}">')
-    found.append(plain(painted[at:]))
+            pieces.append(f'<span style="{style}">')
+    pieces.append(plain(painted[at:]))
     closing = "</span>" if is_open else ""
-    return f'<pre class="gradtrace" style="{FRAME}">{"".join(found)}{closing}</pre>'
+    return f'<pre class="gradtrace" style="{FRAME}">{"".join(pieces)}{closing}</pre>'
 
 
 def plain(text: str) -> str:

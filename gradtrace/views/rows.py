@@ -139,7 +139,7 @@ def latex_text(cell: str) -> str:
 
     text = " ".join(cell.split())
     if is_numeric([text]) or text.startswith("["):
-        text = re.sub(LONG_NUMBER, lambda found: f"{float(found[0]):.6g}", text)
+        text = re.sub(LONG_NUMBER, lambda match: f"{float(match[0]):.6g}", text)
     longest = LONGEST // 3 if text.startswith("[") else LONGEST
     return text if len(text) <= longest else text[:longest].rpartition(" ")[0] + " …"
 

@@ -27,13 +27,13 @@ class Selection(NamedTuple):
 
     def tensors(self, among: Sequence[TensorRecord]) -> list[TensorRecord]:
         """Return the tensors that --only selects, sorted; those without the sort key are last."""
-        found = [t for t in among if not self.only or self.means(t)]
+        selected = [t for t in among if not self.only or self.means(t)]
         by = self.sort.removeprefix("-")
         if not by:
-            return found
-        there = [(key, t) for t in found if (key := key_of(t, by)) is not None]
+            return selected
+        there = [(key, t) for t in selected if (key := key_of(t, by)) is not None]
         there.sort(key=lambda pair: pair[0], reverse=self.sort.startswith("-"))
-        return [t for _, t in there] + [t for t in found if key_of(t, by) is None]
+        return [t for _, t in there] + [t for t in selected if key_of(t, by) is None]
 
     def means(self, tensor: TensorRecord) -> bool:
         if self.only == "param":
@@ -86,7 +86,7 @@ def size_of(value: Value | None) -> float | None:
     if value is None or not value.is_measured:
         return None
     if value.shape:
-        found = value.norm
+        size = value.norm
     else:
-        found = float(value.data)
-    return found if found == found else None
+        size = float(value.data)
+    return size if size == size else None

@@ -18,11 +18,11 @@ def shards_text(found: Sequence[WholeNorms], options: LayoutOptions) -> str:
     lines = layout.table(
         found[: len(found) - left],
         {
-            "parameter": lambda one: visible(one.name),
-            "shape": lambda one: str(one.shape),
-            "parts": lambda one: one.placement,
-            "norm": lambda one: cell(one.norm),
-            "grad norm": lambda one: cell(one.grad_norm),
+            "parameter": lambda parameter: visible(parameter.name),
+            "shape": lambda parameter: str(parameter.shape),
+            "parts": lambda parameter: parameter.placement,
+            "norm": lambda parameter: cell(parameter.norm),
+            "grad norm": lambda parameter: cell(parameter.grad_norm),
         },
         options,
         {"parameter": 16},
@@ -38,12 +38,12 @@ def cell(x: float | None) -> layout.Cell:
 
 
 def sentences(found: Sequence[WholeNorms]) -> Iterator[str]:
-    missing = max(one.missing for one in found)
+    missing = max(parameter.missing for parameter in found)
     if missing:
         yield f"Norms are not known: the records of {counted(missing, 'rank')} are missing."
     else:
         yield "Norms are those of whole parameters when the run ended, from the parts that the ranks held."
-    if any(one.norm is None and not one.missing for one in found):
+    if any(parameter.norm is None and not parameter.missing for parameter in found):
         yield "A parameter without a norm has parts that the ranks would add, or no elements in memory."
 
 

@@ -59,17 +59,17 @@ def stacked(trace: Trace, folded: Fold, found: Iterable[tuple[list[int], int]]) 
 def text_of(trace: Trace, group: Group) -> str:
     """Return how many leaves a stack has: "200 leaves, 2 of them without a gradient"."""
     tensors = [trace.tensors[i] for i in group.leaves]
-    what = "leaves" if tensors[0].requires_grad else "leaves without grad"
+    noun = "leaves" if tensors[0].requires_grad else "leaves without grad"
     without = sum(t.grad is None for t in tensors) if tensors[0].requires_grad else 0
     none = "" if not without else ", grad None" if without == len(tensors) else f", grad None in {without:,}"
-    return f"{len(tensors):,} {what}{none}"
+    return f"{len(tensors):,} {noun}{none}"
 
 
 def ends_of(trace: Trace, group: Group, gradients: bool) -> tuple[float, float] | None:
     """Return the smallest and the largest element of a stack's values, or of its gradients; None if none is known."""
     tensors = [trace.tensors[i] for i in group.leaves]
     values = [t.grad if gradients else t.value for t in tensors]
-    known = [v.summary for v in values if v is not None]
-    low = [float(s.minimum) for s in known if s.minimum is not None]
-    high = [float(s.maximum) for s in known if s.maximum is not None]
+    summaries = [v.summary for v in values if v is not None]
+    low = [float(s.minimum) for s in summaries if s.minimum is not None]
+    high = [float(s.maximum) for s in summaries if s.maximum is not None]
     return (min(low), max(high)) if low and high else None

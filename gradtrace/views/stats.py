@@ -143,13 +143,13 @@ def percent(found: Numbers | Module | None) -> Cell:
 
 
 def bad_cell(node: TensorStats) -> Cell:
-    found = (("value ", node.value), ("grad ", node.grad)) if node.is_bad else ()
-    parts = [not_finite(x, name) for name, x in found if x is not None]
+    pairs = (("value ", node.value), ("grad ", node.grad)) if node.is_bad else ()
+    parts = [not_finite(x, name) for name, x in pairs if x is not None]
     return Cell(", ".join(filter(None, parts)), "red")
 
 
 def not_finite(found: Numbers | Module, prefix: str = "") -> str:
-    return ", ".join(f"{prefix}{n} {what}" for n, what in ((found.nan, "NaN"), (found.inf, "Inf")) if n)
+    return ", ".join(f"{prefix}{n} {word}" for n, word in ((found.nan, "NaN"), (found.inf, "Inf")) if n)
 
 
 # ---- reports
@@ -186,8 +186,8 @@ def some(names: Sequence[str]) -> str:
 def same(group: Sequence[str]) -> str:
     """Replace numbered labels of one expression by it and their number: "x+w (2 times)"."""
     base = group[0].rpartition(" #")[0] or group[0]
-    other = [label for label in group if (label.rpartition(" #")[0] or label) != base]
-    return f"{base} ({len(group)} times)" if not other else " = ".join(group)
+    differing = [label for label in group if (label.rpartition(" #")[0] or label) != base]
+    return f"{base} ({len(group)} times)" if not differing else " = ".join(group)
 
 
 def anomalies(found: Stats) -> list[tuple[str, str]]:
@@ -201,12 +201,12 @@ def anomalies(found: Stats) -> list[tuple[str, str]]:
 def bad_text(bad: Bad) -> str:
     where = f" on line {bad.span.where}" if bad.span else ""
     shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
-    made = (
+    cause = (
         f"{bad.op}{where} makes {bad.label} not finite"
         if bad.where == "forward"
         else (f"the derivative of {bad.op}{where} is not finite")
     )
-    return f"first bad node in {bad.where}: {made}" + (f" ({shown})" if shown else "")
+    return f"first bad node in {bad.where}: {cause}" + (f" ({shown})" if shown else "")
 
 
 # ---- data

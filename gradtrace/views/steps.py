@@ -101,7 +101,7 @@ def titled(step: Forward | Backward) -> str:
 def head(step: Started) -> str:
     """Return the title of a pass: "backward 1, line 4: from y with 1, saved values freed"."""
     roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
-    what = "backward" if step.stores else "autograd.grad"
+    method = "backward" if step.stores else "autograd.grad"
     where = f", line {step.span.where}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
     saved = (
@@ -109,7 +109,7 @@ def head(step: Started) -> str:
         if step.create_graph
         else "saved values " + ("kept" if step.keep else "freed")
     )
-    return visible(f"{what} {step.number_of_pass}{where}: from {roots}{only}; {saved}")
+    return visible(f"{method} {step.number_of_pass}{where}: from {roots}{only}; {saved}")
 
 
 # ---- forward
@@ -152,8 +152,8 @@ def result(step: Forward) -> str:
 def values(step: Forward) -> Cell:
     if len(step.outputs) != 1:
         return Cell(f"{len(step.outputs)} results")
-    made = step.outputs[0]
-    return Cell(f"({made.missing})", "dim") if made.value is None else amount(made.value)
+    output = step.outputs[0]
+    return Cell(f"({output.missing})", "dim") if output.value is None else amount(output.value)
 
 
 def amount(value: Value | None) -> Cell:
@@ -193,19 +193,21 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
     turns = [step for step in part if isinstance(step, Backward)]
     if not turns:
         return
-    known: dict[int, Cell] = {}
-    made = [edge_rows(step, known) for step in turns]
+    cells_by_id: dict[int, Cell] = {}
+    rows_by_turn = [edge_rows(step, cells_by_id) for step in turns]
     titles = words("step function of upstream local to downstream")
     columns = [
         Column(title, list(cells))
-        for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)
+        for title, cells in zip(
+            titles, zip(*(row for turn_rows in rows_by_turn for row in turn_rows), strict=True), strict=True
+        )
     ]
     titles_shown, shown = layout.parts(columns, options, BACKWARD)
     indent = " " * 6
     yield from (line + "\n" for line in titles_shown)
     following = iter(shown)
-    for step, found in zip(turns, made, strict=True):
-        for _ in found:
+    for step, turn_rows in zip(turns, rows_by_turn, strict=True):
+        for _ in turn_rows:
             yield from (line + "\n" for line in next(following))
         for text, style in remarks(step):
             room = None if options.width is None else options.width - len(indent)
@@ -219,10 +221,10 @@ def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
     """
 
     def cell(value: Value | None) -> Cell:
-        found = known.get(id(value))
-        if found is None:
-            found = known[id(value)] = amount(value)
-        return found
+        cached = known.get(id(value))
+        if cached is None:
+            cached = known[id(value)] = amount(value)
+        return cached
 
     left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), cell(step.upstream))
     blank = (right(""), Cell(""), Cell(""), right(""))
@@ -239,25 +241,25 @@ def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
 
 def remarks(step: Backward) -> list[tuple[str, str]]:
     """Describe the other events of a step: the sum, hooks, values that were freed, stored or dropped."""
-    found = []
+    events = []
     total = plus([numbers.short(c.value) for c in step.contributions])
     if total:
-        found.append((f"sum: {total}, from {', '.join(c.source for c in step.contributions)}", ""))
-    found += [(hook_text(hook), "yellow" if hook.changed else "") for hook in step.hooks if hook.kind != "retain"]
+        events.append((f"sum: {total}, from {', '.join(c.source for c in step.contributions)}", ""))
+    events += [(hook_text(hook), "yellow" if hook.changed else "") for hook in step.hooks if hook.kind != "retain"]
     if not step.ran:
-        found.append(("this is autograd.grad's answer", "green"))
+        events.append(("this is autograd.grad's answer", "green"))
     if step.grad_after is not None:
         before = "" if step.grad_before is None else f"{numbers.short(step.grad_before)} + "
         after = numbers.short(step.grad_after)
         added = f"{before}{numbers.short(step.upstream)} = " if before and step.upstream is not None else ""
-        found.append((f"{step.of}.grad = {added}{after}", "green"))
+        events.append((f"{step.of}.grad = {added}{after}", "green"))
     if any(hook.kind == "retain" for hook in step.hooks):
-        found.append((f"{step.of}.grad is kept (retain_grad)", "green"))
+        events.append((f"{step.of}.grad is kept (retain_grad)", "green"))
     elif step.dropped and step.ran and step.named:
-        found.append((f"{step.of}.grad is dropped", "dim"))
+        events.append((f"{step.of}.grad is dropped", "dim"))
     if step.freed:
-        found.append((f"freed: {saved(step.freed)}", "dim"))
-    return [(visible(text), style) for text, style in found]
+        events.append((f"freed: {saved(step.freed)}", "dim"))
+    return [(visible(text), style) for text, style in events]
 
 
 def plus(terms: list[str]) -> str:
@@ -269,12 +271,12 @@ def plus(terms: list[str]) -> str:
 
 
 def hook_text(hook: HookRun) -> str:
-    what = {"pre": "node prehook", "post": "node hook", "accumulated": "hook after accumulation"}.get(hook.kind, "hook")
+    kind = {"pre": "node prehook", "post": "node hook", "accumulated": "hook after accumulation"}.get(hook.kind, "hook")
     if hook.kind == "accumulated" or hook.before is None or hook.after is None:
-        return f"{what} {hook.name} ran"
+        return f"{kind} {hook.name} ran"
     if not hook.changed:
-        return f"{what} {hook.name} ran, changed nothing"
-    return f"{what} {hook.name}: {numbers.short(hook.before)} -> {numbers.short(hook.after)}"
+        return f"{kind} {hook.name} ran, changed nothing"
+    return f"{kind} {hook.name}: {numbers.short(hook.before)} -> {numbers.short(hook.after)}"
 
 
 # ---- data
@@ -321,16 +323,16 @@ def json_fields(step: RunStep) -> dict[str, Any]:
     """Return the fields of a step's JSON object."""
     kind, names = FIELDS[type(step)]
     span = None if isinstance(step, Ended) else step.span
-    found = {"kind": kind, "step": step.number, **place(span), **rows.fields(step, names)}
+    fields = {"kind": kind, "step": step.number, **place(span), **rows.fields(step, names)}
     if isinstance(step, Started):
-        found["roots"] = [{"label": label, "vector": vector} for label, vector in step.roots]
+        fields["roots"] = [{"label": label, "vector": vector} for label, vector in step.roots]
     if isinstance(step, Forward):
-        found["saved"] = kept_fields(step.saved)
+        fields["saved"] = kept_fields(step.saved)
     if isinstance(step, Backward):
-        found["freed"] = kept_fields(step.freed)
-        found["sent"] = [rows.fields(item, "to tensor local downstream=value") for item in step.sent]
-        found["hooks"] = [rows.fields(hook, "kind name before after changed") for hook in step.hooks]
-    return found
+        fields["freed"] = kept_fields(step.freed)
+        fields["sent"] = [rows.fields(item, "to tensor local downstream=value") for item in step.sent]
+        fields["hooks"] = [rows.fields(hook, "kind name before after changed") for hook in step.hooks]
+    return fields
 
 
 def kept_fields(items: Iterable[Kept]) -> list[dict[str, Any]]:
@@ -349,10 +351,10 @@ def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
         line = None if isinstance(step, Ended) or step.span is None else step.span.short
         start, blank = [step.number, kind, line], [None] * 4
         if isinstance(step, Forward):
-            made = ", ".join(o.label for o in step.outputs)
+            outputs = ", ".join(o.label for o in step.outputs)
             contents = ", ".join(rows.cell(o.value) for o in step.outputs)
             notes = f"saved {saved(step.saved)}" if step.saved else ""
-            yield [*start, step.label, made, ", ".join(step.inputs), contents, *blank[1:], notes]
+            yield [*start, step.label, outputs, ", ".join(step.inputs), contents, *blank[1:], notes]
         elif isinstance(step, Backward):
             notes = "; ".join(text for text, _ in remarks(step))
             start += [step.name, step.of]

@@ -59,8 +59,13 @@ def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trac
 
 
 def same_statement(trace: Trace, first: int, other: int) -> bool:
-    one, two = trace.operations[first], trace.operations[other]
-    return one.scope == two.scope and one.span is not None and two.span is not None and one.span.line == two.span.line
+    left, right = trace.operations[first], trace.operations[other]
+    return (
+        left.scope == right.scope
+        and left.span is not None
+        and right.span is not None
+        and left.span.line == right.span.line
+    )
 
 
 def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], single: bool) -> Moment:

@@ -100,8 +100,8 @@ class SummaryWriter:
 
         array = np.asarray(unwrap(values), np.float64)
         edges = default_bins() if bins == "tensorflow" else bins
-        made = self._messages.histogram(tag, array, edges, max_bins)
-        self._file(self._folder).add(made, step_of(global_step), walltime)
+        histogram = self._messages.histogram(tag, array, edges, max_bins)
+        self._file(self._folder).add(histogram, step_of(global_step), walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
         self._file(self._folder).add(self._messages.text(tag, text_string), step_of(global_step), walltime)

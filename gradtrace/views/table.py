@@ -49,7 +49,7 @@ def render(
     columns = build(shown, notes, options)
     for column in () if more is None else more(shown):
         after = "value" if column.title == "digits" else "grad"
-        columns.insert(next(i for i, one in enumerate(columns) if one.title == after) + 1, column)
+        columns.insert(next(i for i, shown_column in enumerate(columns) if shown_column.title == after) + 1, column)
     if selection is not None:
         columns = [columns[place] for place in selection.places([column.title for column in columns])]
         notes = notes if any(column.title == "grad" for column in columns) else []

@@ -70,12 +70,12 @@ class Named:
         return "/".join(reversed(parts))
 
     def unique(self, name: str) -> str:
-        found, number = name, 1
-        while found in self.taken:
+        candidate, number = name, 1
+        while candidate in self.taken:
             number += 1
-            found = f"{name}.n{number}"
-        self.taken.add(found)
-        return found
+            candidate = f"{name}.n{number}"
+        self.taken.add(candidate)
+        return candidate
 
 
 def clean(text: str) -> str:
@@ -91,17 +91,17 @@ def write(trace: Trace, folder: str) -> None:
 
     RenderError if tensorboardX is not installed, UsageError if the folder cannot be written.
     """
-    made = io.BytesIO()
-    event_files.EventFile(made, event_files.Messages()).add_graph(graph_def(trace))
+    stream = io.BytesIO()
+    event_files.EventFile(stream, event_files.Messages()).add_graph(graph_def(trace))
     if channel.is_open():
-        files.write_output(folder, made.getvalue())  # the broker has chosen the file's name
+        files.write_output(folder, stream.getvalue())  # the broker has chosen the file's name
         return
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot write into '{folder}': {reason}", "choose another --tensorboard") from error
-    files.write_output(os.path.join(folder, event_files.new_name()), made.getvalue())
+    files.write_output(os.path.join(folder, event_files.new_name()), stream.getvalue())
 
 
 def graph_def(trace: Trace) -> Any:
@@ -119,9 +119,9 @@ def graph_def(trace: Trace) -> Any:
             nodes.append(node(names.tensors[tensor.id], kind, [], [tensor], facts))
     for operation in trace.operations:
         inputs = [names.tensors[o.tensor] for o in operation.inputs if o.tensor is not None]
-        made = [trace.tensors[t] for t in operation.outputs]
-        facts = facts_of(operation, made, flowed)
-        nodes.append(node(names.operations[operation.id], operation.name, inputs, made, facts))
+        outputs = [trace.tensors[t] for t in operation.outputs]
+        facts = facts_of(operation, outputs, flowed)
+        nodes.append(node(names.operations[operation.id], operation.name, inputs, outputs, facts))
     for tensor_id in trace.outputs or trace.roots:
         tensor = trace.tensors[tensor_id]
         if tensor_id in names.tensors:
@@ -131,10 +131,10 @@ def graph_def(trace: Trace) -> Any:
 
 
 def facts_of(operation: Operation, made: list[TensorRecord], flowed: dict[int, Any]) -> dict[str, str]:
-    found = tensor_facts(made[0], flowed) if len(made) == 1 else {}
+    facts = tensor_facts(made[0], flowed) if len(made) == 1 else {}
     constants = ", ".join(o.text for o in operation.inputs if o.tensor is None)
     line = "" if operation.span is None else f"{operation.span.line}: {operation.text}"
-    return {**found, "constants": constants, "source": line}
+    return {**facts, "constants": constants, "source": line}
 
 
 def tensor_facts(tensor: TensorRecord, flowed: dict[int, Any]) -> dict[str, str]:

@@ -52,20 +52,22 @@ def running() -> builtins.list[dict[str, Any]]:
     import tempfile
 
     folder = os.path.join(tempfile.gettempdir(), ".tensorboard-info")
-    found = []
+    servers = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         path = os.path.join(folder, name)
         try:
             if not os.path.isfile(path):  # anybody may put a pipe there, which would never answer
                 continue
             with open(path, encoding="utf-8") as file:
-                one = json.loads(file.read(LONGEST_INFORMATION))
-            whole = all(type(one[key]) is int and abs(one[key]) < 1 << 53 for key in ("port", "pid", "start_time"))
-            if whole and isinstance(one["logdir"], str):
-                found.append(one)
+                server = json.loads(file.read(LONGEST_INFORMATION))
+            whole = all(
+                type(server[key]) is int and abs(server[key]) < 1 << 53 for key in ("port", "pid", "start_time")
+            )
+            if whole and isinstance(server["logdir"], str):
+                servers.append(server)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-    return found
+    return servers
 
 
 def ago(start: int) -> str:

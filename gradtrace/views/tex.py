@@ -35,11 +35,11 @@ def escaped(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    found = ESCAPES.get(char)
-    if found is None and char in MATHS:
+    command = ESCAPES.get(char)
+    if command is None and char in MATHS:
         name = MATHS[char]
-        found = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
-    if found is not None:
-        return found
+        command = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
+    if command is not None:
+        return command
     # \Umathchar is of XeTeX and LuaTeX alone; \pdftexversion some packages define in LuaTeX too
     return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\Umathchar {char}\else ?\fi{{}}"

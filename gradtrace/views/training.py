@@ -103,8 +103,8 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
 
 
 def ends(series: Sequence[float | None]) -> tuple[float | None, float | None]:
-    known = [x for x in series if x is not None]
-    return (known[0], known[-1]) if known else (None, None)
+    measured = [x for x in series if x is not None]
+    return (measured[0], measured[-1]) if measured else (None, None)
 
 
 def largest(series: Sequence[float | None]) -> float | None:

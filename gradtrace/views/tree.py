@@ -65,22 +65,22 @@ def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, i
     """Return for each node its inputs, with their counts; an operation with a single result is merged into this
     result.
     """
-    found: dict[str, list[tuple[str, int]]] = {}
+    inputs: dict[str, list[tuple[str, int]]] = {}
     for edge in drawn.edges:
-        found.setdefault(edge.target, []).append((edge.source, edge.times))
+        inputs.setdefault(edge.target, []).append((edge.source, edge.times))
     maker = {
         key: sources[0][0]
-        for key, sources in found.items()
+        for key, sources in inputs.items()
         if rows[key]["kind"] == "tensor" and rows[sources[0][0]]["kind"] == "operation"
     }
-    made: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for source in maker.values():
-        made[source] = made.get(source, 0) + 1
+        counts[source] = counts.get(source, 0) + 1
     for key, source in maker.items():
-        if made[source] == 1:
+        if counts[source] == 1:
             rows[key]["made"] = rows[source]
-            found[key] = found.get(source, [])
-    return {key: merged(sources) for key, sources in found.items()}
+            inputs[key] = inputs.get(source, [])
+    return {key: merged(sources) for key, sources in inputs.items()}
 
 
 def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -93,9 +93,9 @@ def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: LayoutOptions) -> str:
     name = row["label"]
-    made = row.get("made")
-    if made is not None and made.get("text", row["label"]) not in row["label"]:
-        name += f" = {made['text']}"
+    maker = row.get("made")
+    if maker is not None and maker.get("text", row["label"]) not in row["label"]:
+        name += f" = {maker['text']}"
     if row["kind"] == "group":
         name = f"[{name}]"
     parts = [(name, "bold" if row["kind"] != "operation" else "")]
@@ -120,20 +120,20 @@ def fitted_to(texts: list[str], width: int, ellipsis: str) -> list[str]:
     The least informative part is left out first: the role, the grad_fn, then the value. The gradient always stays; the
     name is shortened for it, down to a few letters.
     """
-    found = list(texts)
-    last = len(found) - 1
-    has_gradient = last > 0 and found[last].startswith("grad ")
+    fitted = list(texts)
+    last = len(fitted) - 1
+    has_gradient = last > 0 and fitted[last].startswith("grad ")
     for i in range(last - has_gradient, 0, -1):
-        if total(found) > width:
-            room = cells.width(found[i]) + width - total(found)
-            found[i] = cells.clip(found[i], room, ellipsis) if i == 1 and room >= LEAST else ""
-    if has_gradient and total(found) > width:
-        room = width - min(cells.width(found[0]), SHORTEST) - len(GAP)
-        found[last] = cells.clip(found[last], max(room, least_gradient(found[last])), ellipsis)
-    over = total(found) - width
+        if total(fitted) > width:
+            room = cells.width(fitted[i]) + width - total(fitted)
+            fitted[i] = cells.clip(fitted[i], room, ellipsis) if i == 1 and room >= LEAST else ""
+    if has_gradient and total(fitted) > width:
+        room = width - min(cells.width(fitted[0]), SHORTEST) - len(GAP)
+        fitted[last] = cells.clip(fitted[last], max(room, least_gradient(fitted[last])), ellipsis)
+    over = total(fitted) - width
     if over > 0:
-        found[0] = cells.clip_middle(found[0], max(cells.width(found[0]) - over, 2), ellipsis)
-    return found
+        fitted[0] = cells.clip_middle(fitted[0], max(cells.width(fitted[0]) - over, 2), ellipsis)
+    return fitted
 
 
 def total(texts: list[str]) -> int:

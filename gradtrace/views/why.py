@@ -39,19 +39,19 @@ def text(answers: Sequence[Cause], options: LayoutOptions) -> str:
 def lines(answer: Cause, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
-    found = layout.wrapped(answer.sentence, style, options, width)
+    lines = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
         margin = max([len(at) for item in shown if len(at := where(item)) <= WIDEST_PLACE], default=0) + 4
-        found += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
+        lines += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
     open_ends = [item for item in answer.advice if item not in answer.tried]
     heading = "A direction, not tried:" if len(open_ends) == 1 else "Directions, not tried:"
     for title, advice in (("To fix it (tried):", answer.tried), (heading, open_ends)):
-        found += ["", paint(title, "bold", options)] if advice else []
+        lines += ["", paint(title, "bold", options)] if advice else []
         for index, item in enumerate(advice):
             first, *more = wrap(visible(item if index else item.removeprefix("or ")), width - 4)
-            found += [f"  - {first}", *(f"    {line}" for line in more)]
-    return found
+            lines += [f"  - {first}", *(f"    {line}" for line in more)]
+    return lines
 
 
 def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
@@ -89,10 +89,10 @@ def healthy(said: Sequence[str], options: LayoutOptions) -> str:
     """Return the answer about a run in which nothing is wrong: a sentence, and remarks."""
     width = min(options.width or WIDEST, WIDEST)
     head, *remarks = said
-    found = layout.wrapped(head, STYLES["gradient"], options, width)
+    lines = layout.wrapped(head, STYLES["gradient"], options, width)
     for remark in remarks:
-        found += ["", *wrap(visible(remark), width)]
-    return layout.joined(found)
+        lines += ["", *wrap(visible(remark), width)]
+    return layout.joined(lines)
 
 
 def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
@@ -100,16 +100,16 @@ def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
     groups: dict[Any, list[Cause]] = {}
     for answer in answers:
         groups.setdefault(reason(answer), []).append(answer)
-    found = []
+    lines = []
     for first, *others in groups.values():
         style = STYLES[first.status]
-        found += indented(first.sentence, style, options)
+        lines += indented(first.sentence, style, options)
         if others:
-            names = ", ".join(other.name for other in others)
+            names = ", ".join(cause.name for cause in others)
             if len(others) > MOST_NAMES and not options.all:
-                names = folded([other.name for other in others], "others")
-            found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
-    return layout.joined(found)
+                names = folded([cause.name for cause in others], "others")
+            lines += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
+    return layout.joined(lines)
 
 
 def reason(answer: Cause) -> tuple[str, ...]:

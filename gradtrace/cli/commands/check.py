@@ -30,18 +30,18 @@ def check(request: Request, order: int, most: int, against: str | None, python: 
     if against is not None:
         return beside_torch(request, python)
     backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
-    found = checking.check(request, order, most)
-    screen.show(request.look, view.text, view.render, found)
-    return Exit.OK if found.passed else Exit.FAILED
+    report = checking.check(request, order, most)
+    screen.show(request.look, view.text, view.render, report)
+    return Exit.OK if report.passed else Exit.FAILED
 
 
 def beside_torch(request: Request, python: str | None) -> int:
     from gradtrace.cli import checking
     from gradtrace.views import against as view
 
-    found, version = checking.beside_torch(request, python)
-    screen.show(request.look, view.text, view.render, found, version)
-    return Exit.OK if all(fact.same for fact in found) else Exit.FAILED
+    facts, version = checking.beside_torch(request, python)
+    screen.show(request.look, view.text, view.render, facts, version)
+    return Exit.OK if all(fact.same for fact in facts) else Exit.FAILED
 
 
 command = SourceCommand(

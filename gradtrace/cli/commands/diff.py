@@ -65,17 +65,17 @@ def diff(
     if len(words) > 1:
         return several(request, (name, first), words, tolerance, output_file)
     second = traced(request, parse(source.read(words[0]), request.budget) if words else request.program, to)
-    found = compare(first, second, tolerance)
+    verdict = compare(first, second, tolerance)
     if output_file is None:
-        screen.show(request.look, view.text, view.render, found, first, second)
+        screen.show(request.look, view.text, view.render, verdict, first, second)
     elif output_file.lower().endswith(".html"):
         from gradtrace.files import write_output
         from gradtrace.views.diff_page import page
 
-        write_output(output_file, page(found, first, second).encode())
+        write_output(output_file, page(verdict, first, second).encode())
     else:
-        draw(view.dot(found, first, second), output_file)
-    return Exit.OK if found.same else Exit.FAILED
+        draw(view.dot(verdict, first, second), output_file)
+    return Exit.OK if verdict.same else Exit.FAILED
 
 
 def traced(request: Request, program: Program, to: tuple[str, ...] = ()) -> Trace:
@@ -103,18 +103,18 @@ def several(
         raise UsageError("-o draws two runs", "give two of the records")
     records = [parse(source.read(name), request.budget) for name in words]
     name, first = named
-    found = ranks([name, *words], [first, *(traced(request, one) for one in records)], tolerance)
-    screen.show(request.look, view.ranks_text, view.ranks_data, found)
-    return Exit.OK if found.same else Exit.FAILED
+    by_rank = ranks([name, *words], [first, *(traced(request, record) for record in records)], tolerance)
+    screen.show(request.look, view.ranks_text, view.ranks_data, by_rank)
+    return Exit.OK if by_rank.same else Exit.FAILED
 
 
 def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
     """Return the given inputs that this program has; variables' own options become --set, which --to overrides."""
-    known = {given.name for given in program.inputs}
-    kept = [text for text in inputs.set if text.partition("=")[0] in known]
-    given = [f"{name}={value}" for name, value in inputs.given.items() if name in known]
-    no_grad = tuple(name for name in options.names(inputs.no_grad) if name in known)
-    return inputs._replace(given={}, set=(*kept, *given), no_grad=no_grad)
+    names = {variable.name for variable in program.inputs}
+    kept = [text for text in inputs.set if text.partition("=")[0] in names]
+    settings = [f"{name}={value}" for name, value in inputs.given.items() if name in names]
+    no_grad = tuple(name for name in options.names(inputs.no_grad) if name in names)
+    return inputs._replace(given={}, set=(*kept, *settings), no_grad=no_grad)
 
 
 command = SourceCommand(

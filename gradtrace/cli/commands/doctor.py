@@ -32,12 +32,12 @@ EXTRAS = {
 
 
 def doctor(format: str, **_: Any) -> int:
-    found = facts()
+    report = facts()
     if format == "json":
-        output.write(json.dumps({"schema": "gradtrace/doctor", "version": 1, **found}, indent=2) + "\n")
+        output.write(json.dumps({"schema": "gradtrace/doctor", "version": 1, **report}, indent=2) + "\n")
     else:
-        output.write(text(found))
-    return Exit.OK if found["confined"] else Exit.FAILED
+        output.write(text(report))
+    return Exit.OK if report["confined"] else Exit.FAILED
 
 
 def facts() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def text(found: dict[str, Any]) -> str:
         *((name, yes(there, EXTRAS[name])) for name, there in found["extras"].items()),
     ]
     width = max(len(name) for name, _ in rows)
-    return "".join(f"{name.ljust(width)}  {what}\n" for name, what in rows)
+    return "".join(f"{name.ljust(width)}  {fact}\n" for name, fact in rows)
 
 
 def yes(there: bool, what: str) -> str:

@@ -74,15 +74,15 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
     """Print one line for each path of --get; write the reason for a value of None to stderr."""
     from gradtrace.views.pick import pick, separated
 
-    for path, found in [(path, pick(trace, path)) for text in paths for path in separated(text)]:
-        if found.fact is None and found.note:
+    for path, answer in [(path, pick(trace, path)) for text in paths for path in separated(text)]:
+        if answer.fact is None and answer.note:
             from gradtrace.cli import report
 
-            report.write(f"gradtrace eval: {path} is None: {found.note}")
+            report.write(f"gradtrace eval: {path} is None: {answer.note}")
         if format == "json":
-            output.write_json(found.json)
+            output.write_json(answer.json)
         else:
-            output.write(found.text + "\n")
+            output.write(answer.text + "\n")
 
 
 command = SourceCommand(

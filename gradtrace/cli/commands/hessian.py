@@ -35,8 +35,10 @@ def hessian_of(choice: Choice) -> Hessian:
 
     (name, out), *others = choice.outputs
     if others or out.numel() != 1:
-        what = f"there are {len(choice.outputs)} outputs" if others else f"{name} has the shape {tuple(out.shape)}"
-        raise UsageError(f"a Hessian is of one number, and {what}", "reduce it, as by .sum(), or choose with --output")
+        reason = f"there are {len(choice.outputs)} outputs" if others else f"{name} has the shape {tuple(out.shape)}"
+        raise UsageError(
+            f"a Hessian is of one number, and {reason}", "reduce it, as by .sum(), or choose with --output"
+        )
     if not out.requires_grad:
         raise UsageError(f"{name} does not require grad", "let a variable require grad")
     matrix = derivatives.hessian(out, [t for _, t in choice.wrt])

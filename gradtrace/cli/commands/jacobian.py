@@ -74,12 +74,12 @@ def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
     from gradtrace.analysis import matrices
     from gradtrace.trace.derivatives import jacobian_values
 
-    found = []
+    blocks = []
     for i, (name, out) in enumerate(choice.outputs):
         weights = weights_for(out, vectors[min(i, len(vectors) - 1)]) if vectors else None
         for (by, tensor), matrix in zip(choice.wrt, jacobian_values(out, [t for _, t in choice.wrt]), strict=True):
-            found.append(matrices.block(name, by, tuple(out.shape), tuple(tensor.shape), matrix, weights))
-    return found
+            blocks.append(matrices.block(name, by, tuple(out.shape), tuple(tensor.shape), matrix, weights))
+    return blocks
 
 
 def weights_for(out: Any, raw: Any) -> Any:
@@ -127,20 +127,20 @@ def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], 
 def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]) -> Choice:
     from gradtrace.trace.history import bound_names
 
-    known = {**tensors, **dict(bound_names(run.env))}
-    by_id = {id(tensor): name for name, tensor in reversed(known.items())}
+    by_name = {**tensors, **dict(bound_names(run.env))}
+    by_id = {id(tensor): name for name, tensor in reversed(by_name.items())}
     if output:
-        outputs = [named_tensor(known, name, "--output") for name in output]
+        outputs = [named_tensor(by_name, name, "--output") for name in output]
     else:
         roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
         outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
     if not outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME")
-    inner = [named_tensor(known, name, "--wrt") for name in wrt]
+    inner = [named_tensor(by_name, name, "--wrt") for name in wrt]
     for name, tensor in inner:
         if not tensor.requires_grad:
             raise UsageError(f"--wrt: {name} does not require grad", "let it require grad, or choose another")
-    leaves = [(name, t) for name, t in known.items() if t.is_leaf and t.requires_grad]
+    leaves = [(name, t) for name, t in by_name.items() if t.is_leaf and t.requires_grad]
     if not inner and not leaves:
         raise UsageError("no variable requires grad", "leave out --no-grad")
     return Choice(outputs, inner or leaves)

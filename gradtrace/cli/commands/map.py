@@ -261,8 +261,8 @@ def on_cluster(
         cluster.run(grants.task_of(sys.argv[1:], text, constants), table, there, address, done, shown)
         return
     request = {"table": table._asdict(), "there": {str(first): end for first, end in there.items()}}
-    found = channel.ask_with("cluster", json.dumps({**request, "constants": constants}).encode())
-    told = json.loads(found)
+    answer = channel.ask_with("cluster", json.dumps({**request, "constants": constants}).encode())
+    told = json.loads(answer)
     done.rows, done.there, done.bad, done.noted = told["rows"], told["there"], told["bad"], told["noted"]
 
 

@@ -24,15 +24,15 @@ def ops(names: tuple[str, ...], **flags: Any) -> None:
     from gradtrace.analysis import operators
     from gradtrace.views import operators as view
 
-    known, look = operators.names(), options.take(options.Look, flags)
+    listed, look = operators.names(), options.take(options.Look, flags)
     for name in names:
-        if name not in known:
-            raise UsageError(f"no operator '{name}'", hints.near(name, known, "gradtrace ops lists them"))
+        if name not in listed:
+            raise UsageError(f"no operator '{name}'", hints.near(name, listed, "gradtrace ops lists them"))
     if not names and look.format == "table":
-        output.write(view.listing(known, screen.options(look)))
+        output.write(view.listing(listed, screen.options(look)))
         return
-    found = [operators.operator(name) for name in names or known]
-    screen.show(look, view.text, view.render, found)
+    chosen = [operators.operator(name) for name in names or listed]
+    screen.show(look, view.text, view.render, chosen)
 
 
 command = command_of(

@@ -48,18 +48,18 @@ def paths(
     if symbolic is not None:
         derive(run, root, ends, symbolic)
         return
-    found = [analysis.paths(run, root, leaf, max) for leaf in ends]
+    routes = [analysis.paths(run, root, leaf, max) for leaf in ends]
     if element is not None:
-        found = [analysis.at(one, element) for one in found]
-    screen.show(request.look, view.table, view.render, found)
+        routes = [analysis.at(route, element) for route in routes]
+    screen.show(request.look, view.table, view.render, routes)
 
 
 def derive(run: Trace, root: Any, ends: list[Any], form: str) -> None:
     from gradtrace.analysis import symbolic
     from gradtrace.views import derivation
 
-    found = [symbolic.derive(run, root, leaf) for leaf in ends]
-    output.write(derivation.latex(found) if form == "latex" else derivation.text(found))
+    derivations = [symbolic.derive(run, root, leaf) for leaf in ends]
+    output.write(derivation.latex(derivations) if form == "latex" else derivation.text(derivations))
 
 
 command = SourceCommand(

@@ -37,17 +37,17 @@ def plan(request: Request, order: int, runs: int | None, fast_math: bool, output
         static_graph(built(request), format, output_file)
         return
     tensors, recorded = record(request, order)
-    made = optimise(recorded, fast_math)
+    optimised = optimise(recorded, fast_math)
     if output_file is not None:
-        draw(plan_text.dot(made), output_file)
+        draw(plan_text.dot(optimised), output_file)
     elif format == "json":
-        output.write_json(plan_text.as_data(made, len(recorded.steps)))
+        output.write_json(plan_text.as_data(optimised, len(recorded.steps)))
     elif format == "dot":
-        output.write(plan_text.dot(made))
+        output.write(plan_text.dot(optimised))
     else:
-        output.write(plan_text.render(made, len(recorded.steps)))
+        output.write(plan_text.render(optimised, len(recorded.steps)))
     if runs:
-        output.write(repeated(made, tensors, runs))
+        output.write(repeated(optimised, tensors, runs))
 
 
 def record(request: Request, order: int) -> Any:
@@ -58,8 +58,10 @@ def record(request: Request, order: int) -> Any:
     program = request.program
     if not program.tree.body:
         raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
-    known = {*inputs.read_all(request), *inputs.recorded_inputs(program)}
-    lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
+    names = {*inputs.read_all(request), *inputs.recorded_inputs(program)}
+    lacking = {
+        variable.name: "1" for variable in program.inputs if variable.name not in names and variable.default is None
+    }
     completed = request.inputs._replace(given={**lacking, **request.inputs.given})
     tensors = inputs.prepare(request._replace(inputs=completed))
     plan = plan_of(
@@ -83,8 +85,8 @@ def built(request: Request) -> Any:
 
     def find(run: Any) -> None:
         graphs.append(get_default_graph())
-        found = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
-        graphs.extend(graph for graph in found if isinstance(graph, Graph))
+        candidates = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
+        graphs.extend(graph for graph in candidates if isinstance(graph, Graph))
 
     running.execute(request, inputs.prepare(request), sys.stderr, then=find)
     if not graphs:

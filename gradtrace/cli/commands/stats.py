@@ -61,9 +61,11 @@ def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: 
     if trace.training and part.step is None and part.pass_number is None and not anomaly:
         return loop(trace, request.look)
     with session.uncollected():
-        found = analysis.stats(trace)
-    screen.show(request.look, lambda found, layout: view.text(found, layout, anomaly), view.render, found)
-    return Exit.FAILED if anomaly and found.bad else Exit.OK
+        statistics = analysis.stats(trace)
+    screen.show(
+        request.look, lambda statistics, layout: view.text(statistics, layout, anomaly), view.render, statistics
+    )
+    return Exit.FAILED if anomaly and statistics.bad else Exit.OK
 
 
 def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None) -> int:
@@ -73,8 +75,8 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
     programs = [request.program, *(parse(source.read(name), request.budget) for name in others)]
     logs = [program.record for program in programs if isinstance(program.record, FlightLog)]
     if output_file is not None or 0 < len(logs) < len(programs):
-        what = "-o draws one flight log" if output_file is not None else "these are flight logs and other files"
-        raise UsageError(what, "give run.rank*.gtlog alone, or step.rank*.gt alone")
+        message = "-o draws one flight log" if output_file is not None else "these are flight logs and other files"
+        raise UsageError(message, "give run.rank*.gtlog alone, or step.rank*.gt alone")
     if logs:
         from gradtrace.analysis.flight_ranks import flight_ranks
         from gradtrace.views import flight_ranks as logs_view
@@ -85,10 +87,10 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
     from gradtrace.analysis.shards import whole_norms
     from gradtrace.views import shards as view
 
-    found = whole_norms([session.record(request._replace(program=one), session.GRADIENTS) for one in programs])
-    if not found:
+    norms = whole_norms([session.record(request._replace(program=program), session.GRADIENTS) for program in programs])
+    if not norms:
         raise UsageError("no parameter of these records is shared between ranks", "give one record, or why FILE FILE")
-    screen.show(request.look, view.shards_text, view.shards_data, found)
+    screen.show(request.look, view.shards_text, view.shards_data, norms)
     return Exit.OK
 
 
@@ -98,12 +100,12 @@ def flight(log: FlightLog, look: Look, output_file: str | None) -> int:
     from gradtrace.files import write_output
     from gradtrace.views import flight as view
 
-    found = analysis.flight(log)
+    summary = analysis.flight(log)
     if output_file is not None:
-        write_output(output_file, view.page(found, log.name).encode())
+        write_output(output_file, view.page(summary, log.name).encode())
     else:
-        screen.show(look, view.flight_text, view.flight_data, found)
-    return Exit.FAILED if found.bad else Exit.OK
+        screen.show(look, view.flight_text, view.flight_data, summary)
+    return Exit.FAILED if summary.bad else Exit.OK
 
 
 def loop(trace: Trace, look: Look) -> int:
@@ -112,8 +114,8 @@ def loop(trace: Trace, look: Look) -> int:
     from gradtrace.views import training as view
 
     with session.uncollected():
-        found = analysis.training(trace)
-    screen.show(look, view.text, view.render, found)
+        training = analysis.training(trace)
+    screen.show(look, view.text, view.render, training)
     return Exit.OK
 
 

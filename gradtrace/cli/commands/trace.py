@@ -28,11 +28,13 @@ def trace(request: Request, follow: tuple[str, ...]) -> None:
 
     failures: list[ProgramError] = []
     run = session.record(request, session.Wanted(watched=True, everything=True, failures=failures))
-    found = steps.steps(run)
+    listed = steps.steps(run)
     if follow:
-        found = steps.follow(run, found, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
+        listed = steps.follow(run, listed, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
     look = request.look
-    lines = view.table(found, screen.options(look)) if look.format == "table" else view.render(run, found, look.format)
+    lines = (
+        view.table(listed, screen.options(look)) if look.format == "table" else view.render(run, listed, look.format)
+    )
     for line in lines:
         output.write(line)
     if failures:

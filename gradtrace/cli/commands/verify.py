@@ -46,16 +46,16 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
     asked = Grants.within(budget)._replace(temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-")
     guard.contain(asked._replace(commands=console.runner(budget)))
     name, text, *_ = source.read(file, always_file=True)
-    found = verifying.verify(name, text, budget)
+    checks = verifying.verify(name, text, budget)
     if update:
         from gradtrace.files import write_output
 
-        changed = verifying.updated(name, text, found)
+        changed = verifying.updated(name, text, checks)
         if changed != text:
             write_output(name, changed.encode())
-    screen.show(options.take(options.Look, flags), view.text, view.render, name, found)
-    passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in found)
-    compared = any(c.compared for c in found)
+    screen.show(options.take(options.Look, flags), view.text, view.render, name, checks)
+    passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in checks)
+    compared = any(c.compared for c in checks)
     return Exit.OK if compared and (passed or update) else Exit.FAILED
 
 

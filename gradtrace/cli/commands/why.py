@@ -62,8 +62,8 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     causes = causes_in(facts)
     first = [] if words else causes
     if failure is not None:
-        first = [failure, *(one for one in first if one.code != failure.code)]
-    answers = [] if failure is not None and not words else [about(facts, one, causes) for one in wanted]
+        first = [failure, *(cause for cause in first if cause.code != failure.code)]
+    answers = [] if failure is not None and not words else [about(facts, tensor, causes) for tensor in wanted]
     shows_all = words or request.look.format != "table"
     first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
     if shows_all:
@@ -72,9 +72,9 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
         output.write(view.healthy(said, screen.options(request.look)))
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
-        rest = [own for one, own in pairs if not causes or is_left(facts, one, own, causes)]
-        found, others = with_own_lines(trace, first), with_own_lines(trace, rest)
-        output.write(view.report(found, others, screen.options(request.look)))
+        rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
+        shown, others = with_own_lines(trace, first), with_own_lines(trace, rest)
+        output.write(view.report(shown, others, screen.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 
@@ -89,7 +89,7 @@ def with_trials(
     from gradtrace.views.why import FULL
 
     full = first if shown else first[:FULL]
-    if not any(isinstance(one, Fix) for cause in (*full, *shown) for one in cause.advice):
+    if not any(isinstance(advice, Fix) for cause in (*full, *shown) for advice in cause.advice):
         return first, answers
     from gradtrace.cli.trials import Trials
 

@@ -49,10 +49,10 @@ def load_record(name: str) -> None:
 def find(table: dict[str, Any], name: str) -> Any:
     """Look up a name in one of the tables of `api`, importing its families first; return None for an unknown name."""
     if name not in table:
-        known = families.of(name)
-        for family in known:
+        family_names = families.of(name)
+        for family in family_names:
             import_module(f"gradtrace.ops.{family}")
-        while not known and name not in table and _waiting:
+        while not family_names and name not in table and _waiting:
             import_module(f"gradtrace.ops.{_waiting.pop(0)}")
     return table.get(name)
 

@@ -84,9 +84,9 @@ def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(*args: Any, **options: Any) -> Any:
         views = function(*args, **options)
-        one = isinstance(views, Tensor)
-        copies = tuple(copy_of_view(t) for t in ((views,) if one else views))
-        return copies[0] if one else copies
+        single = isinstance(views, Tensor)
+        copies = tuple(copy_of_view(t) for t in ((views,) if single else views))
+        return copies[0] if single else copies
 
     return named(call, f"{name}_copy", f"Copy of {name} in new memory (torch.{name}_copy).")
 
@@ -176,8 +176,8 @@ def binary(
     if "m" in forms:
         expose(named(method, name, doc), name, *aliases, forms="m", record=record)
     expose(named(function, name, doc), name, *aliases, forms=forms.replace("m", ""), record=record)
-    for one in (name, *aliases):
-        catalogue[one] = (forms, record.name)
+    for public_name in (name, *aliases):
+        catalogue[public_name] = (forms, record.name)
     if "i" in forms:
         expose_inplace(record, name, *aliases, numbers=numbers)
     return function

@@ -43,15 +43,15 @@ def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, ar
         points = [input_point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
         result = rule(TRACED, *points, *args[len(wanted) :])
         pairs = [
-            (r, as_tensor(one))
-            for r, one in zip(as_tuple(result), as_tuple(g), strict=True)
-            if one is not None and r is not None and r.requires_grad
+            (r, as_tensor(seed))
+            for r, seed in zip(as_tuple(result), as_tuple(g), strict=True)
+            if seed is not None and r is not None and r.requires_grad
         ]
         if not pairs:
             return [None] * len(wanted)
         chosen: list[Any] = [p for p, asked in zip(points, wanted, strict=True) if asked]
         gradients = iter(
-            grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
+            grad([r for r, _ in pairs], chosen, [seed for _, seed in pairs], create_graph=recorded, allow_unused=True)
         )
         return [unwrapped(next(gradients), recorded) if asked else None for asked in wanted]
 

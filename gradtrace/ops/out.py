@@ -20,8 +20,8 @@ def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
             "arguments requires grad."
         )
     if isinstance(result, tuple):
-        for one, value in zip(out, result, strict=True):
-            write_result(one, value)
+        for destination, value in zip(out, result, strict=True):
+            write_result(destination, value)
         return type(result)(out) if hasattr(result, "_item_names") else tuple(out)
     write_result(out, result)
     return out

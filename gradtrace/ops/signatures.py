@@ -101,24 +101,24 @@ def split_items(text: str) -> list[str]:
 
 def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
     """Return PyTorch's error message for a call that matches no signature; "" if it matches or is unknown."""
-    known = find_signatures(table, name)
-    if known is None:
+    overloads = find_signatures(table, name)
+    if overloads is None:
         return ""
-    if known.form == "0":
-        return no_arguments(known.name, args, named)
-    problems = [mismatch(known.name, s, args, named) for s in known.signatures]
+    if overloads.form == "0":
+        return no_arguments(overloads.name, args, named)
+    problems = [mismatch(overloads.name, s, args, named) for s in overloads.signatures]
     if "" in problems:
         return ""
     late = next((p for p in problems if "failed to unpack" in p or p.startswith("expected Tensor")), "")
     if late:
         return late
-    if known.form == "1":
-        return mismatch(known.name, known.signatures[0], args, named)
-    given = len(args) + len(named)
-    plausible = [s for s in known.signatures if s.least <= given <= len(s.parameters)]
+    if overloads.form == "1":
+        return mismatch(overloads.name, overloads.signatures[0], args, named)
+    argument_count = len(args) + len(named)
+    plausible = [s for s in overloads.signatures if s.least <= argument_count <= len(s.parameters)]
     if len(plausible) == 1:
-        return mismatch(known.name, plausible[0], args, named)
-    return no_combination(known, args, named)
+        return mismatch(overloads.name, plausible[0], args, named)
+    return no_combination(overloads, args, named)
 
 
 def no_arguments(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:

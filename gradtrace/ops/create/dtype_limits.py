@@ -42,11 +42,11 @@ class finfo:
             raise TypeError(  # PyTorch names the Python type here
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        known = np.finfo(dtype.np)
-        self.bits, self.dtype = int(known.bits), dtype.name
-        self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
-        self.tiny = self.smallest_normal = float(known.tiny)
-        self.resolution = 10.0**-known.precision
+        limits = np.finfo(dtype.np)
+        self.bits, self.dtype = int(limits.bits), dtype.name
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+        self.resolution = 10.0**-limits.precision
 
     def __repr__(self) -> str:
         return (
@@ -67,9 +67,9 @@ class iinfo:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type.category == dtypes.BOOL:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        known = np.iinfo(type.np)
-        self.bits, self.dtype = int(known.bits), type.name
-        self.max, self.min = int(known.max), int(known.min)
+        limits = np.iinfo(type.np)
+        self.bits, self.dtype = int(limits.bits), type.name
+        self.max, self.min = int(limits.max), int(limits.min)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -47,8 +47,8 @@ NEGATIVE_STRIDES = (
 def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
     """Return an array filled with one value; raise RuntimeError if the dtype cannot hold it."""
     try:
-        one = dtype.itemsize == 2 and dtypes.count(shape) == 1  # PyTorch fills one element without the check
-        return np.full(shape, value if one else fitting(value, dtype), dtype)
+        single = dtype.itemsize == 2 and dtypes.count(shape) == 1  # PyTorch fills one element without the check
+        return np.full(shape, value if single else fitting(value, dtype), dtype)
     except (OverflowError, ValueError):
         name = {"uint8": "uint8_t", "int8": "int8_t", "int16": "short", "int32": "int", "int64": "int64_t"}[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
@@ -186,12 +186,12 @@ def plain_number(value: Any) -> Any:
 
 def inferred_dtype(flat: list[Any]) -> dtypes.dtype:
     """Return the dtype that holds all items; Python floats count as the default dtype."""
-    found: dtypes.dtype | None = None
+    dtype: dtypes.dtype | None = None
     types: set[Any] = set(map(type, flat))
     examples = [kind() for kind in types] if types <= NUMBERS else flat
     for kind in {dtype_of_item(value) for value in examples}:
-        found = kind if found is None else dtypes.promote_types(found, kind)
-    return found or dtypes.get_default_dtype()
+        dtype = kind if dtype is None else dtypes.promote_types(dtype, kind)
+    return dtype or dtypes.get_default_dtype()
 
 
 def dtype_of_item(value: Any) -> dtypes.dtype:

@@ -32,8 +32,8 @@ class LegacyType(type):
 def new(self: Tensor, *args: Any, device: object = None) -> Tensor:
     """Create a tensor of this dtype from data, or of the given sizes, which is empty without any (Tensor.new)."""
     check_device(device)
-    made: Tensor = api.functions[f"{self.dtype.scalar_type}Tensor"](*args)
-    return made.to(self.device)
+    tensor: Tensor = api.functions[f"{self.dtype.scalar_type}Tensor"](*args)
+    return tensor.to(self.device)
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -16,10 +16,10 @@ from gradtrace.ops.create.factories import finish, plain_number
 
 
 def range_dtype(name: str, dtype: Any, default: dtypes.dtype) -> NumpyDtype:
-    found = as_dtype(dtype) or default
-    if found is dtypes.bool_:
+    output_dtype = as_dtype(dtype) or default
+    if output_dtype is dtypes.bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    return found.np
+    return output_dtype.np
 
 
 @public(forms="f")

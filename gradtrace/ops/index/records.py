@@ -53,13 +53,13 @@ def add_at(shape: Shape, indices: Any, g: Array) -> Array:
 
 def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
     """Return `a[indices]` with the order of dims in memory that PyTorch gives it."""
-    found = a[indices]
-    if not isinstance(found, np.ndarray) or is_in_order(a, indices, found):
-        return found
-    laid = empty_in_order_of(found.shape, found.dtype, operand_strides(a, indices, found.shape))
-    if laid.strides == found.strides:
-        return found
-    laid[...] = found
+    selected = a[indices]
+    if not isinstance(selected, np.ndarray) or is_in_order(a, indices, selected):
+        return selected
+    laid = empty_in_order_of(selected.shape, selected.dtype, operand_strides(a, indices, selected.shape))
+    if laid.strides == selected.strides:
+        return selected
+    laid[...] = selected
     return laid
 
 
@@ -84,11 +84,11 @@ def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Sh
             places.append(place)
             dim += item.ndim if item.dtype == bool else 1
     before = places[0] if places[-1] - places[0] == len(places) - 1 else 0
-    found = [(*kept[:before], *(0,) * (len(shape) - len(kept)), *kept[before:])]
+    strides = [(*kept[:before], *(0,) * (len(shape) - len(kept)), *kept[before:])]
     for array in np.broadcast_arrays(*arrays):
         placed = array.reshape((1,) * before + array.shape + (1,) * (len(kept) - before))
-        found.append(tuple(step if n == m else 0 for step, n, m in zip(placed.strides, placed.shape, shape)))
-    return found
+        strides.append(tuple(step if n == m else 0 for step, n, m in zip(placed.strides, placed.shape, shape)))
+    return strides
 
 
 def written(a: Array, where: Any, values: Any, ufunc: str = "") -> Array:

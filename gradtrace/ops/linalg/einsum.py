@@ -52,15 +52,15 @@ def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
     """Split the subscripts of one operand or of the output; an ellipsis counts as one subscript."""
     results: Subscripts = []
-    for found in re.finditer(r"\.\.\.|[^ ]", text):
-        s = found[0]
+    for match in re.finditer(r"\.\.\.|[^ ]", text):
+        s = match[0]
         if s[0] == "." and ELLIPSIS in results:
             raise RuntimeError(f"einsum(): found '.' for {whose} for which an ellipsis was already found")
         if s == ".":
             raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
         if s != ELLIPSIS and not (s.isascii() and s.isalpha()):
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {start + found.start()} in the equation string, "
+                f"einsum(): invalid subscript given at index {start + match.start()} in the equation string, "
                 "subscripts must be in [a-zA-Z]"
             )
         results.append(s)
@@ -106,13 +106,13 @@ def check_count(subscripts: Subscripts, operand: Tensor, i: int) -> None:
 
 
 def check_output(inputs: list[Subscripts], output: Subscripts) -> None:
-    known = {s for subscripts in inputs for s in subscripts}
+    labels = {s for subscripts in inputs for s in subscripts}
     for i, s in enumerate(output):
         if s == ELLIPSIS:
             continue
         if s in output[:i]:
             raise RuntimeError(f"einsum(): output subscript {s} appears more than once in the output")
-        if s not in known:
+        if s not in labels:
             raise RuntimeError(f"einsum(): output subscript {s} does not appear in the equation for any input operand")
 
 
@@ -129,7 +129,7 @@ def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor
     width = max((t.ndim - len(s) + 1 for s, t in zip(inputs, operands, strict=True) if ELLIPSIS in s), default=0)
     dots = [f"...{i}" for i in range(width)]
     full = [spelled_out(s, t.ndim, width) if ELLIPSIS in s else s for s, t in zip(inputs, operands, strict=True)]
-    kept = [one for s in output for one in (dots if s == ELLIPSIS else [s])]
+    kept = [label for s in output for label in (dots if s == ELLIPSIS else [s])]
     summed_dots = [s for s in dots if s not in kept]
     order = kept + summed_dots + sorted({s for subscripts in full for s in subscripts} - set(kept) - set(dots))
     check_sizes(full, operands)
@@ -138,10 +138,10 @@ def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor
         dims = list(range(len(kept), len(order)))
         return aligned[0].sum(dims) if dims else aligned[0]
     result = aligned[0]
-    for i, other in enumerate(aligned[1:], 1):
+    for i, operand in enumerate(aligned[1:], 1):
         later = aligned[i + 1 :]
         done = [k for k in range(len(kept), len(order)) if all(t.shape[k] == 1 for t in later)]
-        result = multiply(result, other, done)
+        result = multiply(result, operand, done)
     return result.view(tuple(result.shape[: len(kept)])) if len(order) > len(kept) else result
 
 
@@ -207,11 +207,11 @@ def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     right = [k for k in rest if a.shape[k] == 1]
     batch, rows = numel(a, shared), numel(a, left)
     inner, columns = numel(a, summed), numel(b, right)
-    one = a.permute(shared + left + summed + right).reshape(batch, rows, inner)
-    two = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
+    left_matrices = a.permute(shared + left + summed + right).reshape(batch, rows, inner)
+    right_matrices = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
     shape = [a.shape[k] for k in shared + left] + [1] * len(summed) + [b.shape[k] for k in right]
     order = shared + left + summed + right
-    return bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
+    return bmm(left_matrices, right_matrices).view(shape).permute([order.index(k) for k in range(a.ndim)])
 
 
 def numel(t: Tensor, dims: list[int]) -> int:

@@ -180,8 +180,8 @@ def householder_grad(
         left, right = xp.matmul(transposed(xp, v), after), xp.matmul(transposed(xp, v), g)
         of_v = -t * (xp.matmul(g, transposed(xp, left)) + xp.matmul(after, transposed(xp, right)))
         of_vectors = of_vectors + xp.matmul(of_v, transposed(xp, columns[i]))
-        one = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
-        of_tau = of_tau + xp.unsqueeze(one, one.ndim) * constant(g, np.eye(k)[i])
+        entry = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
+        of_tau = of_tau + xp.unsqueeze(entry, entry.ndim) * constant(g, np.eye(k)[i])
         g = g - t * xp.matmul(v, right)
     return xp.tril(of_vectors, -1), of_tau
 

@@ -87,8 +87,8 @@ def dot_kernel(a: Array, b: Array) -> Array:
 
 
 def bmm_kernel(a: Array, b: Array) -> Array:
-    for one, name in ((a, "batch1"), (b, "batch2")):
-        if one.ndim != 3:
+    for operand, name in ((a, "batch1"), (b, "batch2")):
+        if operand.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
@@ -135,9 +135,9 @@ def addmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) ->
         return np.add(out, input, out)
     if input.dtype != b.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
-    for one, name in ((a, "mat1"), (b, "mat2")):
-        if one.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {one.ndim}-D tensor")
+    for matrix, name in ((a, "mat1"), (b, "mat2")):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     check_inner(a, b)
     if a.dtype != b.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(a)} and {type_name(b)}")
@@ -151,9 +151,9 @@ def addmv_kernel(input: Array, a: Array, v: Array, beta: float, alpha: float) ->
 
 
 def addr_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
-    for one, name in ((a, "vec1"), (b, "vec2")):
-        if one.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {one.ndim}-D")
+    for vector, name in ((a, "vec1"), (b, "vec2")):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     common = dtypes.result_type((input, True), (a, True), (b, True)).np
     if common.kind in "iub":
         for number, name in ((beta, "beta"), (alpha, "alpha")):
@@ -212,8 +212,8 @@ def columns_first(a: Any) -> bool:
     """Return whether a matrix is column-major; then PyTorch's gradient is column-major too."""
     raw = a._data if isinstance(a, Tensor) else a
     apart: Any = raw.bytes_apart if type(raw) is Meta else raw.strides
-    one = raw.dtype.itemsize
-    return bool(apart[0] == one and apart[1] == a.shape[0] * one)
+    item_size = raw.dtype.itemsize
+    return bool(apart[0] == item_size and apart[1] == a.shape[0] * item_size)
 
 
 def mm_self(xp: XP, g: Operand, out: object, self: Operand, mat2: Operand) -> Operand:

@@ -97,9 +97,9 @@ addcdiv = arith_op("addcdiv(self, tensor1, tensor2; value)", addcdiv_kernel,
 @torch_function("outer", "ger", renamed={"vec2": "other"})
 def outer(input: Tensor, other: Tensor) -> Tensor:
     """Outer product of two vectors, (n, m) (torch.outer)."""
-    for one, name in ((input, "self"), (other, "vec2")):
-        if one.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
+    for vector, name in ((input, "self"), (other, "vec2")):
+        if vector.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     return input.reshape(-1, 1) * other
 
 
@@ -166,7 +166,7 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[in
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         return list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    first, second = ([one] if isinstance(one, int) else list(one) for one in dims)
+    first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
     return [one_dim("tensordot", i, a.ndim) for i in first], [one_dim("tensordot", j, b.ndim) for j in second]
@@ -214,10 +214,10 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @public("cdist", forms="f")
 def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: object = None) -> Tensor:
     """p-norm distances between all pairs of rows, (..., P, R) (torch.cdist)."""
-    for one, name in ((x1, "X1"), (x2, "X2")):
-        if one.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {one.ndim}D")
-        require_float(one, f"cdist only supports floating-point dtypes, {name} got: {{}}")
+    for points, name in ((x1, "X1"), (x2, "X2")):
+        if points.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D")
+        require_float(points, f"cdist only supports floating-point dtypes, {name} got: {{}}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
@@ -229,14 +229,16 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
 @in_both_forms("lerp")
 def choose_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Choice:
     """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
-    for one, name in ((end, "end"), (weight, "weight")):
-        if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
-            raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
+    for term, name in ((end, "end"), (weight, "weight")):
+        if isinstance(term, Tensor) and term.dtype is not input.dtype and not (name == "weight" and term.ndim == 0):
+            raise RuntimeError(
+                f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {term.dtype.cpp_name}"
+            )
     kind = "tensor" if isinstance(weight, Tensor) else "scalar"
     need_float(input, f"lerp_kernel_{kind}")
-    for one in (end, weight):
-        if isinstance(one, Tensor):
-            broadcast_batches(tuple(input.shape), tuple(one.shape))
+    for term in (end, weight):
+        if isinstance(term, Tensor):
+            broadcast_batches(tuple(input.shape), tuple(term.shape))
     return lerp if kind == "tensor" else lerp_scalar, (input, end, weight)
 
 

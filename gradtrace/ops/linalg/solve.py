@@ -186,20 +186,20 @@ def adjugate(xp: XP, a: Operand) -> Operand:
 def det_grad_of_arrays(xp: XP, g: Array, out: Array, a: Array) -> Array:
     """Return the gradient of det for arrays: zeros if det is 0, since PyTorch solves A^T x = det(A) in this case."""
     result: Any = det_grad(xp, g, out, a)
-    one = (*a.shape[:-2], 1, 1)
-    nothing = np.where(np.signbit(out).reshape(one), result * 0, 0)
-    return np.where((out == 0).reshape(one), nothing, result).astype(a.dtype)
+    scalar_shape = (*a.shape[:-2], 1, 1)
+    nothing = np.where(np.signbit(out).reshape(scalar_shape), result * 0, 0)
+    return np.where((out == 0).reshape(scalar_shape), nothing, result).astype(a.dtype)
 
 
 def det_grad(xp: XP, g: Operand, out: Operand, a: Operand) -> Operand:
-    one = (*a.shape[:-2], 1, 1)
-    g = xp.reshape(g, one)
+    scalar_shape = (*a.shape[:-2], 1, 1)
+    g = xp.reshape(g, scalar_shape)
     if state.planner is not None:  # a plan must not depend on values
-        inverse = xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
-        return g * xp.where(xp.reshape(out == 0, one), transposed(xp, adjugate(xp, a)), inverse)
+        inverse = xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
+        return g * xp.where(xp.reshape(out == 0, scalar_shape), transposed(xp, adjugate(xp, a)), inverse)
     if bool((out == 0).any()):
         return 0.0 + g * transposed(xp, adjugate(xp, a))
-    return g * xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
+    return g * xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
 
 
 def solve_grad(

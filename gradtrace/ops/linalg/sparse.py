@@ -277,12 +277,12 @@ def sparse_coo_tensor(
     shape = tuple((places.max(1) + 1).tolist() if size is None else map(index, size))
     if len(shape) != len(places):
         raise RuntimeError(f"number of dimensions must be sparse_dim ({len(places)}), but got {len(shape)}")
-    for dim, (found, bound) in enumerate(zip(places, shape, strict=True)):
-        if found.size and found.min() < 0:
-            raise RuntimeError(f"found negative index {found.min()} for dim {dim}")
-        if found.size and found.max() >= bound:
+    for dim, (positions, bound) in enumerate(zip(places, shape, strict=True)):
+        if positions.size and positions.min() < 0:
+            raise RuntimeError(f"found negative index {positions.min()} for dim {dim}")
+        if positions.size and positions.max() >= bound:
             raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {bound} but found index {found.max()}"
+                f"size is inconsistent with indices: for dim {dim}, size is {bound} but found index {positions.max()}"
             )
     return SparseTensor(places, stored, shape, coalesced=bool(is_coalesced))
 

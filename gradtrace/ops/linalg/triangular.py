@@ -185,10 +185,10 @@ def triangular_solve(
     input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Result:
     """Solve other @ X = input; return (solution, copy of the matrix) (torch.triangular_solve, the older form)."""
-    for one, name in ((input, "b"), (other, "A")):
-        if one.ndim < 2:
+    for matrix, name in ((input, "b"), (other, "A")):
+        if matrix.ndim < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {one.ndim} "
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} "
                 "dimensions instead"
             )
     pair = triangular_solve_record(input, other, upper, transpose, unitriangular)
@@ -244,7 +244,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 @torch_function(renamed={"B": "input", "L": "input2"})
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """Solve A @ X = input from the Cholesky factor input2 of A (torch.cholesky_solve)."""
-    for one, name in ((input, "b"), (input2, "u")):
-        if one.ndim < 2:
-            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {one.ndim} dimensions instead")
+    for matrix, name in ((input, "b"), (input2, "u")):
+        if matrix.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead")
     return cholesky_solve_record(input, input2, upper)

@@ -164,7 +164,7 @@ def check_matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         shown = " ".join(map(str, dim)) if isinstance(dim, (tuple, list)) else dim
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
-    first, second = (one_dim("matrix_norm", one, input.ndim) for one in dim)
+    first, second = (one_dim("matrix_norm", axis, input.ndim) for axis in dim)
     if first == second:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     return first, second

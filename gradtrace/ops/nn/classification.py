@@ -33,16 +33,16 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
     if x.ndim == 1:
         return nll_kernel(x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore)
     if is_plain(x, target, weight, ignore):
-        each = -x[np.arange(target.size), target]
+        losses = -x[np.arange(target.size), target]
         if reduction == "none":
-            return each
-        total = np.add.reduce(each)
+            return losses
+        total = np.add.reduce(losses)
         return total if reduction == "sum" else total / x.dtype.type(target.size)
     index, w = class_weights(x, target, weight, ignore)
-    each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
+    losses = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
-        return each
-    total = each.sum(dtype=x.dtype)
+        return losses
+    total = losses.sum(dtype=x.dtype)
     return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
 
 
@@ -67,8 +67,8 @@ def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool
 def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     if is_plain(x, target, weight, ignore):
         out = np.zeros(x.shape, x.dtype)
-        one = x.dtype.type(1)
-        rate = -one / x.dtype.type(target.size) if reduction == "mean" else -one
+        unit = x.dtype.type(1)
+        rate = -unit / x.dtype.type(target.size) if reduction == "mean" else -unit
         out[np.arange(target.size), target] = g * rate
         return out
     factor = nll_factor(x, target, weight, reduction, ignore)

@@ -215,12 +215,12 @@ def _transposed(n: int) -> None:
     ) -> Tensor:
         if not isinstance(weight, Tensor):
             raise not_a_tensor(name, "weight", 2, weight)
-        given = (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation))
-        checked = [(what, lengths(name, what, value, n)) for what, value in given]
+        options = (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation))
+        checked = [(option, lengths(name, option, value, n)) for option, value in options]
         check_dtypes(input, weight, None)
         batch, unbatched = as_batch(name, input, n)
         dims = weight.ndim - 2
-        stride, padding, output_padding, dilation = (expand_parameter(what, value, dims) for what, value in checked)
+        stride, padding, output_padding, dilation = (expand_parameter(option, value, dims) for option, value in checked)
         sizes = transposed_sizes(batch.shape[2:], weight.shape[2:], stride, padding, dilation, output_padding)
         check_transposed(batch, weight, sizes, stride, padding, output_padding, dilation, groups)
         check_bias(weight, bias, weight.shape[1] * groups, True)
@@ -261,8 +261,8 @@ def general(
     groups: int,
 ) -> Tensor:
     """Convolution with every argument required (torch.convolution)."""
-    given = (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding))
-    *window, more = (expand_parameter(argument, tuple(value), weight.ndim - 2) for argument, value in given)
+    options = (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding))
+    *window, more = (expand_parameter(argument, tuple(value), weight.ndim - 2) for argument, value in options)
     return convolution(input, weight, bias, *window, transposed, more, groups)
 
 

@@ -39,11 +39,11 @@ def ints(name: str, argument: str, value: object, position: str = "") -> Ints:
 
 def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Raise TypeError with PyTorch's list of signatures if the arguments match none of them."""
-    given = dict(zip(NAMES, args, strict=False)) | options
+    arguments = dict(zip(NAMES, args, strict=False)) | options
     if (
         len(args) > len(NAMES)
-        or not {"input", "weight"} <= given.keys() <= set(NAMES)
-        or not all(accepts_value(argument, value) for argument, value in given.items())
+        or not {"input", "weight"} <= arguments.keys() <= set(NAMES)
+        or not all(accepts_value(argument, value) for argument, value in arguments.items())
     ):
         got = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in options.items()]
         raise TypeError(FORMS.format(name, ", ".join(got)))
@@ -179,10 +179,10 @@ def check_transposed(
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(channels_message("transposed=1", input, weight, weight.shape[0]))
     if any(p >= s and p >= e for p, s, e in zip(output_padding, stride, dilation, strict=True)):
-        given = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+        parameters = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
-            + " ".join(by_axis(what, value, " ") for what, value in given)
+            + " ".join(by_axis(parameter, value, " ") for parameter, value in parameters)
         )
     if any(size < 1 for size in input.shape[2:]):
         raise RuntimeError(

@@ -103,9 +103,9 @@ def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> In
     result = tuple(int(v) for v in ((value,) if isinstance(value, int) else value))
     if len(result) != batch:
         raise RuntimeError(f"{name} must be of size batch_size")
-    for one in result:
-        if one < 0:
-            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {one} {PLACE}")
+    for length in result:
+        if length < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {length} {PLACE}")
     return result
 
 
@@ -127,9 +127,9 @@ def as_labels(targets: Array, lengths: Ints, classes: int) -> Rows:
             )
         rows = [targets[i, :n] for i, n in enumerate(lengths)]
     labels = tuple(tuple(int(v) for v in row) for row in rows)
-    for one in (v for row in labels for v in row):
-        if not 0 <= one < classes:
-            raise RuntimeError(f"ctc_loss: a target is {one}, but log_probs has classes 0 to {classes - 1}")
+    for label in (v for row in labels for v in row):
+        if not 0 <= label < classes:
+            raise RuntimeError(f"ctc_loss: a target is {label}, but log_probs has classes 0 to {classes - 1}")
     return labels
 
 
@@ -169,9 +169,9 @@ def ctc_loss(
         raise RuntimeError("blank must be in label range")
     lengths = as_lengths("input_lengths", input_lengths, batch)
     sizes = as_lengths("target_lengths", target_lengths, batch)
-    for one in lengths:
-        if one > steps:
-            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {one} {PLACE}")
+    for length in lengths:
+        if length > steps:
+            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {length} {PLACE}")
     labels = as_labels(targets.array if batched else targets.array.reshape(1, -1), sizes, classes)
     result = watch(ctc(logs, labels, lengths, blank, zero_infinity), targets)
     if zero_infinity:

@@ -115,9 +115,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}"
         )
-    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
-    if len({t.dtype for t in given.values()}) > 1:
-        kinds = ", ".join(f"{name}: {t.dtype.cpp_name}" for name, t in given.items())
+    operands = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({t.dtype for t in operands.values()}) > 1:
+        kinds = ", ".join(f"{name}: {t.dtype.cpp_name}" for name, t in operands.items())
         raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
     flat = trilinear(input1.reshape(-1, weight.shape[1]), weight, input2.reshape(-1, weight.shape[2]))
     out = flat.view(*input1.shape[:-1], weight.shape[0])

@@ -87,8 +87,8 @@ def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
 def max_of_bags_grad(xp: XP, g: Operand, out: object, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
     raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
     places = largest_places(raw, index, bag, count)
-    given = xp.times_array(g, (places >= 0).astype(raw.dtype))
-    return xp.place_flat(given, np.maximum(places, 0), tuple(weight.shape))
+    masked_gradient = xp.times_array(g, (places >= 0).astype(raw.dtype))
+    return xp.place_flat(masked_gradient, np.maximum(places, 0), tuple(weight.shape))
 
 
 # fmt: off

@@ -50,9 +50,9 @@ def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
     for argument in ("kernel_size", "dilation", "stride"):
         (height, width), short = pairs[argument], argument.removesuffix("_size")
         if min(height, width) <= 0:
-            what = argument.replace("_", " ")
+            parameter = argument.replace("_", " ")
             raise RuntimeError(
-                f"{what} should be greater than zero, but got {short}_height: {height} {short}_width: {width}"
+                f"{parameter} should be greater than zero, but got {short}_height: {height} {short}_width: {width}"
             )
     height, width = pairs["padding"]
     if min(height, width) < 0:

@@ -174,8 +174,8 @@ def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -
         low = np.rint(place) if mode == NEAREST else np.floor(place)
         part = seen - low if not isinstance(seen, Tensor) else seen - Tensor._wrap(low)
         if mode == NEAREST:
-            one = xp.ones_like(part)
-            return [tap(low, size, mode, padding, corners, one, xp.zeros_like(part))]
+            unit_weight = xp.ones_like(part)
+            return [tap(low, size, mode, padding, corners, unit_weight, xp.zeros_like(part))]
         if mode == BILINEAR:
             pairs = [(1 - part, -slope), (part, slope)]
         else:
@@ -210,10 +210,10 @@ def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool
     results = []
     for chosen in product(*along):
         index, there = 0, None
-        for size, one in zip(sizes, chosen, strict=True):
-            index = index * size + one.index
-            if one.there is not None:
-                there = one.there if there is None else there & one.there
+        for size, neighbor in zip(sizes, chosen, strict=True):
+            index = index * size + neighbor.index
+            if neighbor.there is not None:
+                there = neighbor.there if there is None else there & neighbor.there
         results.append((index, there, chosen))
     return results
 
@@ -221,8 +221,8 @@ def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool
 def weight_of(chosen: Iterable[Tap], but: int = -1) -> Any:
     """Return the product of the taps' weights, with that of dim `but` replaced by its slope."""
     total = None
-    for i, one in enumerate(chosen):
-        factor = one.slope if i == but else one.weight
+    for i, neighbor in enumerate(chosen):
+        factor = neighbor.slope if i == but else neighbor.weight
         total = factor if total is None else total * factor
     return total
 

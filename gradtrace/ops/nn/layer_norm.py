@@ -396,8 +396,8 @@ def group_norm(
     check_group(input, num_groups, weight, bias)
     check_same_dtype(input, weight, bias)
     need_float(input, "GroupNormKernelImpl")
-    each = count(input.shape[1:]) // num_groups
-    seen = (input.shape[0], num_groups, each)
+    group_size = count(input.shape[1:]) // num_groups
+    seen = (input.shape[0], num_groups, group_size)
     return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
 
 

@@ -35,8 +35,8 @@ def check_batch(
         raise RuntimeError("running_var must be defined in evaluation mode")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    given = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
-    for name, value in given:
+    parameters = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
+    for name, value in parameters:
         if value is not None and value.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
     need_float(input, "batch_norm")
@@ -69,10 +69,10 @@ def check_layer(name: str, input: Tensor, normalized_shape: object, weight: Tens
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    for what, value in (("weight", weight), ("bias", bias)):
+    for role, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != shape:
             raise RuntimeError(
-                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(value.shape)} "
+                f"Expected {role} to be of same shape as normalized_shape, but got {role} of shape {list(value.shape)} "
                 f"and normalized_shape = {list(shape)}"
             )
     if tuple(input.shape[-len(shape) :]) != shape:
@@ -101,9 +101,9 @@ def check_group(input: Tensor, num_groups: int, weight: Tensor | None, bias: Ten
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{shape} and num_groups={num_groups}"
         )
-    for what, value in (("weight", weight), ("bias", bias)):
+    for role, value in (("weight", weight), ("bias", bias)):
         if value is not None and (value.ndim != 1 or value.numel() != input.shape[1]):
             raise RuntimeError(
-                f"Expected {what} to be a vector of size equal to the number of channels in input, but got {what} of "
+                f"Expected {role} to be a vector of size equal to the number of channels in input, but got {role} of "
                 f"shape {list(value.shape)} and input of shape {shape}"
             )

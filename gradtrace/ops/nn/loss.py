@@ -39,11 +39,11 @@ def reduction_named(reduction: str, size_average: bool | None = None, reduce: bo
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Return the reduction that the two legacy arguments mean, with PyTorch's warning."""
-    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=3
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
     )
-    return found
+    return reduction
 
 
 def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
@@ -204,8 +204,8 @@ def l1_loss(
     """Mean (or sum, or elements) of |input - target| (torch.nn.functional.l1_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
-    each = (input - target).abs()
-    return reduced(each, reduction) if weight is None else reduced_by_weight(each, weight, reduction)
+    losses = (input - target).abs()
+    return reduced(losses, reduction) if weight is None else reduced_by_weight(losses, weight, reduction)
 
 
 @public(forms="n")

@@ -82,10 +82,10 @@ def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: A
     z[rows, target] = 0
     active = z > 0
     factor = 1 if weight is None else weight[target][:, None]
-    each = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
+    losses = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
     slope = np.where(active, 1 if p == 1 else 2 * z, 0) * factor / x.shape[1]
     slope[rows, target] = 0 - slope.sum(1)
-    return each.sum(1).astype(x.dtype), slope.astype(x.dtype).reshape(shape)
+    return losses.sum(1).astype(x.dtype), slope.astype(x.dtype).reshape(shape)
 
 
 def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:

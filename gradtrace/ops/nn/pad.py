@@ -172,9 +172,9 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
     sizes = [shape[dim] + before + after for dim, before, after in pairs(pads, input.ndim)][::-1]
     if any(size < 1 for size in sizes):
         axes = "DHW"[3 - n :]
-        given = " ".join(f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True))
+        axis_sizes = " ".join(f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True))
         output_text = " ".join(f"{axis}: {size}" for axis, size in zip(axes, sizes, strict=True))
-        raise RuntimeError(f"input ({given}) is too small. Calculated output {output_text}")
+        raise RuntimeError(f"input ({axis_sizes}) is too small. Calculated output {output_text}")
 
 
 def circular(input: Tensor, pads: Ints) -> Tensor:

@@ -53,11 +53,11 @@ def max_kernel(
     index: Any = 0
     for i in reversed(range(n)):
         dim = a.ndim - n + i
-        one = (kernel[i], stride[i], padding[i], dilation[i])
-        out = count_windows(a.shape[dim], one, ceil_mode)
-        starts = np.arange(out) * one[1] - one[2]
-        first = np.where(starts < 0, starts % one[3], starts)
-        taps, beyond = regular(a.shape[dim], out, *one), np.flatnonzero(first >= a.shape[dim])
+        window = (kernel[i], stride[i], padding[i], dilation[i])
+        out = count_windows(a.shape[dim], window, ceil_mode)
+        starts = np.arange(out) * window[1] - window[2]
+        first = np.where(starts < 0, starts % window[3], starts)
+        taps, beyond = regular(a.shape[dim], out, *window), np.flatnonzero(first >= a.shape[dim])
         first[beyond] = 0
         best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps, first)
         if len(beyond) and a.dtype.kind == "f":  # with a dilation a window may have only padding

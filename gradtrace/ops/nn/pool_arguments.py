@@ -59,12 +59,12 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                 f"dilation={e}"
             )
-    for what, letter, values in (("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "", dilation)):
+    for setting, letter, values in (("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "", dilation)):
         if any(v <= 0 for v in values):
             pairs = zip(AXES[n], values, strict=True)
             shown = " ".join(f"{letter}{axis}: {v}" if letter else f"dilation{axis}: {v}" for axis, v in pairs)
-            raise RuntimeError(f"{what} should be greater than zero, but got {shown}")
-    return tuple(count_windows(size, one, ceil_mode) for size, *one in zip(input.shape[-n:], *where, strict=True))
+            raise RuntimeError(f"{setting} should be greater than zero, but got {shown}")
+    return tuple(count_windows(size, window, ceil_mode) for size, *window in zip(input.shape[-n:], *where, strict=True))
 
 
 def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:

@@ -140,12 +140,12 @@ def wanted_sizes(
     input: Tensor, size: PerDim | None, scale_factor: float | Sequence[float] | None, n: int
 ) -> tuple[Ints, Scales]:
     """Return the output sizes, and the scale factor of each dim (None if `size` is given)."""
-    given = list(input.shape[2:])
+    sizes = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         several = isinstance(size, (list, tuple))
-        outs = for_each_dim(size, given, n, "output", "output size", "output size of", "o")
+        outs = for_each_dim(size, sizes, n, "output", "output size", "output size of", "o")
         if not all(isinstance(o, int) for o in outs):
             got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
             raise TypeError(
@@ -155,8 +155,8 @@ def wanted_sizes(
         return outs, (None,) * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = for_each_dim(scale_factor, given, n, "scale_factor", "scale_factor", "scale_factor of shape", "s")
-    return tuple(int(size * float(s)) for size, s in zip(given, scales, strict=True)), tuple(map(float, scales))
+    scales = for_each_dim(scale_factor, sizes, n, "scale_factor", "scale_factor", "scale_factor of shape", "s")
+    return tuple(int(size * float(s)) for size, s in zip(sizes, scales, strict=True)), tuple(map(float, scales))
 
 
 def for_each_dim(

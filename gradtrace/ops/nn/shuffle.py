@@ -78,10 +78,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange (*, C, H r, W r) to (*, C r^2, H, W); raise RuntimeError if r does not divide H and W."""
     check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
-    for dim, what in ((-2, "height"), (-1, "width")):
+    for dim, side in ((-2, "height"), (-1, "width")):
         if input.shape[dim] % downscale_factor:
             raise RuntimeError(
-                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})="
+                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({dim})="
                 f"{input.shape[dim]} is not divisible by {downscale_factor}"
             )
     return pixel_unshuffle_record(input, downscale_factor)

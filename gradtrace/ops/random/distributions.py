@@ -259,11 +259,11 @@ def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, co
     bits = stream.uniform64(words) if wide else stream.uniform32(words)
     # Of a length that is not a multiple of 16, the last 16 numbers are made again, from new uniform ones.
     whole = np.concatenate((bits[: blocks * VECTORISED], bits[drawn:])) if rest else bits
-    made = normal_blocks64(whole) if wide else normal_blocks(whole)
-    made = made if (mean, std) == (0, 1) else fused(made, std, mean)
+    samples = normal_blocks64(whole) if wide else normal_blocks(whole)
+    samples = samples if (mean, std) == (0, 1) else fused(samples, std, mean)
     if rest:
-        made = np.concatenate((made[: n - VECTORISED], made[-VECTORISED:]))
-    return made.astype(kind, copy=False)
+        samples = np.concatenate((samples[: n - VECTORISED], samples[-VECTORISED:]))
+    return samples.astype(kind, copy=False)
 
 
 def normal_blocks64(uniform: Array) -> Array:

@@ -69,9 +69,9 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Return a new generator in the same state."""
-        other = Generator()
-        other.set_state(self.get_state())
-        return other
+        clone = Generator()
+        clone.set_state(self.get_state())
+        return clone
 
 
 default_generator = Generator()

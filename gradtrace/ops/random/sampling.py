@@ -258,8 +258,8 @@ def indices(stream: Stream, weights: Array, like: Array, num_samples: int, repla
         ratio = weights / in_memory_order(times, like)
         return np.ascontiguousarray(np.argsort(-ratio, -1, kind="stable")[..., :num_samples])
     rows = np.atleast_2d(weights)
-    found = np.stack([with_replacement(stream, row, num_samples) for row in rows])
-    return found if weights.ndim > 1 else np.asarray(found[0])
+    samples = np.stack([with_replacement(stream, row, num_samples) for row in rows])
+    return samples if weights.ndim > 1 else np.asarray(samples[0])
 
 
 def with_replacement(stream: Stream, weights: Array, n: int) -> Array:

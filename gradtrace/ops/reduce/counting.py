@@ -327,8 +327,8 @@ def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]
     def function(
         row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
     ) -> Tensor:
-        found = np.stack(indices(row, offset, col))
-        return finish(found.astype(np_of(dtype, dtypes.int64)), place=device)
+        positions = np.stack(indices(row, offset, col))
+        return finish(positions.astype(np_of(dtype, dtypes.int64)), place=device)
 
     function.__doc__ = f"Row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
     public(name, forms="f")(function)

@@ -229,10 +229,10 @@ def numerical_gradient(
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.ndim) if dim is None else [dim] if is_int(dim) else dim
-    axes = [one_dim("gradient", one, input.ndim) for one in dims]
-    for i, one in enumerate(axes):
-        if one in axes[:i]:
-            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
+    axes = [one_dim("gradient", dimension, input.ndim) for dimension in dims]
+    for i, axis in enumerate(axes):
+        if axis in axes[:i]:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
     spacing = 1 if spacing is None else spacing
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):
@@ -246,10 +246,10 @@ def numerical_gradient(
             f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length "
             f"{len(axes)}."
         )
-    for one in axes:
-        if input.shape[one] < edge_order + 1:
+    for axis in axes:
+        if input.shape[axis] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    return tuple(slope(input, one, step, edge_order) for one, step in zip(axes, steps, strict=True))
+    return tuple(slope(input, dimension, step, edge_order) for dimension, step in zip(axes, steps, strict=True))
 
 
 def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:

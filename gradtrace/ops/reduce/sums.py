@@ -272,10 +272,10 @@ def averaged(
 ) -> Tensor:
     """Mean of all elements, or over `dim`; RuntimeError for integers without a floating `dtype` (torch.mean)."""
     wanted = dtypes.as_dtype(dtype)
-    given, got = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
+    source, got = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if not got.is_floating_point:
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
             f"Got: {got.scalar_type}"
         )
     kind = numpy_dtype(input, dtype)

@@ -58,17 +58,17 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     for k, shape in enumerate(shapes):
         if not isinstance(shape, (int, tuple, list)):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
-        one = (shape,) if isinstance(shape, int) else tuple(shape)
-        if min(one, default=0) < 0:
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        if min(sizes, default=0) < 0:
             raise ValueError("Attempting to broadcast a dimension with negative length!")
-        for i in range(1, min(len(one), len(result)) + 1):
-            if one[-i] != result[-i] and 1 not in (one[-i], result[-i]):
+        for i in range(1, min(len(sizes), len(result)) + 1):
+            if sizes[-i] != result[-i] and 1 not in (sizes[-i], result[-i]):
                 padded = [*(most - len(result)) * [1], *result]
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {one[-i]} at -{i}! Mismatching argument at index "
-                    f"{k} had {one}; but expected shape should be broadcastable to {padded}"
+                    f"Attempting to broadcast a dimension of length {sizes[-i]} at -{i}! Mismatching argument at index "
+                    f"{k} had {sizes}; but expected shape should be broadcastable to {padded}"
                 )
-        result = broadcast(result, one)
+        result = broadcast(result, sizes)
     return Size(result)
 
 

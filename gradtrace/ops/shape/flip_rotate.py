@@ -15,8 +15,8 @@ def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tenso
     if not dims and not named:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     over = sizes(given(dims, named, "dims"))
-    found = check_dims(over, input.ndim) if over else ()
-    return flip(input, found if input.ndim else ())
+    axes = check_dims(over, input.ndim) if over else ()
+    return flip(input, axes if input.ndim else ())
 
 
 @public()

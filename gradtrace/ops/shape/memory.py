@@ -289,8 +289,8 @@ def set_(
     else:
         raw = source.shared() if isinstance(source, Tensor) else source._cells
         if raw.dtype != self.dtype.np:
-            other = Tensor._wrap(raw).dtype
-            raise RuntimeError(f"Could not set tensor of type {other.c_name} to a tensor of type {self.dtype.c_name}")
+            dtype = Tensor._wrap(raw).dtype
+            raise RuntimeError(f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}")
     if size is not None:
         raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
     self._data = raw

@@ -129,22 +129,22 @@ def infer_size(shape: Ints, numel: int) -> Ints:
     unknown = [i for i, n in enumerate(shape) if n == -1]
     if len(unknown) > 1:
         raise RuntimeError("only one dimension can be inferred")
-    known = 1
+    product = 1
     for n in shape:
         if n < -1:
             raise RuntimeError(f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}")
-        known *= 1 if n == -1 else n
+        product *= 1 if n == -1 else n
     if unknown:
-        if known == 0 and numel:
+        if product == 0 and numel:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
-        if known == 0:
+        if product == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
                 "-1 can be any value and is ambiguous"
             )
-        if numel % known == 0:
-            return tuple(numel // known if n == -1 else n for n in shape)
-    elif known == numel:
+        if numel % product == 0:
+            return tuple(numel // product if n == -1 else n for n in shape)
+    elif product == numel:
         return shape
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
 
@@ -181,9 +181,9 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
             raise RuntimeError(f"self.stride(-1) must be 1 {kinds}, but got {strides[-1]}")
         ratio = max(new.itemsize // raw.itemsize, 1)
         steps = [(f"stride({i})", step) for i, step in enumerate(strides[:-1])]
-        for what, got in (("size(-1)", raw.shape[-1]), ("storage_offset()", self.storage_offset()), *steps):
+        for quantity, got in (("size(-1)", raw.shape[-1]), ("storage_offset()", self.storage_offset()), *steps):
             if got % ratio:
-                raise RuntimeError(f"self.{what} must be divisible by {ratio} {kinds}, but got {got}")
+                raise RuntimeError(f"self.{quantity} must be divisible by {ratio} {kinds}, but got {got}")
         if not raw.size:
             return Tensor._wrap(np.empty((*raw.shape[:-1], raw.shape[-1] * raw.itemsize // new.itemsize), new))
     return self.alias(raw.view(new))
@@ -322,9 +322,9 @@ def need_matrix_or_less(name: str, input: Tensor) -> None:
 @public("movedim", "moveaxis")
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Move dims to other positions; the others keep their order (torch.movedim)."""
-    one = isinstance(source, int)
-    sources: Any = (source,) if one else source
-    destinations: Any = (destination,) if one else destination
+    single = isinstance(source, int)
+    sources: Any = (source,) if single else source
+    destinations: Any = (destination,) if single else destination
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "

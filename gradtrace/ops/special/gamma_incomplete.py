@@ -171,9 +171,9 @@ def hurwitz(s: Array, q: Array) -> Array:
     plain = (s > 1) & (s < np.inf) & (q > 0)
     if plain.any():
         out[plain] = zeta_kernel(s[plain], q[plain])
-    for one in np.unique(s[(s > 1) & (q < 0) & whole & (s <= 170)]):
-        n = int(one) - 1
-        here = (s == one) & (q < 0)
+    for order in np.unique(s[(s > 1) & (q < 0) & whole & (s <= 170)]):
+        n = int(order) - 1
+        here = (s == order) & (q < 0)
         out[here] = polygamma_kernel(q[here], n) / ((-1.0) ** (n + 1) * math.factorial(n))
     out[(s == np.inf) & (q < 1)] = np.inf
     out[(s == np.inf) & (q == 1)] = 1.0

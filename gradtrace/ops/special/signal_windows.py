@@ -57,8 +57,8 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
         if named and periodic is None:
-            given = ", ".join(named)
-            raise TypeError(f"{name}() received an invalid combination of arguments: {given} without periodic")
+            names = ", ".join(named)
+            raise TypeError(f"{name}() received an invalid combination of arguments: {names} without periodic")
         dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")

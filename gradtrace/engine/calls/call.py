@@ -279,7 +279,7 @@ def has_fast_path(record: Op) -> bool:
     """Return whether calls of a pointwise record may use the fast path, which leaves out the rarer steps."""
     if isinstance(record.unsupported_dtypes, tuple) and "f" in record.unsupported_dtypes[0]:
         return False
-    shapes_kept = any(need.startswith("~") for each in record.derivatives.values() for need in each.needs)
+    shapes_kept = any(need.startswith("~") for derivative in record.derivatives.values() for need in derivative.needs)
     return not (record.joint is not None or record.undefined or shapes_kept)
 
 
@@ -386,13 +386,13 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             return otherwise(a, b)
         x, kind = a._data, type(b)
         if kind is Tensor and not plain:
-            other = b._fast_spec
-            if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
+            spec_b = b._fast_spec
+            if spec_b is not spec and ((spec_b := enable_fast_path(b)) is None or spec_b.dtype is not spec.dtype):
                 return otherwise(a, b)
             y = operand = b._data
             first, second = FIRST if a._req else 0, SECOND if b._req else 0
         elif kind is float or kind is int:
-            other, y = spec, b
+            spec_b, y = spec, b
             operand = b if plain or spec is SCALAR_SPEC else spec.number(b)
             first, second = NUMBER if a._req else 0, 0
         else:
@@ -401,17 +401,17 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             z = scalar(x, y) if spec is SCALAR_SPEC else record.kernel(x, operand)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
-        if other is spec:
-            made, index = spec, spec.data
+        if spec_b is spec:
+            output_spec, index = spec, spec.data
         else:
-            made, index = spec_of(z), BROADCAST
-        if type(z) is not float and (spec is SCALAR_SPEC or (own and not has_spec(z, made))):
+            output_spec, index = spec_of(z), BROADCAST
+        if type(z) is not float and (spec is SCALAR_SPEC or (own and not has_spec(z, output_spec))):
             return otherwise(a, b)
         out = blank()
         out._data = z
         out._nr = 0
         out._x = None
-        out._fast_spec = made
+        out._fast_spec = output_spec
         if not ((first or second) and differentiable and now.grad_enabled):
             out._fn = None
             out._req = False
@@ -433,7 +433,7 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             node.saved_b = ((b,) if plain else y if second else b) if saved_mask & 2 else None
         node.output_nrs = node.extras = None
         node.out = z if plan.save_out else None
-        node.spec = made
+        node.spec = output_spec
         node.seq = now.seq = now.seq + 1
         node.origin = now.origin
         return out

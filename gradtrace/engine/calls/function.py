@@ -94,8 +94,8 @@ ENGINE_NAMES = frozenset(
 
 def engine_value(node: Node, name: str) -> Any:
     """Return what the engine means by a name of a node, whatever the user's code has set under it."""
-    found = getattr(type(node), name)
-    return found.__get__(node) if hasattr(found, "__get__") else found
+    attribute = getattr(type(node), name)
+    return attribute.__get__(node) if hasattr(attribute, "__get__") else attribute
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -201,13 +201,13 @@ class BackwardCFunction(Node, FunctionCtx):
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
         slots = gradient if isinstance(gradient, dict) else {0: gradient} if gradient is not None else {}
         traced = state.grad_enabled
-        given = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
+        gradients = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
         backward = self.function.backward
         if self.function.vjp is not Function.vjp:
             if backward is not Function.backward:
                 raise RuntimeError(BOTH_MESSAGE)
             backward = self.function.vjp
-        answer = self.call(backward, self, *given)
+        answer = self.call(backward, self, *gradients)
         answers = answer if isinstance(answer, tuple) else (answer,)
         return self._checked(answers, traced)
 
@@ -341,13 +341,13 @@ class Function(metaclass=FunctionMeta):
         from gradtrace.engine.calls.function_saved import SavedTensorSlot
 
         single = not isinstance(output, (tuple, list))
-        given = [output] if single else list(output)
+        values = [output] if single else list(output)
         if tracked:
             ctx.edge_a = edges
             ctx.output_nrs = numbers if any(numbers) else None
-        outputs = connected(ctx, args, given, tracked)
+        outputs = connected(ctx, args, values, tracked)
         if cls.setup_context is not Function.setup_context:
-            refuse_saved_alias(ctx, given, outputs)
+            refuse_saved_alias(ctx, values, outputs)
         # The ctx must not keep an output if a pack hook raises: the output refers to the ctx.
         to_save = ctx.__dict__.pop("_to_save", ())
         for number, value in enumerate(to_save):
@@ -358,8 +358,8 @@ class Function(metaclass=FunctionMeta):
                 )
         saved = [SavedTensorSlot(t, position(t, ctx, outputs)) for t in to_save]
         if state.saved_hooks:
-            for each in saved:
-                each.pack(ctx, state.saved_hooks[-1])
+            for entry in saved:
+                entry.pack(ctx, state.saved_hooks[-1])
         ctx.__dict__["_saved"] = saved
         return outputs[0] if single else tuple(outputs)
 
@@ -436,7 +436,7 @@ Error._backward_cls.__name__ = Error._backward_cls.__qualname__ = "Error"
 
 def delayed_error(message: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the tensors (None stays None) connected to one node whose backward raises RuntimeError(message)."""
-    given = [Tensor._wrap(0.0) if value is None else value for value in values]
+    tensors = [Tensor._wrap(0.0) if value is None else value for value in values]
     with using(grad_enabled=True):
-        found = Error.apply(message, *given)
-    return tuple(None if value is None else f for value, f in zip(values, found, strict=True))
+        outputs = Error.apply(message, *tensors)
+    return tuple(None if value is None else f for value, f in zip(values, outputs, strict=True))

@@ -50,10 +50,10 @@ def repeats(raw: Array) -> bool:
 def on_each_other(a: Array, b: Array, wholly_too: bool) -> bool:
     if not (a.size and b.size and dense(a) and dense(b)):
         return False
-    start, other = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
-    if start == other and a.nbytes == b.nbytes:
+    start, start_b = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
+    if start == start_b and a.nbytes == b.nbytes:
         return wholly_too or a.ndim != b.ndim or steps(a) != steps(b)
-    return bool(start < other + b.nbytes and other < start + a.nbytes)
+    return bool(start < start_b + b.nbytes and start_b < start + a.nbytes)
 
 
 def steps(raw: Array) -> list[int]:

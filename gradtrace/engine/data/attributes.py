@@ -87,7 +87,7 @@ class Attributes(Described):
             )
         array = self.shared()
         columns = [
-            np.broadcast_to(each, array.shape).ravel().tolist() for each in (array, *(t.shared() for t in tensors))
+            np.broadcast_to(values, array.shape).ravel().tolist() for values in (array, *(t.shared() for t in tensors))
         ]
         array[...] = np.array([function(*row) for row in zip(*columns, strict=True)], array.dtype).reshape(array.shape)
         return self
@@ -139,14 +139,14 @@ class Attributes(Described):
         """The hooks of this tensor by number, in order; None if it never had one."""
         fn = self.grad_fn
         if fn is not None:
-            found = None if fn.hooks is None else fn.hooks.tensor_pre.get(self._nr)
+            hooks = None if fn.hooks is None else fn.hooks.tensor_pre.get(self._nr)
         else:
-            found = None if self._x is None else self._x.hooks
-        if found is None:
+            hooks = None if self._x is None else self._x.hooks
+        if hooks is None:
             return None
         from collections import OrderedDict
 
-        return OrderedDict(found)
+        return OrderedDict(hooks)
 
     @_backward_hooks.setter
     def _backward_hooks(self, value: dict[Any, Hook] | None) -> None:

@@ -105,25 +105,25 @@ def as_dtype(value: Any) -> dtype | None:
     """Return the dtype for an argument: a dtype, Python's float, int or bool, or None; TypeError for anything else."""
     if value is None or isinstance(value, dtype):
         return value
-    known = _by_python_type.get(value) if isinstance(value, type) else None
-    if known is None:
+    python_dtype = _by_python_type.get(value) if isinstance(value, type) else None
+    if python_dtype is None:
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
-    return known
+    return python_dtype
 
 
 def from_np(np_dtype: NumpyDtype) -> dtype:
     """Return the dtype of a numpy dtype; TypeError for one without a counterpart (object, str, complex)."""
-    found = _by_np.get(np_dtype)
-    if found is not None:
-        return found
-    found = BY_NAME.get(np_dtype.name)
-    if found is None:
+    counterpart = _by_np.get(np_dtype)
+    if counterpart is not None:
+        return counterpart
+    counterpart = BY_NAME.get(np_dtype.name)
+    if counterpart is None:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{np_dtype.type.__name__}. The only supported types are: "
             "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
-    _by_np[np_dtype] = found
-    return found
+    _by_np[np_dtype] = counterpart
+    return counterpart
 
 
 def of_raw(raw: Any) -> dtype:
@@ -175,11 +175,11 @@ def result_type(*operands: tuple[Any, bool]) -> dtype:
     groups: list[dtype | None] = [None, None, None]
     for raw, is_tensor in operands:
         if not is_tensor:
-            group, found = 2, of_number(raw)
+            group, operand_dtype = 2, of_number(raw)
         else:
-            group, found = (0 if getattr(raw, "ndim", 0) else 1), of_raw(raw)
+            group, operand_dtype = (0 if getattr(raw, "ndim", 0) else 1), of_raw(raw)
         have = groups[group]
-        groups[group] = found if have is None else promote_types(have, found)
+        groups[group] = operand_dtype if have is None else promote_types(have, operand_dtype)
     common = combine(groups[0], combine(groups[1], groups[2]))
     assert common is not None
     return common
@@ -213,18 +213,18 @@ class TensorSpec:
     def __init__(self, shape: Any, dtype: Any) -> None:
         self.shape = shape
         self.dtype = dtype
-        one = type(shape) is tuple
+        single = type(shape) is tuple
         # Off the fast path: 0-d arrays, for which kernels return numpy scalars, and float16, which numbers widen.
-        self.fast = dtype is None or (one and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2)
+        self.fast = dtype is None or (single and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2)
         self.large = self.fast and count(shape) >= LARGE
-        self.data = FLOATS if dtype is None else WIDE if one and dtype == np.float64 and not self.large else OTHERS
+        self.data = FLOATS if dtype is None else WIDE if single and dtype == np.float64 and not self.large else OTHERS
         self.numbers: dict[Number, Array] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
 
     def number(self, value: Number) -> Array:
         """Return a Python number as a 0-d array of this dtype."""
-        known = self.numbers.get(value)
-        if known is not None:
-            return known
+        scalar = self.numbers.get(value)
+        if scalar is not None:
+            return scalar
         array = np.asarray(value, self.dtype)
         if value and value == value:  # 0.0 and -0.0 are equal keys; nan equals none
             if len(self.numbers) >= MANY:
@@ -244,7 +244,7 @@ def spec_of(raw: Any) -> TensorSpec:
     if type(raw) is bool:
         return spec_for((), np.dtype(bool))
     if type(raw) is tuple:
-        specs = [spec_of(each) for each in raw]
+        specs = [spec_of(operand) for operand in raw]
         return TensorSpec([spec.shape for spec in specs], [spec.dtype for spec in specs])
     return _specs.get((raw.shape, raw.dtype)) or spec_for(raw.shape, raw.dtype)
 
@@ -263,9 +263,9 @@ def spec_for(shape: Any, dtype: Any) -> TensorSpec:
     if dtype is None:
         return SCALAR_SPEC
     shape = tuple(shape)
-    found = _specs.get((shape, dtype))
-    if found is None:
+    spec = _specs.get((shape, dtype))
+    if spec is None:
         if len(_specs) >= MANY:
             _specs.clear()
-        found = _specs[shape, dtype] = TensorSpec(shape, dtype)
-    return found
+        spec = _specs[shape, dtype] = TensorSpec(shape, dtype)
+    return spec

@@ -491,8 +491,8 @@ def accumulator(leaf: Any) -> AccumulateGrad:
     extra = leaf._x
     if extra is None:
         extra = leaf.extra()
-    known = extra.accumulator
-    node: AccumulateGrad | None = None if known is None else known()
+    reference = extra.accumulator
+    node: AccumulateGrad | None = None if reference is None else reference()
     if node is None:
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)

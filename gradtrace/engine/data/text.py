@@ -79,8 +79,8 @@ def set_printoptions(
     """
     if profile is not None:
         _options.update(_PROFILES.get(profile, {}))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    _options.update({name: value for name, value in given.items() if value is not None})
+    settings = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    _options.update({name: value for name, value in settings.items() if value is not None})
     _options["sci_mode"] = sci_mode
 
 

@@ -24,15 +24,15 @@ def refuse_mismatch(raws: Iterable[object]) -> None:
 def broadcast(a: Shape, b: Shape) -> Shape:
     """Return the shape that two shapes broadcast to (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
     n = max(len(a), len(b))
-    found = []
+    sizes = []
     for i in reversed(range(n)):
         m, k = size(a, i - n), size(b, i - n)
         if m != k and 1 not in (m, k):
             raise RuntimeError(
                 f"The size of tensor a ({m}) must match the size of tensor b ({k}) at non-singleton dimension {i}"
             )
-        found.append(k if m == 1 else m)
-    return tuple(reversed(found))
+        sizes.append(k if m == 1 else m)
+    return tuple(reversed(sizes))
 
 
 def check_takes(shape: Shape, other: Shape) -> None:

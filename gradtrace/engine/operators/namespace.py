@@ -30,9 +30,9 @@ class _Namespace:
         if record is None:
             higher["load"](name)
             record = records[name]
-        made = self.make(record)
-        setattr(self, name, made)
-        return made
+        kernel = self.make(record)
+        setattr(self, name, kernel)
+        return kernel
 
     def make(self, record: Op) -> Kernel:
         raise NotImplementedError
@@ -209,12 +209,12 @@ class TermNamespace:
 
     def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
         """Return the formula of a kernel, or None if it has no formula that holds for all numbers."""
-        known = len(self.unless)
-        found = attempt(kernel, operands)
-        if len(self.unless) > known:
-            del self.unless[known:]
+        count = len(self.unless)
+        term = attempt(kernel, operands)
+        if len(self.unless) > count:
+            del self.unless[count:]
             return None
-        return found
+        return term
 
     def kernel(self, record: Op) -> Any:
         if not self.floats:
@@ -227,10 +227,10 @@ class TermNamespace:
 def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | None:
     """Call a rule or a kernel with terms, and return its formula; None if it has no formula."""
     try:
-        found = function(*arguments)
+        term = function(*arguments)
     except (NoFormula, TypeError, AttributeError, ValueError):
         return None
-    return found if isinstance(found, Term) else None
+    return term if isinstance(term, Term) else None
 
 
 def formula(

@@ -128,10 +128,10 @@ def with_rule(derivative: Derivative | str, record: Op) -> Derivative:
     operator, _, rest = text.rstrip(")").partition("(")
     items = rest.split(", ")
     shaped = [n for n in record.bare_names if n + ".shape" in items]
-    known = ["grad", "out", *record.bare_names, *record.plain_names, *CONSTANTS, *(n + ".shape" for n in shaped)]
-    unknown = set(items).difference(known)
+    rule_names = ["grad", "out", *record.bare_names, *record.plain_names, *CONSTANTS, *(n + ".shape" for n in shaped)]
+    unknown = set(items).difference(rule_names)
     assert not unknown, f"{record.name}: {', '.join(unknown)} in a rule: {text}"
-    rule = one_call(operator, tuple(map(known.index, items)), *map(known.index, shaped))
+    rule = one_call(operator, tuple(map(rule_names.index, items)), *map(rule_names.index, shaped))
     named = [n for n in ("out", *record.bare_names) if n in items] + ["~" + n for n in shaped]
     return Derivative(tuple(named) if derivative is text else derivative.needs, rule, rule)  # type: ignore[union-attr]
 
@@ -212,8 +212,8 @@ class Op:
         self.arity = len(self.tensor_names)
         self._kernel = kernel
         self.formula = formula
-        given = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), (Derivative, str))}
-        self.derivatives = {n: with_rule(derivative, self) for n, derivative in given.items()}
+        rules = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), (Derivative, str))}
+        self.derivatives = {n: with_rule(derivative, self) for n, derivative in rules.items()}
         bare = [n for n in self.bare_names if callable(fields.get(n))]
         assert not bare, f"{self.name}: a rule without the names that it needs kept: {bare[0]}=d(NAMES, RULE)"
         unknown = fields.keys() - Op.__annotations__.keys()

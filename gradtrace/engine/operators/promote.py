@@ -57,7 +57,7 @@ def operands_kept(record: Op, operands: Sequence[Any], raw: Any) -> list[Any]:
     """Return what a node keeps of its operands: beside float16 a number in float32, which the rules compute in."""
     kept = list(operands)
     if record.exact_number and type(raw) not in (float, bool) and raw.dtype == np.float16:
-        kept[:2] = [np.float32(one) if type(one) in (float, int) else one for one in kept[:2]]
+        kept[:2] = [np.float32(operand) if type(operand) in (float, int) else operand for operand in kept[:2]]
     return kept
 
 

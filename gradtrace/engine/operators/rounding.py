@@ -57,7 +57,7 @@ def widened(x: Any, dtype: Any) -> Array:
 def in_float32(function: Callable[..., Array], *operands: Any) -> Array:
     """Return a function of arrays and numbers, computed in float32 and rounded once to float16."""
     wide = np.dtype(np.float32)
-    return function(*(np.asarray(fitting(one, wide)).astype(wide) for one in operands)).astype(np.float16)
+    return function(*(np.asarray(fitting(operand, wide)).astype(wide) for operand in operands)).astype(np.float16)
 
 
 def times_number(a: Array, number: float) -> Array:

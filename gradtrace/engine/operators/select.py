@@ -22,10 +22,10 @@ def select(mask: Array, a: Array, b: Array) -> Array:
         return np.where(mask, a, b)
     bits = BITS[a.dtype.itemsize]
     x, y = a.view(bits), b.view(bits)
-    found: Array = np.bitwise_xor(x, y)
-    np.bitwise_and(found, np.negative(mask.view(np.int8)), found)
-    np.bitwise_xor(found, y, found)
-    return found.view(a.dtype)
+    difference: Array = np.bitwise_xor(x, y)
+    np.bitwise_and(difference, np.negative(mask.view(np.int8)), difference)
+    np.bitwise_xor(difference, y, difference)
+    return difference.view(a.dtype)
 
 
 def where_kept(mask: Array, g: Array) -> Array:

@@ -52,20 +52,20 @@ def run_backward(
         return run_pass(roots, keep_graph, create_graph, wanted, accumulate)
     import threading
 
-    found: list[Any] = []
+    outcomes: list[Any] = []
 
     def in_thread() -> None:
         try:
-            found.append(run_pass(roots, keep_graph, create_graph, wanted, accumulate))
+            outcomes.append(run_pass(roots, keep_graph, create_graph, wanted, accumulate))
         except BaseException as error:
-            found.append(error)
+            outcomes.append(error)
 
     thread = threading.Thread(target=in_thread)
     thread.start()
     thread.join()
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    if isinstance(outcomes[0], BaseException):
+        raise outcomes[0]
+    return outcomes[0]
 
 
 def nested() -> int:
@@ -220,8 +220,8 @@ class Pass:
         if type(have) is float or isinstance(have, Tensor):
             return have + value
         if type(have) is dict:
-            for number, each in value.items():
-                have[number] = have[number] + each if number in have else each
+            for number, gradient in value.items():
+                have[number] = have[number] + gradient if number in have else gradient
         elif node in self.owned:
             have += value
         else:

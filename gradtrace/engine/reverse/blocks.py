@@ -98,8 +98,8 @@ def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
     seen = {first}
     while waiting:
         _, node = heappop(waiting)
-        other = now.heap and now.heap[0][0] < -node.seq
-        kept = None if other or node in now.pending else operands(node, first)
+        preceded = now.heap and now.heap[0][0] < -node.seq
+        kept = None if preceded or node in now.pending else operands(node, first)
         if kept is None:
             # From here on gradients may come from it, so whatever is older waits until it has run.
             break

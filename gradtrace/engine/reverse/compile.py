@@ -97,9 +97,9 @@ class Writer:
 
     def bound(self, value: object) -> ast.expr:
         """Return a name for an object that the statements refer to."""
-        for known, other in self.namespace.items():
-            if other is value:
-                return name(known)
+        for identifier, constant in self.namespace.items():
+            if constant is value:
+                return name(identifier)
         new = f"v{len(self.namespace)}"
         self.namespace[new] = value
         return name(new)

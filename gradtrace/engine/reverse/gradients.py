@@ -176,8 +176,8 @@ def one_pass(
     slots = [input_slot(t, accumulate=False) for t in targets]
     wanted = [s for s in slots if s is not None]
     captured = run_backward(roots, keep, create_graph, wanted, accumulate=False)
-    found = [None if s is None else captured.get(s) for s in slots]
-    return tuple(None if g is None else own_copy(g) for g in found)
+    gradients = [None if s is None else captured.get(s) for s in slots]
+    return tuple(None if g is None else own_copy(g) for g in gradients)
 
 
 def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
@@ -218,8 +218,8 @@ def batched(
     """Run one pass for each entry of the vectors' first dim, and return the stacked gradients (is_grads_batched)."""
     rows = []
     for i in range(len(vectors[0])):
-        one = tuple(v[i] for v in vectors)
-        rows.append(one_pass(outputs, targets, one, True, create_graph))
+        seeds = tuple(v[i] for v in vectors)
+        rows.append(one_pass(outputs, targets, seeds, True, create_graph))
     if not keep:
         one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
     stack = TRACED.stack  # loads its family
@@ -230,10 +230,10 @@ def as_tuple(values: Tensor | Edge | GradientEdge | Iterable[Any] | None) -> tup
     """Return one value or several values as a tuple, with each GradientEdge converted to an Edge."""
     if values is None or isinstance(values, Tensor):
         return (values,)
-    found: tuple[Any, ...] = (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
-    if any(isinstance(value, GradientEdge) for value in found):
-        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
-    return found
+    members: tuple[Any, ...] = (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
+    if any(isinstance(value, GradientEdge) for value in members):
+        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in members)
+    return members
 
 
 def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
@@ -257,11 +257,11 @@ def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
 
 def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: bool) -> list[tuple[Node, int, Any]]:
     """Return (node, output number, gradient) for each output; the default gradient is 1."""
-    given = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
-    given = given[: len(outputs)]  # of more vectors than outputs PyTorch takes the first
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
+    gradients = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
+    gradients = gradients[: len(outputs)]  # of more vectors than outputs PyTorch takes the first
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, gradients, strict=True))]
     roots = []
     for i, (out, g) in enumerate(zip(outputs, checked, strict=True)):
         node, number = out if isinstance(out, Edge) else (gradient_edge(out), out._nr)
@@ -301,9 +301,9 @@ def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if type(out._data) is float:
         return 1.0
-    one = np.empty_like(out._data)
-    one.fill(1)
-    return one
+    ones = np.empty_like(out._data)
+    ones.fill(1)
+    return ones
 
 
 # ---- one node, outside of a pass
@@ -345,21 +345,21 @@ def call_node(node: Node, gradients: tuple[Any, ...], options: dict[str, Any]) -
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(f"argument {number} is not a Variable")
     if all(gradient is None for gradient in gradients):
-        found: Any = [None] * len(node.next)
+        input_gradients: Any = [None] * len(node.next)
     else:
-        found = results_of(named(node), gradients, several)
-    return found[0] if len(found) == 1 else tuple(found)
+        input_gradients = results_of(named(node), gradients, several)
+    return input_gradients[0] if len(input_gradients) == 1 else tuple(input_gradients)
 
 
 def results_of(node: Node, gradients: tuple[Any, ...], several: bool) -> list[Any]:
-    given: Any = gradients[0]
+    incoming: Any = gradients[0]
     if several:
-        given = {number: g for number, g in enumerate(gradients) if g is not None}
+        incoming = {number: g for number, g in enumerate(gradients) if g is not None}
     if node.op is None:
         with using(grad_enabled=state.grad_enabled):
-            return list(node.derive(given))
-    found = run_rules(node, given)
-    return [None if g is None or target is None else as_tensor(g) for g, target in zip(found, node.next, strict=True)]
+            return list(node.derive(incoming))
+    derived = run_rules(node, incoming)
+    return [None if g is None or target is None else as_tensor(g) for g, target in zip(derived, node.next, strict=True)]
 
 
 higher.update(backward=backward, call_node=call_node, input_metadata=input_metadata)

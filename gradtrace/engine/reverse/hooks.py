@@ -39,8 +39,8 @@ def tensor_hooks(node: Node, gradient: Any) -> Any:
     if node.outputs == 1:
         return one_tensor_hooks(node.hooks, 0, gradient)
     slots = dict.fromkeys(node.hooks.tensor_pre) | (gradient or {})  # hooks see None for what has no gradient
-    found = {number: one_tensor_hooks(node.hooks, number, g) for number, g in slots.items()}
-    return {number: g for number, g in found.items() if g is not None} or None
+    gradients = {number: one_tensor_hooks(node.hooks, number, g) for number, g in slots.items()}
+    return {number: g for number, g in gradients.items() if g is not None} or None
 
 
 def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:

@@ -51,14 +51,14 @@ class BackwardPlan:
 def node_type(record: Op, name: str | None = None) -> type[Node]:
     """Return the class of an operator's nodes; `name` selects another node name, such as the in-place one."""
     key = name or record.node or record.name
-    found = record.node_types.get(key)
-    if found is None:
+    node_class = record.node_types.get(key)
+    if node_class is None:
         shown = "torch::autograd::NotImplemented" if record.undefined else key
         fields: dict[str, Any] = {"__slots__": (), "op": record, "outputs": record.outputs, "layout": layout_of(record)}
         fields.update(saved_properties(record), name=lambda node: shown, __module__="builtins")
         base: type[Node] = UndefinedGrad if record.undefined else OpNode
-        found = record.node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
-    return found
+        node_class = record.node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
+    return node_class
 
 
 def layout_of(record: Op) -> int:

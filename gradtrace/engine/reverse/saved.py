@@ -96,8 +96,8 @@ def watch_by(node: Node, tensors: Iterable[object]) -> None:
     if state.saved_hooks:
         copy_plain_arguments(node)
         return
-    known = [t for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)]
-    watched = tuple([(t, t._version, t._data) for t in known])
+    watchable = [t for t in tensors if isinstance(t, Tensor) and not (t._x and t._x.inference)]
+    watched = tuple([(t, t._version, t._data) for t in watchable])
     if watched:
         extras = node.ensure_extras()
         extras.watched = (*extras.watched, *watched)
@@ -166,8 +166,8 @@ def of_edge(raw: Raw, edge: Node) -> Tensor:
 def result_of(node: Node, data: Raw, number: int = 0) -> Tensor:
     """Return a node's saved result as a new tensor with its history; keeping the tensor would make a cycle."""
     result = Tensor._wrap(data)
-    known = node.op.differentiable
-    if result.is_floating_point() and (known is None or number in known):
+    differentiable = node.op.differentiable
+    if result.is_floating_point() and (differentiable is None or number in differentiable):
         result._fn, result._nr, result._req = named(node), number, True
     return result
 

@@ -167,8 +167,8 @@ def pack(node: Node) -> None:
         kept = args[position]
         if isinstance(kept, Tensor):
             replace(node, position, Packed(kept, hooks, False))
-        elif type(kept) is tuple and any(isinstance(each, Tensor) for each in kept):
-            parts = tuple(Packed(each, hooks, False) if isinstance(each, Tensor) else each for each in kept)
+        elif type(kept) is tuple and any(isinstance(operand, Tensor) for operand in kept):
+            parts = tuple(Packed(operand, hooks, False) if isinstance(operand, Tensor) else operand for operand in kept)
             replace(node, position, parts)
     if node.out is None:
         return
@@ -211,7 +211,7 @@ def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:
 
 def each_unpacked(kept: object, node: Node) -> object:
     if type(kept) is tuple:
-        return tuple(each_unpacked(each, node) for each in kept)
+        return tuple(each_unpacked(part, node) for part in kept)
     return kept.tensor(node) if isinstance(kept, Packed) else kept
 
 
@@ -242,8 +242,8 @@ def saved(node: Node, name: str) -> object:
 
 def arrays_as_tensors(kept: object) -> object:
     """Return the arrays among a node's plain arguments (indices, masks) as tensors; a slice of an index is None."""
-    if type(kept) is tuple and any(isinstance(each, np.ndarray) for each in kept):
-        return tuple(None if isinstance(each, slice) else arrays_as_tensors(each) for each in kept)
+    if type(kept) is tuple and any(isinstance(part, np.ndarray) for part in kept):
+        return tuple(None if isinstance(part, slice) else arrays_as_tensors(part) for part in kept)
     return Tensor._wrap(kept) if isinstance(kept, np.ndarray) else kept
 
 

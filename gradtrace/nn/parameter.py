@@ -69,9 +69,9 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """Return an independent parameter with the same values; the gradient is not copied."""
-        known: Parameter | None = memo.get(id(self))
-        if known is not None:
-            return known
+        parameter: Parameter | None = memo.get(id(self))
+        if parameter is not None:
+            return parameter
         copy = type(self)._wrap(self.shared().copy())
         copy._req = self._req
         memo[id(self)] = copy
@@ -136,8 +136,8 @@ class UninitializedParameter(Parameter):
         """Set the dtype that the tensor will have, and return the tensor."""
         for place in (kwargs.get("device"), *(arg for arg in args if isinstance(arg, (str, describe.device)))):
             describe.check_device(place)
-        found = [kwargs.get("dtype"), *(arg for arg in args if isinstance(arg, (dtypes.dtype, type)))]
-        self._dtype = dtypes.as_dtype(found[-1]) or self._dtype
+        candidates = [kwargs.get("dtype"), *(arg for arg in args if isinstance(arg, (dtypes.dtype, type)))]
+        self._dtype = dtypes.as_dtype(candidates[-1]) or self._dtype
         return self
 
     float = partialmethod(to, dtypes.float32)

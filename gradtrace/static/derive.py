@@ -27,8 +27,8 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients") ->
     """
     outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
-    given = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
-    weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(given, outputs, strict=False)]
+    seeds = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+    weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(seeds, outputs, strict=False)]
     reached = [depends_on(outputs, x) for x in inputs]
     chosen = [x for x, there in zip(inputs, reached, strict=True) if there]
     if not chosen:
@@ -69,25 +69,26 @@ def add_gradients(
 ) -> list[Tensor]:
     """Add the steps of the derivative rules to the graph as operations, and return the gradients of `inputs`."""
     recorder = Recorder()
-    known: dict[Tensor, engine.Tensor] = {}
+    values: dict[Tensor, engine.Tensor] = {}
     for operation in graph.operations:
         if operation.type == "Placeholder":
-            leaf = known[operation.outputs[0]] = new_leaf(operation.outputs[0].example)
+            leaf = values[operation.outputs[0]] = new_leaf(operation.outputs[0].example)
             if leaf.is_floating_point():
                 leaf.requires_grad_()
             recorder.feed("", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
-        replay(ancestors([*outputs, *weights, *inputs], known), known)
+        replay(ancestors([*outputs, *weights, *inputs], values), values)
         roots = [
-            (known[y], known[weights[i]] if i < len(weights) else record.ones_like(known[y]))
+            (values[y], values[weights[i]] if i < len(weights) else record.ones_like(values[y]))
             for i, y in enumerate(outputs)
         ]
-        grads = record.gradients(recorder, roots, [known[x] for x in inputs])
+        grads = record.gradients(recorder, roots, [values[x] for x in inputs])
         numbers = [
-            recorder.number(record.zeros_like(known[x]) if g is None else g) for g, x in zip(grads, inputs, strict=True)
+            recorder.number(record.zeros_like(values[x]) if g is None else g)
+            for g, x in zip(grads, inputs, strict=True)
         ]
     there: dict[int, Tensor] = {}
-    for tensor, value in known.items():
+    for tensor, value in values.items():
         there.setdefault(recorder.number(value), tensor)
     for step in needed_steps(recorder.steps, numbers, there):
         operands = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]

@@ -152,14 +152,14 @@ def written(context: Context, step: Step, found: Any) -> list[Step]:
         return [step]
     name, args = found
     inner: list[Step] = []
-    given = []
+    arguments = []
     for a in args:
         if type(a) is tuple and a and type(a[0]) is str:
             context.values.append(context.values[step.out[0]]._replace(name="", constant=None))
             inner.append(Step(a[0], a[1], (len(context.values) - 1,), step.phase, step.line))
             a = Ref(len(context.values) - 1)
-        given.append(a)
-    return [*inner, step._replace(op=name, args=tuple(given))]
+        arguments.append(a)
+    return [*inner, step._replace(op=name, args=tuple(arguments))]
 
 
 def rewritten(context: Context, step: Step) -> Rewrite:
@@ -205,17 +205,17 @@ def sub_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
 
 
 def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
-    for one, other in ((a, b), (b, a)):
-        number = c.number(one)
-        if number == 1 and c.fits(other, out):
-            return other
-        if number == -1 and c.fits(other, out):
-            return "neg", (other,)
-        minus = c.negated(other)
+    for left, right in ((a, b), (b, a)):
+        number = c.number(left)
+        if number == 1 and c.fits(right, out):
+            return right
+        if number == -1 and c.fits(right, out):
+            return "neg", (right,)
+        minus = c.negated(right)
         if minus is not None and number is not None and c.fits(minus, out):  # a constant may determine the shape
             return "mul", (minus, -number)
-        if minus is not None and type(one) is Ref:
-            return "neg", (("mul", (minus, one)),)
+        if minus is not None and type(left) is Ref:
+            return "neg", (("mul", (minus, left)),)
     return None
 
 
@@ -264,13 +264,13 @@ RULES: dict[str, Callable[..., Rewrite]] = record_table(
 
 
 def fast_mul(c: Context, out: int, a: Any, b: Any) -> Rewrite:
-    for one, other in ((a, b), (b, a)):
-        number = c.number(one)
+    for left, right in ((a, b), (b, a)):
+        number = c.number(left)
         if number is None:
             continue
         if number == 0:
             return 0.0
-        step = c.maker.get(other.number) if type(other) is Ref else None
+        step = c.maker.get(right.number) if type(right) is Ref else None
         if step is not None and step.op == "mul":
             for x, y in (step.args, step.args[::-1]):
                 inner = c.number(y)
@@ -306,9 +306,9 @@ def share(plan: Plan) -> tuple[Plan, int]:
     for step in plan.steps:
         step = step._replace(args=replaced(step.args, lambda n: Ref(same.get(n, n))))
         key = key_of(step, plan.values)
-        known = None if key is None else seen.get(key)
-        if known is not None:
-            same.update(zip(step.out, known, strict=True))
+        numbers = None if key is None else seen.get(key)
+        if numbers is not None:
+            same.update(zip(step.out, numbers, strict=True))
             continue
         if key is not None:
             seen[key] = step.out
@@ -324,9 +324,9 @@ def equal_constants(plan: Plan) -> dict[int, int]:
     for number, value in enumerate(plan.values):
         if value.is_constant:
             data = np.asarray(value.constant)
-            known = first.setdefault((value.dtype, value.shape, data.tobytes()), number)
-            if known != number:
-                same[number] = known
+            first_number = first.setdefault((value.dtype, value.shape, data.tobytes()), number)
+            if first_number != number:
+                same[number] = first_number
     return same
 
 

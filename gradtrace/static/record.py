@@ -108,14 +108,14 @@ class Recorder:
             self.add_step(name, args, outs, origin)
 
     def add_step(self, name: str, args: tuple[Any, ...], outs: Sequence[Tensor], origin: int) -> None:
-        given = self.promoted(name, tuple(self.argument(a) for a in args), args, origin)
-        fed = any(n in self.fed for n in numbers_in(given))
+        operands = self.promoted(name, tuple(self.argument(a) for a in args), args, origin)
+        fed = any(n in self.fed for n in numbers_in(operands))
         numbers = tuple(self.add(o) for o in outs)
-        self.steps.append(Step(name, given, numbers, self.phase, origin))
+        self.steps.append(Step(name, operands, numbers, self.phase, origin))
         if fed:
             self.fed.update(numbers)
-        if records[name].view and type(given[0]) is Ref:
-            self.shared.update((given[0].number, *numbers))
+        if records[name].view and type(operands[0]) is Ref:
+            self.shared.update((operands[0].number, *numbers))
 
     def loop(self, parts: tuple[Plan, Plan], values: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
         """Record a loop as one step; `parts` are the plans of its condition and its body."""
@@ -207,9 +207,9 @@ class Recorder:
     def forget(self, tensor: Tensor) -> None:
         """Forget the tensors that share memory with `tensor`, because their constants are outdated."""
         memory = tensor.own_array()
-        for known, data in [kept for kept in self.keep if type(kept) is tuple]:
-            if known is tensor or (type(data) not in (float, bool) and np.may_share_memory(data, memory)):
-                self.known.pop(id(known), None)
+        for kept_tensor, data in [kept for kept in self.keep if type(kept) is tuple]:
+            if kept_tensor is tensor or (type(data) not in (float, bool) and np.may_share_memory(data, memory)):
+                self.known.pop(id(kept_tensor), None)
                 self.arrays.pop(id(data), None)
 
     def read(self, tensor: Tensor) -> None:

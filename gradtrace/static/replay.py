@@ -19,15 +19,15 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
     An input whose feed is None is not used.
     """
     recorder = Recorder()
-    known: dict[Tensor, engine.Tensor] = {}
+    tensors: dict[Tensor, engine.Tensor] = {}
     for i, (feed, value) in enumerate(zip(feeds, values, strict=True)):
         leaf = new_leaf(value)
         recorder.feed(f"f{i}", leaf)
         if feed is not None:
-            known[feed] = leaf
+            tensors[feed] = leaf
     with using(recorder=recorder, planner=recorder, grad_enabled=False):
-        replay(ancestors(fetches, known), known)
-        return optimise(recorder.plan([(t.name, known[t]) for t in fetches]))
+        replay(ancestors(fetches, tensors), tensors)
+        return optimise(recorder.plan([(t.name, tensors[t]) for t in fetches]))
 
 
 def new_leaf(value: engine.Tensor) -> engine.Tensor:

@@ -69,8 +69,8 @@ def label_of(run: Any) -> str:
     "result_2" and so on that is not an input.
     """
     names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
-    known = ("y", "result", *(f"result_{i}" for i in range(2, len(run.inputs) + 3)))
-    return names[-1] if names else next(name for name in known if name not in run.inputs)
+    candidates = ("y", "result", *(f"result_{i}" for i in range(2, len(run.inputs) + 3)))
+    return names[-1] if names else next(name for name in candidates if name not in run.inputs)
 
 
 def name_values(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:

@@ -374,10 +374,10 @@ class _BackwardHook:
                     f"Backward pre hook returned an invalid number of grad_output, got {len(new)}, but expected {n}"
                 )
             self.grad_outputs = new
-        given = self.grad_outputs
+        gradients = self.grad_outputs
         if self.inputs[0] is None:
             self._without_inputs()
-        return tuple(given[i] for i in where)
+        return tuple(gradients[i] for i in where)
 
     def _without_inputs(self) -> None:
         warnings.warn(NO_INPUT_GRAD_WARNING, stacklevel=5)

@@ -116,8 +116,8 @@ class Sequential(_Numbered):
 
 def _sequential(other: Any) -> Sequential:
     if not isinstance(other, Sequential):
-        given = class_text(type(other))
-        raise ValueError(f"add operator supports only objects of Sequential class, but {given} is given.")
+        class_name = class_text(type(other))
+        raise ValueError(f"add operator supports only objects of Sequential class, but {class_name} is given.")
     return other
 
 

@@ -207,8 +207,8 @@ class Module(Hooked, Stateful, OwnConstructor):
             raise TypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
-        known = name not in self._non_persistent_buffers_set
-        self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else known)
+        persistent = name not in self._non_persistent_buffers_set
+        self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else persistent)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -271,10 +271,10 @@ class Module(Hooked, Stateful, OwnConstructor):
     def get_buffer(self, target: str) -> Tensor:
         """Return the buffer at a dotted path; raise AttributeError if there is none."""
         module, last = self._get_member(target)
-        found = getattr(module, last)
-        if last not in module._buffers or not isinstance(found, Tensor):
+        buffer = getattr(module, last)
+        if last not in module._buffers or not isinstance(buffer, Tensor):
             raise AttributeError(f"`{last}` is not a buffer")
-        return found
+        return buffer
 
     # ---- walking the tree: each object is met once, in order of registration
 

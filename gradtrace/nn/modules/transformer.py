@@ -58,15 +58,15 @@ class _Layer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        made: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn")[: self.blocks - 1]:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **made))
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options))
+        self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, **options)
         self.norm_first = norm_first
         for i in range(1, self.blocks + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, **options))
         for i in range(1, self.blocks + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
@@ -190,8 +190,8 @@ class Transformer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        given = locals()
-        options = {name: given[name] for name in LAYER_OPTIONS}
+        arguments = locals()
+        options = {name: arguments[name] for name in LAYER_OPTIONS}
 
         def norm() -> Module:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
@@ -205,7 +205,7 @@ class Transformer(Module):
         for param in self.parameters():
             if param.dim() > 1:
                 init.xavier_uniform_(param)
-        store(self, given, "d_model nhead batch_first")
+        store(self, arguments, "d_model nhead batch_first")
 
     def forward(
         self,

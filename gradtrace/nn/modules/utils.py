@@ -117,10 +117,10 @@ def unusual(module: Module, **usual: Any) -> str:
 
 def function_of(layer: Any) -> Any:
     """Return the function of nn.functional that a layer calls; raise TypeError if its class names anything else."""
-    found = ops.find(ops.api.functional, layer._function)
-    if found is None:
+    function = ops.find(ops.api.functional, layer._function)
+    if function is None:
         raise TypeError(f"{typename(layer)} calls '{layer._function}', which is not a function of torch.nn.functional")
-    return found
+    return function
 
 
 def function(name: str) -> Any:

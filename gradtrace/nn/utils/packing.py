@@ -59,16 +59,16 @@ def pack_padded_sequence(
 
     Raises RuntimeError for lengths that are not positive, of a wrong number, or (with enforce_sorted) not sorted.
     """
-    given = torch_lengths(lengths)
+    row_lengths = torch_lengths(lengths)
     order = None
     if not enforce_sorted:
-        order, back = sorting(given)
-        given = [given[i] for i in order.tolist()]
+        order, back = sorting(row_lengths)
+        row_lengths = [row_lengths[i] for i in order.tolist()]
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
-    check_lengths(given, input)
-    indices, sizes = places(given)
+    check_lengths(row_lengths, input)
+    indices, sizes = places(row_lengths)
     data = pack_rows(input, indices)
     counts = function("tensor")(sizes)
     return PackedSequence(data, counts) if order is None else PackedSequence(data, counts, order, back)

@@ -205,8 +205,8 @@ def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
     """Divide a weight by its largest singular value, found by power iteration."""
-    made = _SpectralNorm(tensor_of(module, name), n_power_iterations, output_dim(module, dim), eps)
-    return register_parametrization(module, name, made)
+    parametrization = _SpectralNorm(tensor_of(module, name), n_power_iterations, output_dim(module, dim), eps)
+    return register_parametrization(module, name, parametrization)
 
 
 # ---- the older forms: a hook computes the weight before each call

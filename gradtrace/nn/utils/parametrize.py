@@ -71,8 +71,8 @@ class ParametrizationList(ModuleList):
             self._register("original", original)
         else:
             for i, part in enumerate(value):
-                made = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
-                self._register(f"original{i}", made)
+                tensor = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
+                self._register(f"original{i}", tensor)
         if not unsafe:
             changed = CHANGED.format("{0}", "`unsafe`")
             _check(self(), shape, dtype, changed, "\nunparametrized {0}: {1}\nparametrized {0}: {2}")
@@ -110,10 +110,10 @@ class ParametrizationList(ModuleList):
 def list_of(module: Any, name: str) -> ParametrizationList:
     """Return the parametrisations of a tensor; raise TypeError if the module's tables hold anything else there."""
     listed = vars(module)["_modules"]["parametrizations"] if isinstance(module, Module) else None
-    found = listed._modules[name] if type(listed) is ModuleDict else None
-    if type(found) is not ParametrizationList:
+    parametrization_list = listed._modules[name] if type(listed) is ModuleDict else None
+    if type(parametrization_list) is not ParametrizationList:
         raise TypeError(f"'{name}' of {type(module).__name__} must have a ParametrizationList")
-    return found
+    return parametrization_list
 
 
 def _check(value: Any, shape: Any, dtype: Any, changed: str, both: str, what: str = "A parametrization") -> None:
@@ -144,12 +144,12 @@ def _check_added(parametrization: Any, tensor: Tensor, name: str) -> None:
 
 def value_of(module: Module, name: str) -> Any:
     """Return the value of a parametrised tensor; inside `cached` it is computed only once."""
-    found = list_of(module, name)
+    parametrization_list = list_of(module, name)
     if _cache is None:
-        return found()
+        return parametrization_list()
     key = id(module), name
     if key not in _cache:
-        _cache[key] = found()
+        _cache[key] = parametrization_list()
     return _cache[key]
 
 
@@ -169,11 +169,11 @@ def register_parametrization(
         raise TypeError(f"{typename(module)} is not a Module")
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        found = list_of(module, tensor_name)
+        parametrization_list = list_of(module, tensor_name)
         if not unsafe:
             _check_added(parametrization, tensor_of(module, tensor_name), tensor_name)
-        found.append(parametrization)
-        found.unsafe |= unsafe
+        parametrization_list.append(parametrization)
+        parametrization_list.unsafe |= unsafe
         return module
     original = module._parameters.get(tensor_name, module._buffers.get(tensor_name))
     if original is None:
@@ -181,13 +181,13 @@ def register_parametrization(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
             f"'{tensor_name}'"
         )
-    made = ParametrizationList([parametrization], original, unsafe)
+    new_list = ParametrizationList([parametrization], original, unsafe)
     module._parameters.pop(tensor_name, None)
     module._buffers.pop(tensor_name, None)
     if "parametrizations" not in module._modules:
         module.parametrizations = ModuleDict()
     parametrizations: Any = module._modules["parametrizations"]
-    parametrizations[tensor_name] = made
+    parametrizations[tensor_name] = new_list
     return module
 
 
@@ -196,20 +196,20 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations: Any = module._modules["parametrizations"]
-    found = list_of(module, tensor_name)
-    if not leave_parametrized and not found.is_tensor:
+    parametrization_list = list_of(module, tensor_name)
+    if not leave_parametrized and not parametrization_list.is_tensor:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
             "sequence of tensors."
         )
-    original = found._originals()[0]
+    original = parametrization_list._originals()[0]
     if leave_parametrized:
         with no_grad():
             value = check_tensor(value_of(module, tensor_name))
-        if found.is_tensor:
+        if parametrization_list.is_tensor:
             original.data = value.detach()
         else:
-            trained = any(one.requires_grad for one in found._originals())
+            trained = any(tensor.requires_grad for tensor in parametrization_list._originals())
             original = Parameter(value.detach()) if trained else value.detach()
     del parametrizations[tensor_name]
     if not parametrizations:
@@ -235,13 +235,13 @@ def transfer_parametrizations_and_params(
     """
     listed: Any = from_module._modules["parametrizations"] if is_parametrized(from_module) else ()
     for name in list(listed) if tensor_name is None else [tensor_name] if listed else []:
-        found = list_of(from_module, name)
+        parametrization_list = list_of(from_module, name)
         if not hasattr(to_module, name):
             put_tensor(to_module, name, Parameter(tensor_of(from_module, name).detach()))
-        for parametrization in list(found):
+        for parametrization in list(parametrization_list):
             register_parametrization(to_module, name, parametrization)
         target = list_of(to_module, name)
-        for own, original in zip(found._names(), found._originals()):
+        for own, original in zip(parametrization_list._names(), parametrization_list._originals()):
             target._parameters.pop(own, None)
             target._buffers.pop(own, None)
             target._register(own, original)

@@ -31,7 +31,7 @@ def reader(path: str, kind: str) -> Reader:
         return Reader(path, [path], kind)
     names = sorted(name for name in os.listdir(path) if name[0] not in "._")
     for format in (kind, *ARROW):
-        suffixes = tuple(suffix for suffix, known in SUFFIXES.items() if known == format)
+        suffixes = tuple(suffix for suffix, suffix_format in SUFFIXES.items() if suffix_format == format)
         files = [os.path.join(path, name) for name in names if name.endswith(suffixes)]
         if files:
             return Reader(path, files, format)

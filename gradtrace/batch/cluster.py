@@ -90,10 +90,10 @@ def run(
 def part_of(table: Table, first: int) -> dict[str, Any]:
     """Return what `asked_part` gives in the process that computes the part from row `first` on."""
     part = first // table.part_rows
-    found: dict[str, Any] = {"first": first, "rows": min(table.part_rows, table.rows - first)}
+    part_fields: dict[str, Any] = {"first": first, "rows": min(table.part_rows, table.rows - first)}
     if table.offsets:
-        found.update(names=table.names, start=table.offsets[part], end=table.offsets[part + 1])
-    return found
+        part_fields.update(names=table.names, start=table.offsets[part], end=table.offsets[part + 1])
+    return part_fields
 
 
 def connect(address: str) -> Any:
@@ -117,10 +117,10 @@ def prepare(client: Any) -> None:
         send(client)
         theirs = worker_versions(client)
     for worker, installed in theirs.items():
-        for what, version in mine.items():
-            if installed[what] != version:
+        for package, version in mine.items():
+            if installed[package] != version:
                 raise UsageError(
-                    f"--scheduler: the worker {worker} has {what} {installed[what]}, not {version}",
+                    f"--scheduler: the worker {worker} has {package} {installed[package]}, not {version}",
                     "install the same versions everywhere; results could differ",
                 )
 
@@ -188,15 +188,15 @@ def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
         )
     if done.returncode:
         raise UsageError(done.stderr.strip().removeprefix("gradtrace: ") or "a worker's process failed")
-    found = json.loads(done.stdout)
-    return found["rows"], found["bad"], found["noted"]
+    counts = json.loads(done.stdout)
+    return counts["rows"], counts["bad"], counts["noted"]
 
 
 def asked_part() -> dict[str, Any] | None:
     """Return which part this process is to compute on behalf of a cluster's worker; None if it is not one's."""
     text = os.environ.get(PART)
-    found: dict[str, Any] | None = json.loads(text) if text else None
-    return found
+    part: dict[str, Any] | None = json.loads(text) if text else None
+    return part
 
 
 def chunks_of(part: dict[str, Any], table: Any, data: str, kind: str, size: int) -> Any:

@@ -64,15 +64,15 @@ class Folder:
         path = os.path.join(self.name, FINGERPRINT)
         there = existing(self.name)
         if os.path.exists(path) and (resume or there):
-            known = read_document(path)
+            document = read_document(path)
             if not resume:
                 raise UsageError(
                     f"'{self.name}' already holds the parts of a run",
                     "resume it with --resume, or choose another folder",
                 )
-            if known.get("digest") != current["digest"]:
+            if document.get("digest") != current["digest"]:
                 raise UsageError(
-                    f"'{self.name}' holds the parts of another run: {difference(known, current)}",
+                    f"'{self.name}' holds the parts of another run: {difference(document, current)}",
                     "choose another folder with -o",
                 )
         elif there:
@@ -87,11 +87,11 @@ class Folder:
         beside = os.path.join(self.name, f".unfinished-{first:012d}.{os.getpid()}.{kind}")
         try:
             with open(beside, "wb") as stream:
-                found = fill(stream)
+                counts = fill(stream)
             # noted before the part is there: once it is, no other run counts its bad rows
-            with open(os.path.join(self.name, f".bad-{first:012d}-{found['bad']}"), "w", encoding="utf-8"):
+            with open(os.path.join(self.name, f".bad-{first:012d}-{counts['bad']}"), "w", encoding="utf-8"):
                 pass
-            os.replace(beside, os.path.join(self.name, f"part-{first:012d}-{found['end']:012d}.{kind}"))
+            os.replace(beside, os.path.join(self.name, f"part-{first:012d}-{counts['end']:012d}.{kind}"))
         finally:
             with suppress(OSError):
                 os.unlink(beside)
@@ -119,8 +119,8 @@ class RemoteFolder(Folder):
     """The output folder of a confined process."""
 
     def prepare(self, facts: dict[str, Any], resume: bool) -> dict[int, int]:
-        found = channel.ask("prepare", facts=facts, resume=resume)["there"]
-        return {int(first): end for first, end in found.items()}
+        ends = channel.ask("prepare", facts=facts, resume=resume)["there"]
+        return {int(first): end for first, end in ends.items()}
 
     def write(self, first: int, kind: str, fill: Fill) -> None:
         channel.stream_to("part", fill, first=first, kind=kind)
@@ -224,14 +224,14 @@ def read_document(path: str) -> dict[str, Any]:
 def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
     """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None if unknown."""
     noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
-    known: dict[str, int | None] = dict.fromkeys(parts)
+    bad_counts: dict[str, int | None] = dict.fromkeys(parts)
     with suppress(OSError, UsageError, fields.Damaged):  # without one, or with a damaged one, they are unknown
         manifest = read_document(os.path.join(folder, MANIFEST))
         if manifest.get("bad_rows") is not None:
             counts = fields.mapped(manifest.get("bad_rows_by_part", {}))
             names = map(fields.text, fields.listed(manifest.get("parts")))
-            known = {name: fields.integer(counts.get(name, 0)) for name in names}
-    return {name: noted.get(int(name[5:17]), known.get(name)) for name in parts}
+            bad_counts = {name: fields.integer(counts.get(name, 0)) for name in names}
+    return {name: noted.get(int(name[5:17]), bad_counts.get(name)) for name in parts}
 
 
 def is_unfinished(name: str) -> bool:

@@ -33,8 +33,8 @@ class Categorical(Distribution):
     ) -> None:
         if (probs is None) == (logits is None):
             raise ValueError(EITHER)
-        for name, given in (("probs", probs), ("logits", logits)):
-            if given is not None and given.ndim < 1:
+        for name, parameter in (("probs", probs), ("logits", logits)):
+            if parameter is not None and parameter.ndim < 1:
                 raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is not None:
             self._param = self.probs = probs / probs.sum(-1, keepdim=True)

@@ -234,12 +234,12 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    given = [v for v in values if isinstance(v, Tensor)]
-    dtype = given[0].dtype if given else torch.get_default_dtype()
-    shape = torch.broadcast_shapes(*(v.shape for v in given))
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    dtype = tensors[0].dtype if tensors else torch.get_default_dtype()
+    shape = torch.broadcast_shapes(*(v.shape for v in tensors))
     with unrecorded():
-        made = [None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape) for v in values]
-    return tuple(torch.broadcast_tensors(*(v if one is None else one for v, one in zip(values, made))))
+        constants = [None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape) for v in values]
+    return tuple(torch.broadcast_tensors(*(v if tensor is None else tensor for v, tensor in zip(values, constants))))
 
 
 def shape_of(tensor: Tensor, *given: Any) -> Any:
@@ -290,13 +290,13 @@ class ProbsOrLogits(Distribution):
         """Set the one that is given, broadcast with others; return these."""
         if (probs is None) == (logits is None):
             raise ValueError(EITHER)
-        *rest, given = broadcast_all(*others, logits if probs is None else probs)
-        setattr(self, "logits" if probs is None else "probs", given)
+        *rest, parameter = broadcast_all(*others, logits if probs is None else probs)
+        setattr(self, "logits" if probs is None else "probs", parameter)
         return tuple(rest)
 
     @property
     def _param(self) -> Tensor:
-        given = vars(self)
-        return given["probs"] if "probs" in given else given["logits"]
+        fields = vars(self)
+        return fields["probs"] if "probs" in fields else fields["logits"]
 
     param_shape = derived(lambda self: self._param.size())

@@ -96,9 +96,9 @@ def beta(p: Any, q: Any) -> Any:
 def dirichlet(p: Any, q: Any) -> Any:
     p_sum, q_sum = p.concentration.sum(-1), q.concentration.sum(-1)
     sums = p_sum.lgamma() - q_sum.lgamma()
-    each = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    log_gammas = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
     slopes = p.concentration.digamma() - p_sum.digamma().unsqueeze(-1)
-    return sums - each + ((p.concentration - q.concentration) * slopes).sum(-1)
+    return sums - log_gammas + ((p.concentration - q.concentration) * slopes).sum(-1)
 
 
 def gamma(p: Any, q: Any) -> Any:

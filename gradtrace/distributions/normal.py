@@ -125,10 +125,10 @@ class MultivariateNormal(Distribution):
             "precision_matrix": precision_matrix,
             "scale_tril": scale_tril,
         }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
+        arguments = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(arguments) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        [(name, matrix)] = given
+        [(name, matrix)] = arguments
         if matrix.ndim < 2:
             shown = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
@@ -170,8 +170,8 @@ class MultivariateNormal(Distribution):
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self.half_log_det()
 
     def entropy(self) -> Tensor:
-        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self.half_log_det()
-        return found.expand(self._batch_shape) if self._batch_shape else found
+        entropies = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self.half_log_det()
+        return entropies.expand(self._batch_shape) if self._batch_shape else entropies
 
 
 def factor_of(name: str, matrix: Tensor) -> Tensor:
@@ -203,7 +203,7 @@ def squared_distance(factor: Tensor, x: Tensor) -> Tensor:
     flat_factor = factor.reshape(-1, n, n)
     columns = apart.reshape(-1, flat_factor.shape[0], n).permute(1, 2, 0)
     squares = torch.linalg.solve_triangular(flat_factor, columns, upper=False).pow(2).sum(-2).t()
-    found = squares.reshape(apart.shape[:-1])
+    distances = squares.reshape(apart.shape[:-1])
     batch = factor.ndim - 2
     back = [*range(outer), *(d for i in range(batch) for d in (outer + i, outer + batch + i))]
-    return found.permute(back).reshape(x.shape[:-1])
+    return distances.permute(back).reshape(x.shape[:-1])

@@ -51,7 +51,7 @@ def runnable(label: str, line: int, text: str) -> Cell:
     code, left_out, reason = without_magics(text)
     if reason:
         return Cell(label, line, text, skipped=reason)
-    if left_out and all(one.strip() == "pass" or COMMENT.match(one) for one in code.split("\n")):
+    if left_out and all(code_line.strip() == "pass" or COMMENT.match(code_line) for code_line in code.split("\n")):
         return Cell(label, line, text, skipped=f"it has only {', '.join(left_out)}")
     return Cell(label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python")
 
@@ -80,13 +80,13 @@ def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:
         assigned = ASSIGNED.match(line)
         if assigned is not None:
             return text, (), f"it uses the result of {assigned[1]}{assigned[2]}"
-        found = MAGIC.match(line)
-        if found is None:
+        match = MAGIC.match(line)
+        if match is None:
             if helped := HELP.match(line):
                 left_out.append(line.strip())
                 lines[i] = f"{helped[1]}pass"
             continue
-        indent, sign, name, rest = found.groups()
+        indent, sign, name, rest = match.groups()
         if sign == "%%":
             if name not in RUN_BY:
                 return text, (), f"it is a %%{name} cell"

@@ -27,7 +27,7 @@ def is_console(text: str, language: str) -> bool:
 def commands(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
     """Yield the command lines of a block that begins on `line` of the file; `indent` is before each of its lines."""
     lines = text.removesuffix("\n").split("\n")
-    starts = [i for i, one in enumerate(lines) if one.startswith(PROMPT)]
+    starts = [i for i, text_line in enumerate(lines) if text_line.startswith(PROMPT)]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True), 1):
         first = start + 1
         while first < end and lines[first - 1].endswith("\\"):
@@ -42,7 +42,7 @@ def commands(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
 def command_cell(label: str, line: int, code: str) -> Cell:
     """Return the cell of a command line: its words, or the reason why it is not run."""
     joined = code.replace("\\\n", " ")
-    unquoted = QUOTED.sub(lambda found: "'" if found[0][0] == "'" or not IN_QUOTES.search(found[0]) else "$", joined)
+    unquoted = QUOTED.sub(lambda match: "'" if match[0][0] == "'" or not IN_QUOTES.search(match[0]) else "$", joined)
     try:
         words = shlex.split(joined, comments=True)
     except ValueError as error:

@@ -17,13 +17,13 @@ def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
     lines.
     """
     try:
-        found = doctest.DocTestParser().get_examples(text, label)
+        doctests = doctest.DocTestParser().get_examples(text, label)
     except ValueError as error:
         yield Cell(label, line, text, skipped=f"it is not a doctest: {error}")
         return
-    for number, example in enumerate(found, 1):
+    for number, example in enumerate(doctests, 1):
         start = line + example.lineno
-        name = f"{label}.{number}" if len(found) > 1 else label
+        name = f"{label}.{number}" if len(doctests) > 1 else label
         if example.options.get(doctest.SKIP):
             yield Cell(name, start, example.source, skipped="it is marked +SKIP")
             continue

@@ -70,7 +70,7 @@ def code_cell(label: str, line: int, text: str, language: str) -> Cell:
     """Return the cell of a fence: code to run, or code that is not run, with the reason."""
     if language not in CODE:
         return Cell(label, line, text, skipped=not_code(language))
-    if any(one.lstrip().startswith(">>>") for one in text.split("\n")):
+    if any(code_line.lstrip().startswith(">>>") for code_line in text.split("\n")):
         return Cell(label, line, text, skipped="results stand in it after >>>")
     return runnable(label, line, text)
 
@@ -98,22 +98,22 @@ def is_doctest(text: str, language: str) -> bool:
 
 def indent_of(opening: str, body: list[str]) -> str:
     """Return the text before each line of a fence's body: a list item's indentation, or the marks of a quotation."""
-    found = re.match(r"[\s>*\-]*", opening)
-    mark = found[0] if found else ""
+    match = re.match(r"[\s>*\-]*", opening)
+    mark = match[0] if match else ""
     written = [line for line in body if line.strip()]
-    return next((one for one in (mark, " " * len(mark)) if all(line.startswith(one) for line in written)), "")
+    return next((prefix for prefix in (mark, " " * len(mark)) if all(line.startswith(prefix) for line in written)), "")
 
 
 def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
     """Yield fenced blocks: first line of the body, the line after its last, the info string."""
     opened: tuple[int, str, str] | None = None
     for i, line in enumerate(lines):
-        found = FENCE.match(line)
-        if found is None:
+        match = FENCE.match(line)
+        if match is None:
             continue
         if opened is None:
-            opened = (i + 1, found.group(1), found.group(2))
-        elif found.group(1).startswith(opened[1]) and not found.group(2):
+            opened = (i + 1, match.group(1), match.group(2))
+        elif match.group(1).startswith(opened[1]) and not match.group(2):
             yield opened[0], i, opened[2]
             opened = None
 
@@ -121,7 +121,7 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
 def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
     """Return the cell with the result in the sentence after it: "The result is `tensor([5.])`."."""
     for line in [line for line in lines[start:end] if line.strip()][:1]:
-        found = INLINE.search(line)
-        if found is not None and RESULT.search(line[: found.start()]):
-            return cell._replace(record=found.group(1) + "\n")
+        match = INLINE.search(line)
+        if match is not None and RESULT.search(line[: match.start()]):
+            return cell._replace(record=match.group(1) + "\n")
     return cell

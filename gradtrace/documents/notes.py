@@ -25,15 +25,15 @@ MARKDOWN = re.compile(r"^(#+ |[-*] |> |\||!\[|\$|\d+\. |---)")
 def cells(name: str, text: str) -> list[Cell]:
     """Return the cells of a document. UsageError if it has none."""
     if text.lstrip().startswith("{") and name.endswith(".ipynb"):
-        found = from_json(name, text)
+        notebook_cells = from_json(name, text)
     elif any(PROMPT.match(line) for line in text.split("\n")):
-        found = list(from_prompts(text.split("\n")))
+        notebook_cells = list(from_prompts(text.split("\n")))
     else:
-        found = list(from_fences(text.split("\n")))
-    if not found:
-        known = "a notebook, text with In [n]: cells, or Markdown with fenced code"
-        raise UsageError(f"{name} holds no cells", f"give {known}")
-    return found
+        notebook_cells = list(from_fences(text.split("\n")))
+    if not notebook_cells:
+        forms = "a notebook, text with In [n]: cells, or Markdown with fenced code"
+        raise UsageError(f"{name} holds no cells", f"give {forms}")
+    return notebook_cells
 
 
 # ---- notebooks
@@ -42,17 +42,17 @@ def cells(name: str, text: str) -> list[Cell]:
 def from_json(name: str, text: str) -> list[Cell]:
     """Return the code cells of a notebook. UsageError for a document or a cell that is not as nbformat says."""
     number = 0
-    found = []
+    notebook_cells = []
     try:
         for number, cell in enumerate(fields.listed(fields.mapped(json.loads(text)).get("cells")), 1):
             if fields.mapped(cell).get("cell_type") == "code" and joined(cell.get("source", "")).strip():
-                found.append(code_cell(number, cell))
+                notebook_cells.append(code_cell(number, cell))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not a notebook: {error}") from None
     except fields.Damaged as error:
         where = f"cell {number}: " if number else ""
         raise UsageError(f"{name} is not a notebook: {where}{error}", "nbformat describes its fields") from None
-    return found
+    return notebook_cells
 
 
 def code_cell(number: int, cell: dict[str, Any]) -> Cell:

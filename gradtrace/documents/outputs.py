@@ -50,10 +50,10 @@ def compare(record: str, printed: str, draws: bool, integers: bool = False, elli
         return Comparison(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
     if draws and form(old, integers) == form(new, integers):
         return Comparison(RANDOM, "the numbers are random, their form is the same")
-    error, other = error_of(old), error_of(new)
-    if error and not other:
+    error, printed_error = error_of(old), error_of(new)
+    if error and not printed_error:
         return Comparison(DIFFERS, f"the record is {error}, but the code as it stands raises nothing")
-    if error and other == error:
+    if error and printed_error == error:
         return Comparison(VERSION, f"{error} with another message")
     return Comparison(DIFFERS, first_difference(old, new))
 
@@ -80,13 +80,13 @@ def unspaced(text: str) -> str:
     """Return the text with single blanks within brackets, and without blanks beside a bracket or a comma there."""
     if text.count("[") != text.count("]"):
         return text
-    found, depth = [], 0
+    pieces, depth = [], 0
     for piece in re.split(r"([\[\]])", text):
         depth += (piece == "[") - (piece == "]")
         if depth > 0 and piece not in "[]":
             piece = re.sub(r"\s*,\s*", ",", re.sub(r"\s+", " ", piece.strip()))
-        found.append(piece)
-    return "".join(found)
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def fits(record: str, printed: str) -> bool:
@@ -123,8 +123,8 @@ def form(text: str, integers: bool) -> str:
 
 def error_of(text: str) -> str:
     """Return the name of the exception in the last line; "" if there is none."""
-    found = re.match(r"(\w+(?:Error|Exception|Warning))(?::|$)", text.split("\n")[-1])
-    return found.group(1) if found else ""
+    match = re.match(r"(\w+(?:Error|Exception|Warning))(?::|$)", text.split("\n")[-1])
+    return match.group(1) if match else ""
 
 
 def first_difference(old: str, new: str) -> str:

@@ -75,8 +75,8 @@ def run_expression(
     keeper = None if record is None else record(records, budget.record_bytes)
 
     def finished(root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
-        env, spans, given = evaluation.env, evaluation.spans, dict(inputs or {})
-        return Run(program, env, root, chosen, records, spans, given, scopes, keeper, [program.source])
+        env, spans, input_values = evaluation.env, evaluation.spans, dict(inputs or {})
+        return Run(program, env, root, chosen, records, spans, input_values, scopes, keeper, [program.source])
 
     with restored(), deep(DEPTH), watched(clock, evaluation.place):
         dtypes.set_default_dtype(result.default_dtype(program, dtype))
@@ -169,12 +169,12 @@ class Evaluation:
         import difflib
 
         name, hint = node.id, "assign it before it is used"
-        known = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
+        names = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
         if name in SYNONYMS:
             hint = f"it is '{SYNONYMS[name]}' here"
         elif name in self.bound:
             hint = "it gets its value further down; assign it before it is used"
-        elif close := difflib.get_close_matches(name, known, 1):
+        elif close := difflib.get_close_matches(name, names, 1):
             hint = f"did you mean '{close[0]}'?"
         return UnknownNameError(f"name '{name}' is not defined", hint, self.source.place(span_of(node)))
 
@@ -187,8 +187,8 @@ class Evaluation:
         self.begin(node)
         is_open = isinstance(value, OPEN) or (type(value) is list and node.attr in OF_LISTS)
         if not is_open and hasattr(value, node.attr):
-            what = f"{type(value).__name__}.{node.attr} is not available in an expression"
-            raise UnknownNameError(what, "use another attribute, or write a program in a file")
+            problem = f"{type(value).__name__}.{node.attr} is not available in an expression"
+            raise UnknownNameError(problem, "use another attribute, or write a program in a file")
         return getattr(value, node.attr)
 
     def call(self, node: ast.Call) -> Any:
@@ -206,10 +206,10 @@ class Evaluation:
             row.append(row[-1].left)
         value = self.value(row[-1].left)
         for part in reversed(row):
-            other = self.value(part.right)
+            right = self.value(part.right)
             self.begin(part)
             apply = self.multiply if type(part.op) is ast.Mult else OPERATORS[type(part.op)]
-            value = apply(value, other)
+            value = apply(value, right)
         return value
 
     def multiply(self, a: Any, b: Any) -> Any:

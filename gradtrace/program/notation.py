@@ -53,12 +53,12 @@ def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) ->
         return None
     tokens = [Lexeme(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
     try:
-        found = NotationReader(tokens, variables).statement()
-        if any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(found))):  # *x alone is not a formula
+        formula = NotationReader(tokens, variables).statement()
+        if any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(formula))):  # *x alone is not a formula
             return None
     except (NotNotation, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return None if re.sub(r"\s", "", found) == re.sub(r"\s", "", text) else found
+    return None if re.sub(r"\s", "", formula) == re.sub(r"\s", "", text) else formula
 
 
 def is_long(name: str) -> bool:
@@ -123,12 +123,12 @@ class NotationReader:
 
     def product(self) -> str:
         """Read factors that stand side by side."""
-        first, found, count = self.next, self.factor(), 1
+        first, formula, count = self.next, self.factor(), 1
         while self.starts_factor() and not (self.next.text == "|" and self.bars) and self.next.text != "[":
-            found += "*" + self.sided(first)
+            formula += "*" + self.sided(first)
             count += 1
         self.factors = count
-        return found
+        return formula
 
     def bracketed(self, product: str) -> str:
         """Return a divisor in brackets if it has several factors."""
@@ -138,19 +138,19 @@ class NotationReader:
         """Read one factor with its powers and indices."""
         token = self.take()
         if token.text in ROOTS:
-            found = ROOTS[token.text].format(self.argument())
+            formula = ROOTS[token.text].format(self.argument())
         elif token.text == "|":
-            found = f"abs({self.inside('|')})"
+            formula = f"abs({self.inside('|')})"
         elif token.text in ("(", "["):
-            found = token.text + self.inside(")" if token.text == "(" else "]") + (")" if token.text == "(" else "]")
+            formula = token.text + self.inside(")" if token.text == "(" else "]") + (")" if token.text == "(" else "]")
         elif token.kind == "number":
             return token.text + self.power()
         else:
-            found = self.named(token.text)
+            formula = self.named(token.text)
         while self.next.text == "[" and not self.next.spaced:
             self.take()
-            found += f"[{self.inside(']')}]"
-        return found + self.power()
+            formula += f"[{self.inside(']')}]"
+        return formula + self.power()
 
     def named(self, name: str) -> str:
         """Read what a name begins: a call, a function without brackets, or a variable."""
@@ -175,10 +175,10 @@ class NotationReader:
             return self.inside(")")
         if not self.starts_factor():
             raise NotNotation
-        first, found = self.next, self.factor()
+        first, formula = self.next, self.factor()
         while self.next.kind in ("number", "name") and not self.begins_function():
-            found += "*" + self.sided(first)
-        return found
+            formula += "*" + self.sided(first)
+        return formula
 
     def sided(self, first: Lexeme) -> str:
         """Read a factor that stands beside another one, the first of which began with a token."""
@@ -262,10 +262,10 @@ def of_other_notation(line: str) -> str:
         meant = translated(hundredths) or (hundredths if is_program(hundredths) else None)
         return f"a percent is a hundredth; write {meant}" if meant else ""
     for pattern, template, is_whole in OTHERS:
-        found = pattern.fullmatch(line)
-        if found is None:
+        match = pattern.fullmatch(line)
+        if match is None:
             continue
-        said = template.format(*(part.strip() for part in found.groups()))
+        said = template.format(*(part.strip() for part in match.groups()))
         if not is_whole or is_program(said.partition("write ")[2]):
             return said
     if not is_program(line) and is_program(re.sub(r"(?<![=<>!])=(?!=)", "==", line)):
@@ -289,8 +289,8 @@ def is_program(text: str) -> bool:
 
 def correction(line: str) -> str:
     """Return what to write for a line in mathematical notation, or with a word of Python as a name; "" for another."""
-    if other := of_other_notation(line):
-        return other
+    if advice := of_other_notation(line):
+        return advice
     if line.rstrip()[-1:] in tuple("+-*/@%") and is_program(f"{line.strip()} 1"):
         return "what follows the last sign is missing"
     meant = translated(line)

@@ -72,11 +72,11 @@ def in_folder(name: str) -> Find:
 
 def among(files: Iterable[tuple[str, str]]) -> Find:
     """Return a function that finds modules among files given as (name, text)."""
-    known = {name.replace("\\", "/"): (name, text) for name, text in files}
+    sources = {name.replace("\\", "/"): (name, text) for name, text in files}
 
     def find(module: str) -> tuple[str, str] | None:
         base = module.replace(".", "/")
-        return known.get(f"{base}.py") or known.get(f"{base}/__init__.py")
+        return sources.get(f"{base}.py") or sources.get(f"{base}/__init__.py")
 
     return find
 

@@ -108,8 +108,8 @@ else:
                 raise TypeError(f"{cls.__name__}() misses a value for '{field}'")
         if named:
             wrong = next(iter(named))
-            what = "has two values for" if wrong in fields else "has no field"
-            raise TypeError(f"{cls.__name__}() {what} '{wrong}'")
+            problem = "has two values for" if wrong in fields else "has no field"
+            raise TypeError(f"{cls.__name__}() {problem} '{wrong}'")
         if len(values) > len(fields):
             raise TypeError(f"{cls.__name__}() takes {len(fields)} values but {len(values)} were given")
         return values

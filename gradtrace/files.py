@@ -63,16 +63,16 @@ def _remedy(name: str, error: OSError) -> str:
 
 def _write(name: str, content: Content) -> None:
     try:
-        known: os.stat_result | None = os.stat(name)
+        status: os.stat_result | None = os.stat(name)
     except FileNotFoundError:
-        known = None
-    if known is not None and stat.S_ISDIR(known.st_mode):
+        status = None
+    if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a directory")
     # /dev/stdout may be a regular file, which the shell holds open: renaming would part the two
-    if known is not None and (not stat.S_ISREG(known.st_mode) or name.startswith(("/dev/", "/proc/"))):
+    if status is not None and (not stat.S_ISREG(status.st_mode) or name.startswith(("/dev/", "/proc/"))):
         _write_directly(name, content)
         return
-    _replace(os.path.realpath(name), content, known)
+    _replace(os.path.realpath(name), content, status)
 
 
 def _write_directly(name: str, content: Content) -> None:

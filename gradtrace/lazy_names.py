@@ -80,11 +80,11 @@ def attach(
         return value
 
     def __dir__() -> list[str]:
-        found = {*names, *modules, *listed}
+        attributes = {*names, *modules, *listed}
         if operators:
             ops = import_module("gradtrace.ops")
             ops.load()
-            found.update(getattr(ops.api, operators))
-        return sorted(found)
+            attributes.update(getattr(ops.api, operators))
+        return sorted(attributes)
 
     return __getattr__, __dir__

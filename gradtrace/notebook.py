@@ -52,16 +52,16 @@ def draw(
     legend, values, gradients, derivatives, detail, levels, color_by. UsageError for an option with an unknown value;
     TypeError for anything but a tensor or a Trace.
     """
-    given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
+    settings = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
     if is_torch(what):
         from gradtrace.torch import after
         from gradtrace.torch.recording import variables_of
 
         env = names if names is not None else variables_of(sys._getframe(1))
-        found: Picture = after.picture(what, None, env, given)
-        return found
+        picture: Picture = after.picture(what, None, env, settings)
+        return picture
     env = names if names is not None else variables(sys._getframe(1))
-    return picture_of(trace_of(what, "draw", env), **given)
+    return picture_of(trace_of(what, "draw", env), **settings)
 
 
 def page(
@@ -85,10 +85,10 @@ def page(
     """
 
     env = names if names is not None else caller_variables(what, sys._getframe(1))
-    given = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
+    settings = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
 
     def work() -> str:
-        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **given))
+        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **settings))
 
     if not is_torch(what):
         return Page(work(), height)
@@ -160,10 +160,10 @@ def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool =
 def variables(frame: Any) -> dict[str, Any]:
     """Return the variables that a frame's code can name, local ones first, without those of IPython."""
     if of_note:
-        found = dict(of_note[-1])
+        bindings = dict(of_note[-1])
     else:
-        found = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
-    return {name: value for name, value in found.items() if name[:1] != "_" and name not in SHELL}
+        bindings = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
+    return {name: value for name, value in bindings.items() if name[:1] != "_" and name not in SHELL}
 
 
 # ---- real PyTorch

@@ -89,10 +89,10 @@ def _check_v(v: Tensors, like: Tensors, was_tuple: bool) -> None:
         if was_tuple:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
         raise RuntimeError("The given v should contain a single Tensor.")
-    for i, (given, wanted) in enumerate(zip(v, like, strict=True)):
-        if given.shape != wanted.shape:
+    for i, (vector, wanted) in enumerate(zip(v, like, strict=True)):
+        if vector.shape != wanted.shape:
             where = f"Entry {i} in " if was_tuple else ""
-            raise RuntimeError(f"{where}v has invalid size: should be {wanted.shape} but got {given.shape}.")
+            raise RuntimeError(f"{where}v has invalid size: should be {wanted.shape} but got {vector.shape}.")
 
 
 def _vector(v: Any, like: Tensors, was_tuple: bool, function: str, create_graph: bool, missing: str) -> Any:
@@ -101,10 +101,10 @@ def _vector(v: Any, like: Tensors, was_tuple: bool, function: str, create_graph:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(missing)
         return None
-    _, given = _as_tuple(v, "v", function)
-    given = _prepared(given, create_graph, need_graph=False)
-    _check_v(given, like, was_tuple)
-    return given
+    _, vectors = _as_tuple(v, "v", function)
+    vectors = _prepared(vectors, create_graph, need_graph=False)
+    _check_v(vectors, like, was_tuple)
+    return vectors
 
 
 STRICT_MESSAGES = {
@@ -162,8 +162,8 @@ def _grad(
     retain_graph: bool | None = None,
 ) -> tuple[Any, ...]:
     """Return autograd.grad of the outputs that have a history; None for inputs they do not depend on."""
-    given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
-    pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
+    gradients = (None,) * len(outputs) if grad_outputs is None else grad_outputs
+    pairs = [(o, g) for o, g in zip(outputs, gradients, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     return grad(

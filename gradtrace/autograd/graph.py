@@ -50,9 +50,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Increment the version of one or several tensors that were changed in place without autograd's knowledge."""
-    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if not each.is_inference():
-            each.counter().n += 1
+    for target in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not target.is_inference():
+            target.counter().n += 1
 
 
 class _unsafe_preserve_version_counter:
@@ -163,10 +163,10 @@ class Gather:
     def hook(self, index: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             run = state.running
-            found = self.found.setdefault(run.number, {})
-            found[index] = gradient
-            if len(found) == sum(node is not None and run.will_run(node) for node in self.nodes):
-                self.fn([found.get(i) for i in range(len(self.nodes))])
+            gradients = self.found.setdefault(run.number, {})
+            gradients[index] = gradient
+            if len(gradients) == sum(node is not None and run.will_run(node) for node in self.nodes):
+                self.fn([gradients.get(i) for i in range(len(self.nodes))])
                 del self.found[run.number]
 
         return hook

@@ -151,9 +151,9 @@ def _stacked(func: Any, outputs: list[Any], out_dims: Any, size: int) -> Any:
 
 
 def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
-    given = out_dims[0] if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
-    dims = broadcast(given, spec)
-    if dims is None or (spec.kind is None and isinstance(given, (tuple, list, dict))):
+    dims_tree = out_dims[0] if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+    dims = broadcast(dims_tree, spec)
+    if dims is None or (spec.kind is None and isinstance(dims_tree, (tuple, list, dict))):
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
             f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."

@@ -125,8 +125,8 @@ def _numerical_jacobian(func: Checked, inputs: Inputs, x: Tensor, eps: float) ->
 
 def _vjps(output: Tensor, inputs: list[Tensor], weights: Array) -> list[Array]:
     """Return the gradients of the inputs for the given gradient of one output; zeros for None."""
-    given = Tensor._wrap(np.array(weights).reshape(output.shape))
-    grads = grad(output, inputs, given, retain_graph=True, allow_unused=True)
+    cotangent = Tensor._wrap(np.array(weights).reshape(output.shape))
+    grads = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
     return [
         np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data) for g, x in zip(grads, inputs, strict=True)
     ]
@@ -307,11 +307,11 @@ def gradgradcheck(
     """
     xs = as_tuple(inputs)
     if grad_outputs is None:
-        given = tuple(map(_random_gradient, differentiable(func(*xs))))
+        output_gradients = tuple(map(_random_gradient, differentiable(func(*xs))))
     else:
-        given = as_tuple(grad_outputs)
+        output_gradients = as_tuple(grad_outputs)
     inputs_differ = [isinstance(x, Tensor) and x.requires_grad for x in xs]
-    given_differ = [g.requires_grad for g in given]
+    given_differ = [g.requires_grad for g in output_gradients]
 
     def first_gradient(*args: Any) -> tuple[Tensor, ...]:
         own = _marked(args[: len(xs)], inputs_differ)
@@ -323,7 +323,7 @@ def gradgradcheck(
 
     return gradcheck(
         first_gradient,
-        xs + given,
+        xs + output_gradients,
         eps=eps,
         atol=atol,
         rtol=rtol,

@@ -52,7 +52,7 @@ def _joined(found: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tenso
     """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros for no list."""
     if not found:
         return torch_function("zeros")(shape, dtype=like.dtype, device=like.device)
-    return torch_function("stack")([each[k] for each in found], dim).view(shape)
+    return torch_function("stack")([row[k] for row in found], dim).view(shape)
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:

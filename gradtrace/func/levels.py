@@ -123,8 +123,8 @@ def gradients(
 ) -> list[Tensor]:
     """Return the gradients of the outputs with respect to the inputs; zeros for an input they do not depend on."""
     outs, ins = list(outputs), list(inputs)
-    given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
-    pairs = [(out, g) for out, g in zip(outs, given, strict=True) if out.requires_grad]
+    cotangents = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
+    pairs = [(out, g) for out, g in zip(outs, cotangents, strict=True) if out.requires_grad]
     zeros_like = torch_function("zeros_like")
     if not pairs:
         return [zeros_like(x) for x in ins]

@@ -104,12 +104,12 @@ def _with_tied_names(module: Any, tensors: Tensors) -> Tensors:
     wanted = dict(tensors)
     for name, tensor in tensors.items():
         tied = names_of.get(id(own.get(name)), [name])
-        if len({id(tensors[other]) for other in tied if other in tensors}) > 1:
+        if len({id(tensors[alias]) for alias in tied if alias in tensors}) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using "
                 "tie_weights=False"
             )
-        wanted.update((other, tensor) for other in tied)
+        wanted.update((alias, tensor) for alias in tied)
     return wanted
 
 

@@ -103,15 +103,15 @@ def vjp_of_arguments(
     _, output_spec = flatten(output)
 
     def backward(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given, spec = flatten(cotangents)
+        flat_cotangents, spec = flatten(cotangents)
         if spec != output_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {spec.outline()}, primal output: {output_spec.outline()}"
             )
         if create_graph is None:
-            create_graph = state.grad_enabled and level.depends_on_outside((*outputs, *given))
-        grads = gradients(outputs, leaves, given, create_graph=create_graph, retain_graph=retain_graph)
+            create_graph = state.grad_enabled and level.depends_on_outside((*outputs, *flat_cotangents))
+        grads = gradients(outputs, leaves, flat_cotangents, create_graph=create_graph, retain_graph=retain_graph)
         return level.leave(unflatten(grads, wanted_spec))
 
     return level.leave(output), backward, level.leave_aux(aux, has_aux)
@@ -225,17 +225,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     wanted, spec = flatten(primals)
 
     def derivative(*tangents: Any) -> Any:
-        given, given_spec = flatten(tangents)
+        flat_tangents, given_spec = flatten(tangents)
         if given_spec != spec:
             raise RuntimeError(f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}")
-        for i, (t, p) in enumerate(zip(given, wanted, strict=True)):
-            for what, own, expected in (("shape", t.shape, p.shape), ("dtype", t.dtype, p.dtype)):
+        for i, (t, p) in enumerate(zip(flat_tangents, wanted, strict=True)):
+            for kind, own, expected in (("shape", t.shape, p.shape), ("dtype", t.dtype, p.dtype)):
                 if own != expected:
                     raise RuntimeError(
-                        f"tangent:{i} with {what} {own} in flattened pytree doesn't match the {what} {expected} of the "
+                        f"tangent:{i} with {kind} {own} in flattened pytree doesn't match the {kind} {expected} of the "
                         "corresponding primal."
                     )
-        return push(given)
+        return push(flat_tangents)
 
     return output, derivative
 

@@ -203,13 +203,13 @@ def answer() -> dict[str, Any]:
     import json
 
     _, body = opened().receive()
-    found: dict[str, Any] = json.loads(body)
-    if found.get("error") == "OSError":
-        raise OSError(found["number"], found["message"])
-    if "error" in found:
-        kind = getattr(errors, found["error"], errors.UsageError)
-        raise kind(found["message"], found["hint"])
-    return found
+    reply: dict[str, Any] = json.loads(body)
+    if reply.get("error") == "OSError":
+        raise OSError(reply["number"], reply["message"])
+    if "error" in reply:
+        kind = getattr(errors, reply["error"], errors.UsageError)
+        raise kind(reply["message"], reply["hint"])
+    return reply
 
 
 def opened() -> Channel:

@@ -121,8 +121,8 @@ def is_kept(name: str) -> bool:
 
 
 def raw_environment() -> dict[bytes, bytes]:
-    found: Any = os.environ._data  # type: ignore[attr-defined]
-    return dict(found)
+    variables: Any = os.environ._data  # type: ignore[attr-defined]
+    return dict(variables)
 
 
 def environment_texts() -> list[tuple[int, bytes]]:

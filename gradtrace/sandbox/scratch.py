@@ -54,10 +54,10 @@ def descriptor() -> int:
 def free_bytes(place: str | int) -> int:
     """Return how many bytes may be written to the disk of a folder or of an open file; 0 where nobody can say."""
     try:
-        found = os.statvfs(place)
+        filesystem = os.statvfs(place)
     except (AttributeError, OSError):
         return 0
-    return found.f_bavail * found.f_frsize
+    return filesystem.f_bavail * filesystem.f_frsize
 
 
 class empty_file:

@@ -238,9 +238,9 @@ class CheckpointUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what a name stands for; UnpicklingError for one that is not allowed."""
-        known = ALLOWED.get(TorchName(module, name))
-        if known is not None:
-            return known
+        replacement = ALLOWED.get(TorchName(module, name))
+        if replacement is not None:
+            return replacement
         if module == "torch" and name in BY_NAME:
             return BY_NAME[name]
         if module == "torch" and name in STORAGE_DTYPES:

@@ -62,9 +62,9 @@ class StackDataset(Dataset):
             )
         if not (args or kwargs):
             raise ValueError("At least one dataset should be passed")
-        found = list(args or kwargs.values())
-        self._length = len(found[0])
-        if any(self._length != len(dataset) for dataset in found):
+        datasets = list(args or kwargs.values())
+        self._length = len(datasets[0])
+        if any(self._length != len(dataset) for dataset in datasets):
             raise ValueError("Size mismatch between datasets")
         self.datasets: Any = args or kwargs
 

@@ -199,6 +199,10 @@ def element(picked: Picked, index: str, path: str) -> Picked:
 def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
     names = [name for name, _ in trace.names]
     there = f"there are {', '.join([*names, 'root'])}"
+    failure = trace.failure
+    if failure is not None:
+        where = "" if failure.span is None else f" on line {failure.span.where}"
+        there += f"; the program failed{where} with {failure.kind}: {failure.message}"
     return UsageError(f"{option}: no tensor '{text}' here", close(text, names) or there)
 
 

@@ -49,6 +49,13 @@ def test_any_other_error_is_told_with_its_place(ask):
     assert code == 1 and answer["cause"] == "IndexError" and answer["evidence"][0]["line"] == 2
 
 
+def test_a_name_that_a_failure_came_before(gt):
+    script = LEAF + "y = x.foo()\nloss = y.sum()\n"
+    told = gt("why", "-", "loss", input=script)
+    line = script[: script.index("foo")].count("\n") + 1
+    assert told.exit_code == 2 and f"the program failed on line {line} with AttributeError" in told.stderr
+
+
 def test_the_text(answer):
     assert (
         answer(

@@ -50,7 +50,7 @@ def test_any_other_error_is_told_with_its_place(ask):
 
 
 def test_a_name_that_a_failure_came_before(gt):
-    script = LEAF + "y = x.foo()\nloss = y.sum()\n"
+    script = LEAF + "y = w.foo()\nloss = y.sum()\n"
     told = gt("why", "-", "loss", input=script)
     line = script[: script.index("foo")].count("\n") + 1
     assert told.exit_code == 2 and f"the program failed on line {line} with AttributeError" in told.stderr

@@ -17,14 +17,14 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Places:
-    """Places as numbers of (code object, instruction); 0 stands for no place.
+    """Numbers of places, which are (code object, instruction); 0 stands for no place.
 
-    Code objects are found by their id(), since hashing one takes longer than all the rest.
+    Code objects are found by their id(), since hashing one takes longer than all the rest. A subclass keeps them, so
+    that no other one gets the id() of one.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, int], int] = {}
-        self._instructions: list[tuple[Any, int]] = [(None, 0)]
 
     def number(self, code: Any, instruction: int) -> int:
         key = (id(code), instruction)
@@ -34,12 +34,8 @@ class Places:
         return number
 
     def add(self, code: Any, instruction: int) -> int:
-        self._instructions.append((code, instruction))
-        return len(self._instructions) - 1
-
-    def instruction(self, number: int) -> tuple[Any, int]:
-        """Return the code object that a place is in, or None, and the offset of its instruction there."""
-        return self._instructions[number]
+        """Note a new place; return its number."""
+        raise NotImplementedError
 
 
 class Positions:
@@ -115,7 +111,6 @@ class ProgramPlaces(Places):
         return number
 
     def add(self, code: Any, instruction: int) -> int:
-        super().add(code, instruction)  # keeps the code object, so that no other one gets its id()
         return self.add_span(self.find_span(code, instruction))
 
     def add_span(self, span: Span) -> int:

@@ -11,7 +11,6 @@ from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
 from gradtrace.torch.events import Entry
 from gradtrace.torch.patches import EAGER
-from gradtrace.torch.places import tree_of
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import BufferRecord
@@ -91,8 +90,8 @@ LIBRARY = Library(is_tensor, is_module, is_readable)
 def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
     """Return the variable that each assigned expression is assigned to, by the expression's file and span."""
     variables: dict[tuple[str, int, int, int, int], str] = {}
-    for file, text in (("", spans.text), *spans.files):
-        tree = tree_of(text)
+    for path, file in spans.names.items():
+        tree = spans.tree(path)
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]

@@ -56,6 +56,7 @@ class RecordedPlaces(Places):
 
     def __init__(self) -> None:
         super().__init__()
+        self._instructions: list[tuple[Any, int]] = [(None, 0)]
         self._hidden: dict[int, bool | None] = {}
         self._codes: list[Any] = []  # those that were seen, so that no other one gets their id()
         self._calls: list[int] = []  # the places of the calls of modules that are under way
@@ -97,6 +98,14 @@ class RecordedPlaces(Places):
             self.leads.setdefault(place, set()).add(self.number(frame.f_code, frame.f_lasti))
         return place
 
+    def add(self, code: Any, instruction: int) -> int:
+        self._instructions.append((code, instruction))
+        return len(self._instructions) - 1
+
+    def instruction(self, number: int) -> tuple[Any, int]:
+        """Return the code object that a place is in, or None, and the offset of its instruction there."""
+        return self._instructions[number]
+
     def called_by(self, code: Any) -> None:
         """Name the function of which each call stands between `enter` and `leave`, so that `here` need not look behind
         it.
@@ -116,12 +125,13 @@ class RecordedPlaces(Places):
 class SpanTable(Texts):
     """The program's text by the numbers of places."""
 
-    def __init__(self, places: Places, main: str) -> None:
+    def __init__(self, places: RecordedPlaces, main: str) -> None:
         super().__init__(short_name(main), text_of(main))
         self._places = places
-        self._names: dict[str, str] = {main: ""}
+        self.names: dict[str, str] = {main: ""}  # by path
         self._texts: dict[str, str] = {"": self.text}
-        self._positions = Positions(lambda path: tree_of(text_of(path)))
+        self._trees: dict[str, Any] = {}
+        self._positions = Positions(self.tree)
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -130,15 +140,21 @@ class SpanTable(Texts):
 
     def file(self, path: str) -> str:
         """Return the name that spans use for a file."""
-        name = self._names.get(path)
+        name = self.names.get(path)
         if name is None:
             name = short_name(path)
             if name in self._texts:
                 name = path
-            self._names[path] = name
+            self.names[path] = name
             self._texts[name] = text_of(path)
             self.add_file(name, self._texts[name])
         return name
+
+    def tree(self, path: str) -> Any:
+        """Return the syntax tree of a file; None if it is not Python's."""
+        if path not in self._trees:
+            self._trees[path] = tree_of(text_of(path))
+        return self._trees[path]
 
     def find_span(self, number: int) -> Span | None:
         code, instruction = self._places.instruction(number)

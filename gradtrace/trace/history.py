@@ -42,6 +42,7 @@ class Entry(events.Entry):
     """
 
     __slots__ = ("held", "read")
+    device = ""  # the CPU, which is not shown
 
     def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
         super().__init__(tensor, call, version)
@@ -51,10 +52,6 @@ class Entry(events.Entry):
     @property
     def maker(self) -> Call | None:
         return self.call
-
-    @property
-    def device(self) -> str:
-        return ""
 
     @property
     def is_leaf(self) -> bool:

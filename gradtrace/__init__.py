@@ -53,7 +53,7 @@ _MODULES = {
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
 # Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = words("""
-    analysis annotations batch cli documents engine errors files lazy_names limits notebook ops program
+    analysis annotations batch cli context documents engine errors files lazy_names limits notebook ops program
     pytest_plugin sandbox static torch views
 """)
 # Methods that are functions too.

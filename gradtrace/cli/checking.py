@@ -13,6 +13,8 @@ from gradtrace.errors import ProgramError, UsageError
 from gradtrace.ops.random.repeated import RepeatedDraws
 from gradtrace.program.budget import Output
 from gradtrace.program.generators import repeatable_generators
+from gradtrace.program.result import RunOptions
+from gradtrace.program.run import running
 from gradtrace.trace import opcheck
 from gradtrace.trace.finite import FLOAT64, WRONG
 from gradtrace.trace.history import bound_names
@@ -73,31 +75,24 @@ class Runner:
         """Run the program up to its first backward, or to its end, without output; return the probe and the run."""
         import warnings
 
-        from gradtrace.program.run import run
-
         gradtrace.set_rng_state(self.random_state)
         self.draws.rewind(self.first_draw)
         tensors = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
         probe = Probe([t for t in tensors.values() if t.requires_grad], order, shift, first_use, examine)
-
-        def at_end(run: Any) -> None:
-            if probe.outcome is None:
-                probe.measure(*self.result(session.boxed(run), probe))
-
+        options = RunOptions(
+            dtype=dtype,
+            record=Keeper,
+            watcher=probe,
+            budget=self.request.budget,
+            stdout=Output(self.request.budget),
+            stderr=Output(self.request.budget),
+        )
         with warnings.catch_warnings(), using(draws=self.draws), repeatable_generators():
             warnings.simplefilter("ignore")
-            done = run(
-                self.request.program,
-                tensors,
-                dtype=dtype,
-                record=Keeper,
-                watcher=probe,
-                then=at_end,
-                budget=self.request.budget,
-                stdout=Output(self.request.budget),
-                stderr=Output(self.request.budget),
-            )
-        return probe, done
+            with running(self.request.program, tensors, options) as run:
+                if probe.outcome is None:
+                    probe.measure(*self.result(session.boxed(run), probe))
+        return probe, run
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
         """For a program that does not call backward itself, return its results and the --grad-tensors for them."""

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
 from gradtrace.cli import colour
+from gradtrace.context import context
 from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
     from gradtrace.engine import Tensor
+    from gradtrace.program.result import Run, RunOptions
 
 
-def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options: Any) -> Any:
+def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
     """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
+    from gradtrace.program.result import RunOptions
+
+    with executing(request, tensors, RunOptions(stdout=stdout)) as run:
+        pass
+    return run
+
+
+@context
+def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions) -> Iterator[Run]:
+    """Run the program of a request and give its run, whose settings apply until the context ends. Each warning is a
+    line on stderr.
+    """
     import warnings
 
-    from gradtrace.program.expression import run_expression
+    from gradtrace.program.expression import evaluating
     from gradtrace.program.grammar import is_expression
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -29,12 +43,16 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any, **options
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
-            program, how = request.program, {"dtype": request.dtype, "budget": request.budget, **options}
+            program = request.program
+            options = options._replace(dtype=request.dtype, budget=request.budget, stderr=sys.stderr)
             if is_expression(program.tree):  # without what only programs need: modules, scopes, output
-                return run_expression(program, tensors, **how)
-            from gradtrace.program.run import run
+                with evaluating(program, tensors, options) as run:
+                    yield run
+                return
+            from gradtrace.program.run import running
 
-            return run(program, tensors, stdout=stdout, stderr=sys.stderr, **how)
+            with running(program, tensors, options) as run:
+                yield run
     except ProgramError as error:
         if (missing := without_numpy(error.__cause__)) is not None:
             raise missing from None

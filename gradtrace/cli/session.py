@@ -85,6 +85,7 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
 
 def record_run(request: Request, wanted: Wanted) -> Trace:
     """Run the program and return the trace of the run, which is written to a file if that is wanted."""
+    from gradtrace.program.result import RunOptions
     from gradtrace.trace.capture import capture
     from gradtrace.trace.keeper import Keeper
 
@@ -102,30 +103,26 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         watch.checking = running.Muted(printed)
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
-
-    def differentiate(run: Any) -> None:
-        run = boxed(run)
-        roots = roots_of(run)
-        noted = run.keeper.passes if watch is None else watch.passes
-        called = any(mark.stores or watch is not None for mark in noted)
-        evaluate = evaluator(request.dtype, request.budget)
-        vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
-        begun.append((run, roots))
-        with recorded(run, watch, wanted.derived and how.create_graph):
-            done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
-
+    options = RunOptions(
+        record=watch.keeper if watch is not None and wanted.measuring else Keeper,
+        outputs=names(how.output),
+        watcher=watch,
+    )
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        with running.audible(printed) if wanted.out is None else running.straight(wanted.out) as heard:
-            running.execute(
-                request,
-                tensors,
-                heard,
-                record=watch.keeper if watch is not None and wanted.measuring else Keeper,
-                outputs=names(how.output),
-                watcher=watch,
-                then=differentiate,
-            )
+        with (
+            running.audible(printed) if wanted.out is None else running.straight(wanted.out) as heard,
+            running.executing(request, tensors, options._replace(stdout=heard)) as run,
+        ):
+            run = boxed(run)
+            roots = roots_of(run)
+            noted = run.keeper.passes if watch is None else watch.passes
+            called = any(mark.stores or watch is not None for mark in noted)
+            evaluate = evaluator(request.dtype, request.budget)
+            vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
+            begun.append((run, roots))
+            with recorded(run, watch, wanted.derived and how.create_graph):
+                done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items(), error.place)
         shows = wanted.failing or wanted.failures is not None or saving is not None

@@ -16,8 +16,8 @@ from gradtrace.engine.data.state import state, using
 from gradtrace.limits import Budget
 from gradtrace.program import restore
 from gradtrace.program.parse import Program, parse
-from gradtrace.program.result import MakeKeeper, Run
-from gradtrace.program.run import MAIN, EarlierRecords, SharedNamespace, run, variables_of
+from gradtrace.program.result import EarlierRecords, MakeKeeper, Run, RunOptions, SharedNamespace
+from gradtrace.program.run import MAIN, running, variables_of
 from gradtrace.program.source import Source, Span
 
 
@@ -78,18 +78,19 @@ class Dialogue:
             restore.put_print_options(self.kept[1])
             restore.put_other_random_states(self.kept[2])
         namespace = SharedNamespace(self.module, self.past, self._keep, self.recorder)
-        with using(devices=self.devices):
-            return run(
-                program,
-                within=namespace,
-                budget=self.budget,
-                stdout=stdout,
-                stderr=stderr,
-                show=show,
-                dtype=self.default_dtype,
-                record=self.record,
-                watcher=self.watcher,
-            )
+        options = RunOptions(
+            within=namespace,
+            budget=self.budget,
+            stdout=stdout,
+            stderr=stderr,
+            show=show,
+            dtype=self.default_dtype,
+            record=self.record,
+            watcher=self.watcher,
+        )
+        with using(devices=self.devices), running(program, None, options) as run:
+            pass
+        return run
 
     def _keep(self) -> None:
         self.kept = restore.random_state(), restore.print_options(), restore.other_random_states()

@@ -1,6 +1,6 @@
 """Evaluate an expression in the process itself: a walk over its syntax tree, without numpy where there are no arrays.
 
-    run_expression(parse("(x + w) * (w + 1)"), inputs) -> Run
+    with evaluating(parse("(x + w) * (w + 1)"), inputs) as run: ...
 
 An expression is the user's own text, or it is evaluated in a process that has given up its rights. It contains only
 what `grammar` allows. So it calls the functions that `mathematics` returns and no others, and reads attributes without
@@ -11,7 +11,8 @@ watchdog, and where a few characters ask for a value that fills the memory at on
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.context import context
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.describe import device
 from gradtrace.engine.data.node import Node
@@ -29,12 +30,12 @@ from gradtrace.program.names import BUILTINS, CONSTANTS, MATHEMATICS, MODULES, S
 from gradtrace.program.operators import COMPARISONS, OPERATORS, UNARY, check_bits
 from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
-from gradtrace.program.result import MakeKeeper, Run
+from gradtrace.program.result import Run, RunOptions
 from gradtrace.program.source import Place, Span, span_of
 from gradtrace.program.values import is_text
 from gradtrace.program.watchdog import watched
 
-__all__ = ["Evaluation", "is_expression", "run_expression"]
+__all__ = ["Evaluation", "evaluating", "is_expression"]
 
 # The types of values whose public attributes an expression may read, and of a list those that do not change it.
 OPEN = (Tensor, Node, bool, int, float, tuple, dtypes.dtype, device)
@@ -43,48 +44,33 @@ DEPTH = 1000  # of calls within each other
 AN_ITEM = 8  # bytes of a list's item
 
 
-def run_expression(
-    program: Program,
-    inputs: dict[str, Tensor] | None = None,
-    *,
-    budget: Budget | None = None,
-    record: MakeKeeper | None = None,
-    outputs: Any = (),
-    dtype: Any = None,
-    watcher: Any = None,
-    planner: Any = None,
-    then: Callable[[Run], None] | None = None,
-    show: Callable[[Any, str], None] | None = None,
-) -> Run:
-    """Evaluate an expression; raise ProgramError for its exceptions, UnknownNameError, or BudgetError.
+@context
+def evaluating(
+    program: Program, inputs: dict[str, Tensor] | None = None, options: RunOptions = RunOptions()
+) -> Iterator[Run]:
+    """Evaluate an expression and give its run, whose dtype, limits and error places apply until the context ends.
 
-    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
-                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
-    outputs     the names of the tensors to use as outputs in place of the last value
-    dtype       the default dtype, by name or object; None: float64
-    watcher     gets the events other than operator calls (`engine/data/observers.py`)
-    planner     is called instead of the recorder, also during `then`, and for values that a plan would lose
-    then        is called with the run at its end, while its dtype, limits and error places still apply
-    show        gets the value of each expression statement and its repr
+    Raise ProgramError for its exceptions, UnknownNameError, or BudgetError.
     """
-    budget = budget or Budget()
-    clock = Clock(budget, program.seconds)
+    budget = options.budget or Budget()
+    watcher = options.watcher
+    planner = options.planner
     evaluation = Evaluation(program, dict(inputs or {}), budget.memory_bytes)
     records: list[Any] = []
     scopes: list[Any] = []
-    keeper = None if record is None else record(records, budget.record_bytes)
+    keeper = None if options.record is None else options.record(records, budget.record_bytes)
 
     def finished(root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
         env, spans, input_values = evaluation.env, evaluation.spans, dict(inputs or {})
         return Run(program, env, root, chosen, records, spans, input_values, scopes, keeper, [program.source])
 
-    with restored(), deep(DEPTH), watched(clock, evaluation.place):
-        dtypes.set_default_dtype(result.default_dtype(program, dtype))
+    with restored(), deep(DEPTH), watched(Clock(budget, program.seconds), evaluation.place):
+        dtypes.set_default_dtype(result.default_dtype(program, options.dtype))
         state.set(
             grad_enabled=True,
             inference=False,
             devices=(),
-            recorder=planner if record is None else result.make_recorder(records, scopes, watcher),
+            recorder=planner if keeper is None else result.make_recorder(records, scopes, watcher),
             watcher=watcher,
             keeper=keeper,
             planner=planner,
@@ -94,19 +80,16 @@ def run_expression(
         last: Any = None
         try:
             with explained(evaluation):
-                last = evaluation.execute(program.tree, show)
+                last = evaluation.execute(program.tree, options.show)
         except GradtraceError as error:
-            if record is not None:
+            if keeper is not None:
                 error.run = finished(None, ())
             raise
-        chosen = tuple((name, result.chosen_output(evaluation.env, name)) for name in outputs)
+        chosen = tuple((name, result.chosen_output(evaluation.env, name)) for name in options.outputs)
         root = last if last is not None else result.assigned_root(program.tree, evaluation.env)
-        done = finished(root, chosen)
-        if then is not None:
-            state.set(recorder=planner, origin=0)
-            with explained(evaluation):
-                then(done)
-    return done
+        state.set(recorder=planner, origin=0)
+        with explained(evaluation):
+            yield finished(root, chosen)
 
 
 class Evaluation:

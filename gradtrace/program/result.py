@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UnknownNameError
+from gradtrace.limits import Budget
 from gradtrace.program import syntax as ast
 from gradtrace.program.parse import Program
 from gradtrace.program.source import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
 
 # from the list of records, and bytes for what is overwritten
 MakeKeeper = Callable[[list[Any], int], WriteWatcher]
@@ -30,6 +35,50 @@ class Run(NamedTuple):
     scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
     keeper: Any = None  # what `record` made: the contents of its tensors before they were overwritten
     sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
+
+
+class EarlierRecords(NamedTuple):
+    """Records of the programs run so far in a shared namespace; later programs append to them."""
+
+    records: list[Any]
+    scopes: list[Any]
+    spans: list[Any]
+    keeper: WriteWatcher | None
+
+
+class SharedNamespace(NamedTuple):
+    """State shared by programs that run one after another, such as the cells of a notebook."""
+
+    module: ModuleType
+    past: EarlierRecords | None = None
+    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
+    recorder: Any = None  # gets operator calls where the program is not recorded
+
+
+class RunOptions(NamedTuple):
+    """How a program runs.
+
+    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
+                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
+    outputs     the names of the tensors to use as outputs in place of the last value
+    dtype       the default dtype, by name or object; None: float64 without imports, else float32
+    watcher     gets the events other than operator calls (`engine/data/observers.py`)
+    planner     is called instead of the recorder, also after the program's end, and for values that a plan would lose
+    show        gets the value of each expression statement and its repr
+    stdout      gets what the program prints; None: sys.stdout; so `stderr`
+    within      the namespace to run in
+    """
+
+    budget: Budget | None = None
+    record: MakeKeeper | None = None
+    outputs: Sequence[str] = ()
+    dtype: Any = None
+    watcher: Any = None
+    planner: Any = None
+    show: Callable[[Any, str], None] | None = None
+    stdout: Any = None
+    stderr: Any = None
+    within: SharedNamespace | None = None
 
 
 def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:

@@ -9,9 +9,9 @@ import time
 from types import ModuleType
 
 from gradtrace import ops  # noqa: F401  (adds the operators to tensors)
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.context import context
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.observers import WriteWatcher
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, ProgramError
@@ -20,7 +20,7 @@ from gradtrace.program import syntax as ast
 from gradtrace.program.budget import Clock
 from gradtrace.program.depth import deep
 from gradtrace.program.errors import explained
-from gradtrace.program.expression import run_expression
+from gradtrace.program.expression import evaluating
 from gradtrace.program.grammar import is_expression
 from gradtrace.program.mathematics import find_mathematics
 from gradtrace.program.parse import Program, imported_modules, too_deep
@@ -29,6 +29,8 @@ from gradtrace.program.restore import restored
 from gradtrace.program.result import (
     MakeKeeper,
     Run,
+    RunOptions,
+    SharedNamespace,
     assigned_root,
     chosen_output,
     default_dtype,
@@ -42,92 +44,39 @@ from gradtrace.program.watchdog import watched
 MAIN = "__main__"
 
 
-class EarlierRecords(NamedTuple):
-    """Records of the programs run so far in a shared namespace; later programs append to them."""
-
-    records: list[Any]
-    scopes: list[Any]
-    spans: list[Any]
-    keeper: WriteWatcher | None
+def run(program: Program, inputs: dict[str, Tensor] | None = None, **options: Any) -> Run:
+    """Run a program and return its run; `options` are those of RunOptions, errors those of `running`."""
+    with running(program, inputs, RunOptions(**options)) as done:
+        pass
+    return done
 
 
-class SharedNamespace(NamedTuple):
-    """State shared by programs that run one after another, such as the cells of a notebook."""
+@context
+def running(
+    program: Program, inputs: dict[str, Tensor] | None = None, options: RunOptions = RunOptions()
+) -> Iterator[Run]:
+    """Run a program and give its run; its dtype, limits and error places apply until the context ends, since backward
+    may call code of the program.
 
-    module: ModuleType
-    past: EarlierRecords | None = None
-    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
-    recorder: Any = None  # gets operator calls where the program is not recorded
-
-
-def run(
-    program: Program,
-    inputs: dict[str, Tensor] | None = None,
-    *,
-    budget: Budget | None = None,
-    stdout: Any = None,
-    stderr: Any = None,
-    record: MakeKeeper | None = None,
-    outputs: Any = (),
-    dtype: Any = None,
-    watcher: Any = None,
-    planner: Any = None,
-    within: SharedNamespace | None = None,
-    then: Callable[[Run], None] | None = None,
-    show: Callable[[Any, str], None] | None = None,
-) -> Run:
-    """Run a program; raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError.
-
-    Raise SystemExit if the program exits with a nonzero status.
-
-    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
-                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
-    outputs     the names of the tensors to use as outputs in place of the last value
-    dtype       the default dtype, by name or object; None: float64 without imports, else float32
-    watcher     gets the events other than operator calls (`engine/data/observers.py`)
-    planner     is called instead of the recorder, also during `then`, and for values that a plan would lose
-    within      the namespace to run in
-    then        is called with the run at its end, while its dtype, limits and error places still apply: backward may
-                call code of the program
-    show        gets the value of each expression statement and its repr
+    Raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError; SystemExit if the
+    program exits with a nonzero status.
     """
-    if within is None and is_expression(program.tree):
-        return run_expression(
-            program,
-            inputs,
-            budget=budget,
-            record=record,
-            outputs=outputs,
-            dtype=dtype,
-            watcher=watcher,
-            planner=planner,
-            then=then,
-            show=show,
-        )
+    if options.within is None and is_expression(program.tree):
+        with evaluating(program, inputs, options) as done:
+            yield done
+        return
     start = time.monotonic()
-    options: dict[str, Any] = {"dtype": dtype, "planner": planner, "within": within, "then": then}
     try:
-        return run_once(
-            program,
-            inputs,
-            record,
-            watcher,
-            budget=budget,
-            stdout=stdout,
-            stderr=stderr,
-            outputs=outputs,
-            show=show,
-            **options,
-        )
+        with executing(program, inputs, options) as done:
+            yield done
     except ProgramError as error:
         is_unplaced = vars(error.__cause__ or error).get("__forward__", None) == 0
-        if is_unplaced and not (inputs or record or planner or within):
-            passed = time.monotonic() - start
-            error.forward = find_forward(program, error, budget or Budget(), passed, options)
+        if is_unplaced and not (inputs or options.record or options.planner or options.within):
+            error.forward = find_forward(program, error, options, time.monotonic() - start)
         raise
 
 
-def find_forward(program: Program, error: ProgramError, budget: Budget, passed: float, options: Any) -> Any:
+def find_forward(program: Program, error: ProgramError, options: RunOptions, passed: float) -> Any:
     """Return the place of the operation in whose backward a program failed: of a second run, with places; None if that
     ends in another way or would take too long.
     """
@@ -135,12 +84,13 @@ def find_forward(program: Program, error: ProgramError, budget: Budget, passed: 
 
     from gradtrace.program.discarding import discarding
 
-    if 2 * passed > budget.seconds:
+    if 2 * passed > (options.budget or Budget()).seconds:
         return None
-    silent: Any = io.StringIO()
+    silent = io.StringIO()
+    silenced = options._replace(watcher=None, outputs=(), show=None, stdout=silent, stderr=silent)
     try:
-        with discarding():
-            run_once(program, None, None, None, budget=budget, stdout=silent, stderr=silent, has_places=True, **options)
+        with discarding(), executing(program, None, silenced, has_places=True):
+            pass
     except GradtraceError as repeated:
         return repeated.forward if str(repeated) == str(error) else None
     except SystemExit:
@@ -148,68 +98,56 @@ def find_forward(program: Program, error: ProgramError, budget: Budget, passed: 
     return None
 
 
-def run_once(
-    program: Program,
-    inputs: dict[str, Tensor] | None,
-    record: MakeKeeper | None,
-    watcher: Any,
-    *,
-    budget: Budget | None,
-    stdout: Any,
-    stderr: Any,
-    dtype: Any,
-    planner: Any,
-    within: SharedNamespace | None,
-    then: Callable[[Run], None] | None,
-    outputs: Any = (),
-    show: Callable[[Any, str], None] | None = None,
-    has_places: bool = False,
-) -> Run:
-    """Run a program, see `run`. With `has_places` the backward graph's nodes have the places of their operations."""
+@context
+def executing(
+    program: Program, inputs: dict[str, Tensor] | None, options: RunOptions, has_places: bool = False
+) -> Iterator[Run]:
+    """Run a program, see `running`. With `has_places` the backward graph's nodes have their operations' places."""
     from contextlib import redirect_stderr, redirect_stdout  # expressions, which start fast, need none of these
 
     from gradtrace.program.surroundings import Surroundings
 
-    execution = Execution(program, dict(inputs or {}), budget or Budget(), within)
-    execution.begin_record(record, watcher)
+    within = options.within
+    planner = options.planner
+    execution = Execution(program, dict(inputs or {}), options.budget or Budget(), within)
+    execution.begin_record(options.record, options.watcher)
     load_random_numbers(program)
     places = execution.places
     thread = _thread.get_ident()  # the watchdog asks for the place in another one
     watch = watched(execution.clock, lambda: places.place(places.of_thread(thread)))
-    streams = redirect_stdout(stdout or sys.stdout), redirect_stderr(stderr or sys.stderr)
-    with restored(), watch, streams[0], streams[1], Surroundings(execution):
-        dtypes.set_default_dtype(default_dtype(program, dtype))
+    stdout = redirect_stdout(options.stdout or sys.stdout)
+    stderr = redirect_stderr(options.stderr or sys.stderr)
+    is_placed = execution.is_instrumented or planner is not None or has_places
+    with restored(), watch, stdout, stderr, Surroundings(execution):
+        dtypes.set_default_dtype(default_dtype(program, options.dtype))
         state.set(
             grad_enabled=True,
             inference=False,
             devices=() if within is None else state.devices,
             recorder=execution.recorder or (note_place if has_places else planner) or (within and within.recorder),
-            watcher=watcher,
+            watcher=options.watcher,
             keeper=execution.keeper,
             planner=planner,
             scope=None,
             origin=0,
-            locate=places.here if record is not None or planner is not None or has_places else None,
+            locate=places.here if is_placed else None,
         )
         try:
             with explained(program, places):
-                execution.execute(show)
+                execution.execute(options.show)
         except GradtraceError as error:
-            if record is not None:
+            if execution.is_instrumented:
                 error.run = execution.result(None, ())
             raise
         finally:
             if within is not None and within.leave is not None:
                 within.leave()
         variables = execution.variables()
-        chosen = tuple((name, chosen_output(variables, name)) for name in outputs)
+        chosen = tuple((name, chosen_output(variables, name)) for name in options.outputs)
         root = execution.last if execution.last is not None else assigned_root(program.tree, variables)
-        done = execution.result(root, chosen)
-        if then is not None:
-            state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
-            with explained(program, places):
-                then(done)
-    return done
+        state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
+        with explained(program, places):
+            yield execution.result(root, chosen)
 
 
 def load_random_numbers(program: Program) -> None:

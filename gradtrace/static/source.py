@@ -9,7 +9,8 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UsageError
 from gradtrace.limits import Budget
 from gradtrace.program.parse import Program
-from gradtrace.program.run import run
+from gradtrace.program.result import RunOptions
+from gradtrace.program.run import running
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder, derivatives, differentiable_inputs
 
@@ -35,9 +36,11 @@ def plan_of(
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
     for name, tensor in chosen.items():
         recorder.feed(name, tensor)
+    options = RunOptions(
+        budget=budget, dtype=dtype, planner=recorder, outputs=tuple(outputs), stdout=stderr, stderr=stderr
+    )
     plans: list[Plan] = []
-
-    def differentiate(run: Any) -> None:
+    with running(program, inputs, options) as run:
         roots = [(name, tensor) for name, tensor in run.outputs] or [(label_of(run), run.root)]
         results: list[Any] = []
         for label, root in roots:
@@ -47,18 +50,6 @@ def plan_of(
         plan = name_values(recorder.plan(results), recorder, run.env)
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
-
-    run(
-        program,
-        inputs,
-        budget=budget,
-        dtype=dtype,
-        planner=recorder,
-        outputs=tuple(outputs),
-        then=differentiate,
-        stdout=stderr,
-        stderr=stderr,
-    )
     if not plans:
         raise UsageError(f"{program.source.name} exited before it computed a value")
     return plans[0]

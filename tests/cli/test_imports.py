@@ -8,7 +8,20 @@ import pytest
 
 NOTES = ("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1")
 ARRAYS = ("eval", "(x@w).sum()", "--x", "1,2;3,4", "--w", "1,2;3,4")
-CORE = {"annotations", "cli", "engine", "errors", "lazy_names", "limits", "ops", "program", "sandbox", "trace", "views"}
+CORE = {
+    "annotations",
+    "cli",
+    "context",
+    "engine",
+    "errors",
+    "lazy_names",
+    "limits",
+    "ops",
+    "program",
+    "sandbox",
+    "trace",
+    "views",
+}
 # Standard modules that take milliseconds and that a table of numbers has no use for. What stands in for some of them:
 # `gradtrace.annotations` for typing and collections.abc, `gradtrace.program.syntax` for ast.
 SLOW = {
@@ -70,7 +83,7 @@ def own(modules):
 def test_help_loads_click_and_the_command_line_alone(imported, args):
     modules = imported(*args)
     assert foreign(modules) == {"click"}
-    assert own(modules) <= {"annotations", "cli", "errors", "lazy_names", "limits", "sandbox", "views"}
+    assert own(modules) <= {"annotations", "cli", "context", "errors", "lazy_names", "limits", "sandbox", "views"}
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 import gradtrace
 from gradtrace.engine.data.state import state
 from gradtrace.errors import GradtraceError, ProgramError, UnknownNameError
-from gradtrace.program.expression import OPEN, is_expression, run_expression
+from gradtrace.program.expression import OPEN, is_expression
 from gradtrace.program.grammar import LEFT_TO_PROGRAMS
 from gradtrace.program.mathematics import value_of_name
 from gradtrace.program.names import CALCULATING, CONSTANTS, MATHEMATICS
 from gradtrace.program.parse import parse
 from gradtrace.program.result import Run
+from gradtrace.program.run import run as run_program
 from gradtrace.trace.keeper import Keeper
 
 
@@ -36,7 +37,8 @@ def run(text: str, **options: Any) -> Run:
     inputs = {"x": leaf(2.0), "w": leaf(3.0), "m": leaf([[1.0, 2.0], [3.0, 4.0]])}
     program = parse(text)
     assert is_expression(program.tree), text
-    return run_expression(program, {one.name: inputs[one.name] for one in program.inputs}, **options)
+    variables = {variable.name: inputs[variable.name] for variable in program.inputs}
+    return run_program(program, variables, **options)
 
 
 # ---- what is an expression
@@ -233,7 +235,7 @@ def test_expressions_evaluate_as_python_does(text: str) -> None:
         finally:
             gradtrace.set_default_dtype(gradtrace.float32)
 
-    by_walk, expected = outcome(lambda inputs: run_expression(program, inputs).root), outcome(by_python)
+    by_walk, expected = outcome(lambda inputs: run_program(program, inputs).root), outcome(by_python)
     if not (isinstance(expected, str) and "TypeError" in expected and "TypeError" in by_walk):
         assert by_walk == expected
 
@@ -243,7 +245,7 @@ def test_expressions_evaluate_as_pytorch_does() -> None:
     for text in ("(x+w)*(w+1)", "sin(x)**2/w", "relu(x) - sigmoid(w)", "(m @ m).sum()*x", "log(x)**w", "m[0].prod()"):
         run_inputs = {"x": leaf(2.0), "w": leaf(3.0), "m": leaf([[1.0, 2.0], [3.0, 4.0]])}
         theirs = {name: torch.tensor(tensor.tolist(), dtype=torch.float64) for name, tensor in run_inputs.items()}
-        ours = run_expression(parse(text), run_inputs).root
+        ours = run_program(parse(text), run_inputs).root
         names = {name: getattr(torch, name) for name in ("sin", "relu", "sigmoid", "log")}
         assert ours.item() == pytest.approx(eval(text, {**names, **theirs}).item(), rel=1e-12)
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import gradtrace as torch
 from gradtrace.errors import UsageError
 from gradtrace.program.parse import parse
-from gradtrace.program.run import run as run_program
+from gradtrace.program.result import RunOptions
+from gradtrace.program.run import running
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
@@ -189,7 +190,8 @@ def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
     watch = Watch()
     tensors = {name: torch.tensor(v, requires_grad=True) for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()}
     program = parse(text, name="expr.txt")
-    run = run_program(program, tensors, record=Keeper, watcher=watch, then=lambda run: run.root.backward())
+    with running(program, tensors, RunOptions(record=Keeper, watcher=watch)) as run:
+        run.root.backward()
     return capture(run, [run.root], 1, watch=watch)
 
 

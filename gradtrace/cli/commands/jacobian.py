@@ -107,21 +107,21 @@ class Choice(NamedTuple):
 
 def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], work: Callable[[Choice], T]) -> T:
     """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
+    from gradtrace.engine.data.state import state
+    from gradtrace.program.result import RunOptions
     from gradtrace.trace.keeper import Keeper
     from gradtrace.trace.probe import Stop
 
     tensors = prepare(request)
     stop = Stop()
-    done: list[T] = []
-
-    def then(run: Any) -> None:
-        from gradtrace.engine.data.state import state
-
-        state.watcher, run = None, session.boxed(run)
-        done.append(work(chosen(run, tensors, stop, names(output), names(wrt))))
-
-    running.execute(request, tensors, sys.stderr, record=Keeper, watcher=stop, then=then)
-    return done[0]
+    answer: list[T] = []
+    recording = RunOptions(stdout=sys.stderr, record=Keeper, watcher=stop)
+    with running.executing(request, tensors, recording) as run:
+        state.watcher = None
+        answer.append(work(chosen(session.boxed(run), tensors, stop, names(output), names(wrt))))
+    if not answer:
+        raise UsageError(f"{request.program.source.name} ended itself while it was differentiated", "leave out exit()")
+    return answer[0]
 
 
 def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]) -> Choice:

@@ -79,18 +79,14 @@ def record(request: Request, order: int) -> Any:
 def built(request: Request) -> Any:
     """Return the static graph that a script builds: the graph of its last tensor, or the default graph."""
     from gradtrace.cli import inputs, running
+    from gradtrace.program.result import RunOptions
     from gradtrace.static.graph import Graph, Tensor, get_default_graph
 
     graphs: list[Graph] = []
-
-    def find(run: Any) -> None:
+    with running.executing(request, inputs.prepare(request), RunOptions(stdout=sys.stderr)) as run:
         graphs.append(get_default_graph())
         candidates = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
         graphs.extend(graph for graph in candidates if isinstance(graph, Graph))
-
-    running.execute(request, inputs.prepare(request), sys.stderr, then=find)
-    if not graphs:
-        raise UsageError(f"{request.program.source.name} ended itself before its graph was built")
     return graphs[-1]
 
 

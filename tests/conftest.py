@@ -33,6 +33,30 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(ROOT / "gradtrace", quiet=2)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks as slow all cases but a sample of those tests that repeat one rule over many.
+
+    `pytest.mark.sampled(n)`: n cases of the test are quick, evenly spaced in the order of its table. Whoever chooses
+    cases, by `-k` or by a name after `::`, gets all that were chosen.
+    """
+    if config.option.keyword or any("::" in argument for argument in config.args):
+        return
+    tests: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") is not None and item.get_closest_marker("slow") is None:
+            name = item.nodeid.partition("[")[0]
+            tests.setdefault((item.path, name), []).append(item)
+    for cases in tests.values():
+        marker = cases[0].get_closest_marker("sampled")
+        assert marker is not None
+        count = marker.args[0]
+        quick = {position * len(cases) // count for position in range(min(count, len(cases)))}
+        for position, case in enumerate(cases):
+            if len(cases) > count and position not in quick:
+                case.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Leaves what pytest has collected out of each later garbage collection: it is large, and it stays."""
     gc.collect()

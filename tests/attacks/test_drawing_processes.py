@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANY = "digraph {\n" + "".join(f"\tn{i} -> n{(i * 7919 + 13) % 6000}\n" for i in range(12_000)) + "}"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_no_process_outlives_the_command(number, tmp_path):
     (tmp_path / "p.txt").write_text("y = x\nfor i in range(3000):\n    y = sin(y) + x * y\n")

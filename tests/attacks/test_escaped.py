@@ -98,6 +98,7 @@ def test_no_browser_is_opened_unasked(escaped):
     assert done.returncode == 1 and "did not keep to its protocol" in done.stderr, done
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["hang", "close", "trickle", "deaf"])
 def test_a_process_that_does_not_end_is_ended(how, escaped):
     done = escaped(("run", "p.py", "--max-seconds", "1"), program=f"abs('{how}')\n")
@@ -143,6 +144,7 @@ PRINTING = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("descriptor", [1, 2])
 @pytest.mark.parametrize("name", PRINTING)
 def test_no_code_prints_more_than_the_limit(name, descriptor, tmp_path, door):

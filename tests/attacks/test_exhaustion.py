@@ -12,6 +12,7 @@ PROGRAMS = (HERE / "exhaustion.txt").read_text().split("# ---\n")
 LIMITS = ["--max-process=1500000000", "--max-memory=100000000", "--max-output=1000000", "--max-seconds=1"]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:60])
 def test_a_limit_ends_it(text, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}

@@ -128,6 +128,7 @@ USUAL = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", USUAL)
 def test_what_programs_use_works(name, folders):
     done = run(folders, USUAL[name])
@@ -198,6 +199,7 @@ import os; os._exit(0)
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FILLING)
 def test_all_files_together_are_limited(name, folders):
     done = writing(folders, FILLING[name].replace("FOLDER", str(folders / "out")))
@@ -206,6 +208,7 @@ def test_all_files_together_are_limited(name, folders):
     assert size(folders / "out") < 100 * LIMIT or name == "sparse files"  # which take up no room
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["deep folders", "nameless files", "mapped files"])
 def test_temporary_files_are_limited_and_removed(name, folders):
     text = FILLING[name].replace('"FOLDER"', "os.environ['TMPDIR']").replace("960_000", "9_600_000")

@@ -33,6 +33,7 @@ def program(name, door):
     return PROGRAM.format(name=name, comment=comment)
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("suffix", ["svg", "html", "dot", "mmd", "graphml", "json"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_stays_a_name(name, suffix, yard):

@@ -71,6 +71,7 @@ def test_the_attacks_are_real(yard, door):
     assert found.keys() == wanted.keys() and set(found.values()) <= {"DONE", "EEXIST"}, found
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", FATAL)
 def test_a_program_that_does_not_end_or_breaks_is_reported(name, yard):
     text, said = FATAL[name]

@@ -25,6 +25,7 @@ def against(gt, source, *options, input=None):
     return done.exit_code, json.loads(done.stdout)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_the_documentations_programs(gt, path):
     code, found = against(gt, path, *VALUES.get(path.name, ()))

@@ -87,6 +87,7 @@ def planted_script(case, right):
     return text, order
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", PLANTED)
 def test_a_planted_mistake_is_found_and_named(gt, case):
     text, order = planted_script(case, right=False)
@@ -98,6 +99,7 @@ def test_a_planted_mistake_is_found_and_named(gt, case):
     assert "F.apply" in found["wrong_operations"][0]["source"]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", PLANTED)
 def test_the_right_derivative_passes(gt, case):
     text, _ = planted_script(case, right=True)
@@ -173,6 +175,7 @@ def test_a_saved_value_changed_behind_autograds_back(gt):
     assert "x is changed on line 4 after its value had been saved, behind autograd's back" in result.stdout
 
 
+@pytest.mark.slow
 def test_modules_and_random_numbers(answer):
     source = """\
 import torch
@@ -235,6 +238,7 @@ def test_the_random_numbers_of_the_run_are_checked(answer):
     assert analytic(answer, "-", "--seed", 5, input=DRAWN) == pytest.approx(gradient, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_random_numbers_of_a_recorded_run_are_checked(answer, here):
     text = "".join(line for line in DRAWN.splitlines(keepends=True) if "random" not in line)
     (here / "drawn.py").write_text(text)
@@ -250,6 +254,7 @@ def test_the_random_numbers_of_inputs_are_those_of_the_run(answer):
     assert analytic(answer, *words, input=text) == pytest.approx(gradient, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_random_numbers_that_the_program_does_not_seed_are_the_same_in_every_run(answer):
     text = DRAWN.replace("((x + noise + wide) * w)", "(w ** 2 * rate)")
     assert len(analytic(answer, "-", input=text)) == 40

@@ -35,6 +35,7 @@ def assert_same_but_for_rounding(a, b):
     assert [(x, y) for x, y in pairs if float(x) != pytest.approx(float(y), rel=2e-5, abs=1e-8)] == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("program", ["loop.py", "view.py", "bad.py", "e.txt", "failing.py"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_answers_as_its_program_does_today(gt, saved, program, command):

@@ -67,6 +67,7 @@ def test_no_output_overwrites_what_is_not_its_own(process, here, files, what):
     assert {name: (here / name).read_bytes() for name in os.listdir(here)} == before
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["g.svg", "g.dot", "g.png", "g.txt", "g.json", "g.html", "g.gt", "g.mmd", "g.graphml"])
 def test_an_earlier_output_is_replaced(process, name):
     for x in (1, 2):

@@ -353,6 +353,7 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
         assert f"  {name}" in said or f", {name}" in said
 
 
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize(
     ("command", "option"),
     [(command, option) for command in COMMANDS if command not in ("run", *BY_INPUT) for option in tried(command)],

@@ -56,6 +56,7 @@ def records(here, gt):
     return record
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [n for n in SOURCES if n != "e.txt"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_answers_are_those_from_the_source(gt, records, name, command):
@@ -65,6 +66,7 @@ def test_answers_are_those_from_the_source(gt, records, name, command):
     assert ours.stdout or ours.exit_code
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("command", ["eval", "trace", "stats", "why", "graph"])
 @pytest.mark.parametrize("part", ["--step 1", "--step 12", "--step all", "--pass 5"])
 def test_steps_are_those_from_the_source(gt, records, command, part):
@@ -393,6 +395,7 @@ def damaged(content, how):
     return numbers(content, *TABLES[how]) if how in TABLES else BYTES[how](content)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("how", [*DOCUMENTS, *TRACES, *TABLES, *BYTES])
 def test_a_damaged_file_is_an_error_with_its_name(gt, records, here, how):
     content = (here / records("loop.py")).read_bytes()

@@ -44,6 +44,7 @@ def ended(here, clean, args, number, seconds, to_group):
     return process.returncode, said, left
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("seconds", [1, 1.7])
 @pytest.mark.parametrize("to_group", [True, False])
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -53,6 +54,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(name, to_gro
     assert not [file for file in left if file.endswith(".tmp") or not file.startswith("parts/")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("to_group", [True, False])
 @pytest.mark.parametrize("name", ["stdout", "csv", "parts", "picture", "record", "why"])
 def test_a_request_to_end_leaves_nothing_half_written(name, to_group, here, clean):

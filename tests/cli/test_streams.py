@@ -82,6 +82,7 @@ STUBBORN = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", STUBBORN)
 def test_no_program_survives_an_interrupt(name, tmp_path):
     (tmp_path / "p.py").write_text("print('ready', flush=True)\n" + STUBBORN[name])

@@ -129,6 +129,7 @@ def record(request, gt, here):
     poison(accepted)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("color", ["never", "always"])
 def test_every_text_of_a_record(color, record, gt):
     for command in COMMANDS:
@@ -138,6 +139,7 @@ def test_every_text_of_a_record(color, record, gt):
 SUFFIXES = ("txt", "dot", "mmd", "graphml", "json", "svg", "html")
 
 
+@pytest.mark.sampled(1)
 def test_every_text_of_a_record_in_a_file(record, gt, here):
     for suffix in SUFFIXES:
         check(gt("graph", "r.gt", "-o", f"g.{suffix}"))

@@ -120,6 +120,7 @@ def test_a_trial_prints_and_writes_nothing(gt, here):
     assert written == ["events", "w"]  # once each
 
 
+@pytest.mark.slow
 def test_a_long_run_is_not_repeated_for_long(gt):
     import time
 

@@ -20,6 +20,7 @@ def ask(gt):
     return answer
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("case", [*GRADIENTS, *QUESTIONS])
 def test_the_cause_of_a_gradient(ask, case):
     script, name, status, cause, line, words = {**GRADIENTS, **QUESTIONS}[case]

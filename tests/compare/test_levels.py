@@ -25,6 +25,7 @@ def compared(gt, here, first, second):
     return found, data
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_the_same_run(gt, here, first, second):
     found, data = compared(gt, here, recorded(first, plain), recorded(second, plain))
@@ -42,6 +43,7 @@ def test_the_same_run(gt, here, first, second):
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_half_of_the_gradient(gt, here, first, second):
     """The losses are equal and the gradients differ by a factor of 2, which statistics show too."""

@@ -329,6 +329,7 @@ def in_gradtrace(path, *words):
     return CliRunner().invoke(cli, [words[0], str(path), *words[1:]], prog_name="gradtrace").stdout
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
 @pytest.mark.parametrize("case", CASES)
 def test_an_answer_is_true_of_the_run(tmp_path, case, ask):

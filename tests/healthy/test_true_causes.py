@@ -71,6 +71,7 @@ def written(path, forward, body, end):
     return path
 
 
+@pytest.mark.sampled(8)
 @both_engines
 @pytest.mark.parametrize("case", ONLY_SHOWN)
 def test_a_number_that_is_only_shown_does_not_explain_a_gradient(tmp_path, capfd, case, ask):
@@ -257,6 +258,7 @@ POINTS = {
 }
 
 
+@pytest.mark.sampled(20)
 @both_engines
 @pytest.mark.parametrize("limit", ["", "1000"])
 @pytest.mark.parametrize("case", POINTS)

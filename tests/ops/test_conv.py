@@ -44,6 +44,7 @@ def test_values(n, window):
     np.testing.assert_allclose(got.numpy(), written_out(x, w, *window), atol=1e-12)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_derivatives(window, derivatives):
     x, w, b = RNG.normal(size=(2, 2, 5)), RNG.normal(size=(4, 2 // window[3], 2)), RNG.normal(size=4)

@@ -86,6 +86,7 @@ def check(name: str, function: Any, arrays: Any, layout: str) -> None:
             assert torch.autograd.gradgradcheck(floating(function), inputs, atol=1e-5, rtol=1e-4, fast_mode=True)
 
 
+@pytest.mark.sampled(180)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str, layout: str) -> None:
@@ -95,6 +96,7 @@ def test_by_hand(name: str, layout: str) -> None:
         check(name, function, arrays, layout)
 
 
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("name", BY_FAMILY)
 def test_by_family(name: str) -> None:
     for i, (function, *arrays) in enumerate(BY_FAMILY[name]):

@@ -18,6 +18,7 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
 CASES = list(itertools.product(["bilinear", "nearest", "bicubic"], ["zeros", "border", "reflection"], [True, False]))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("mode", "padding", "corners"), CASES)
 def test_derivatives(mode, padding, corners, derivatives):
     x, grid = RNG.normal(size=(2, 2, 3, 4)), RNG.uniform(-1.4, 1.4, size=(2, 1, 2, 2))

@@ -18,6 +18,7 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
     assert printed_by_gradtrace(expression) == printed
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("mode", "n"), CASES)
 def test_values_and_derivatives(mode, n, derivatives):
     x = RNG.normal(size=(2, 3, 4, 3)[: n + 1])

@@ -28,6 +28,7 @@ WINDOWS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("n", "window"), list(itertools.product([1, 2, 3], WINDOWS)))
 def test_derivatives(n, window, derivatives):
     x = apart(*(1, 2, 3, 4, 5)[:1], *(5, 4, 3)[:n])

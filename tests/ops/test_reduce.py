@@ -57,6 +57,7 @@ def call_over(name, dim, keepdim):
     return lambda x: getattr(torch, name)(x, dim=dim, keepdim=keepdim)
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("name", "shape"), list(itertools.product(SEVERAL + SINGLE, SHAPES)))
 def test_derivatives_over_a_dim(name, shape, derivatives):
     count = np.prod(shape, dtype=int)

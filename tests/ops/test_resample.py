@@ -25,6 +25,7 @@ MODES = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("mode", "n"), MODES)
 @pytest.mark.parametrize("factor", [1.7, 0.6])
 def test_derivatives(mode, n, factor, derivatives):

@@ -41,6 +41,7 @@ def losses(answer, here):
     return measured
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_loss_is_ranked_first(losses, name):
     code, text = PLANTED[name]
@@ -50,6 +51,7 @@ def test_planted_loss_is_ranked_first(losses, name):
     assert first["digits"] >= 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", CLEAN, ids=lambda path: path.stem)
 def test_clean_program_is_not_accused(answer, here, path):
     printed = answer("why", "--precision", str(path))

@@ -11,6 +11,7 @@ PROGRAMS = sorted(Path(syntax.__file__).parent.glob("*.py"))
 TEXTS = ['"""doc\n\n  of it"""\nx = "λ\\n" + (\n  y *\n  2)\n', "def f():\n    'doc'\n    return f'{λ:>3}'\n", ""]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("text", [*TEXTS, *(path.read_text() for path in PROGRAMS)])
 def test_the_same_trees(text):
     ours, theirs = syntax.parse(text, "name"), ast.parse(text, "name")

@@ -33,6 +33,7 @@ def run(script: Path, cwd: Path, *options: str, env: dict[str, str] | None = Non
 FIGURES = ("wild/figure_kinds",)  # what they print comes from matplotlib
 
 
+@pytest.mark.sampled(80)
 @each("command")
 def test_the_command_line_prints_it(
     program: Program, tmp_path: Path, is_forked: bool, fork_server: Callable[..., ForkServer]
@@ -47,11 +48,13 @@ def test_the_command_line_prints_it(
     assert not list(tmp_path.iterdir()), "a file was written without --allow-write"
 
 
+@pytest.mark.sampled(80)
 @each("library")
 def test_the_library_prints_it(program: Program) -> None:
     assert printed(program, "gradtrace") == program.answer
 
 
+@pytest.mark.sampled(80)
 @each("language")
 def test_the_language_prints_it(program: Program) -> None:
     if program.is_library_only:
@@ -68,6 +71,7 @@ def test_the_language_prints_it(program: Program) -> None:
     assert program.tidy(out.getvalue()) == program.answer
 
 
+@pytest.mark.sampled(60)
 @each("pytorch")
 def test_pytorch_prints_it(program: Program) -> None:
     pytest.importorskip("torch", reason="the recorded answers are PyTorch's: pip install torch==2.13.0")

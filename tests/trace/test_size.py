@@ -44,6 +44,7 @@ def read(stream):
     return file.read("loop.gt", stream).trace("all")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "work, prepared",
     [

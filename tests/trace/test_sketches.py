@@ -21,6 +21,7 @@ def moved(array, relative, seed=1):
     return (array.astype(np.float64) + step).astype(array.dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("relative", [1e-6, 1e-3, 0.1])
 @pytest.mark.parametrize("shape", [(1100,), (64, 64), (40, 50, 60), (1000, 300)])
 def test_the_relative_difference_is_estimated_to_ten_percent(shape, relative):

@@ -44,6 +44,7 @@ def smallest(svg, size):
     return share * min(map(float, re.findall(r'font-size="([\d.]+)"', svg)))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 @pytest.mark.parametrize(
     "style", ["data", *(pytest.param(s, marks=pytest.mark.slow) for s in ("function", "autograd"))]
@@ -154,6 +155,7 @@ def test_what_holds_of_most_nodes_is_said_once():
     assert detailed.count("None") == 2
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_legend_takes_a_tenth_at_most(path):
     svg, size, _, _ = drawn(traced(path.read_text()))

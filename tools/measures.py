@@ -1,7 +1,7 @@
 """Measure how the code of a package reads: python -m tools.measures [FOLDER ...]
 
-Prints a Markdown table with a column for each folder. Whole words of docstrings and comments are not code. The functions
-of more than eight parameters are those whose signature is gradtrace's own: what PyTorch prescribes is left out.
+Prints a Markdown table with a column for each folder. Docstrings and comments are not code. Functions of more than
+eight parameters are those whose signature is gradtrace's own: what PyTorch prescribes is left out.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def mutual_groups(imports: dict[str, set[str]]) -> set[frozenset[str]]:
     """Return the strongly connected components of a graph of imports."""
     importers = {name: set[str]() for name in imports}
     for name, imported in imports.items():
-        for other_end in imported:
-            importers[other_end].add(name)
+        for target in imported:
+            importers[target].add(name)
     return {frozenset(reachable(name, imports) & reachable(name, importers)) for name in imports}
 
 

@@ -125,7 +125,7 @@ def test_every_job_has_a_script_and_targets_among_its_peers():
         assert all(Path(path).parent == SCRIPTS and Path(path).exists() for path in paths), name
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "arguments"),
     [

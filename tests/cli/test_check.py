@@ -232,6 +232,7 @@ def analytic(answer, *words, **options):
     return [element["analytic"] for element in found["elements"]]
 
 
+@pytest.mark.slow
 def test_the_random_numbers_of_the_run_are_checked(answer):
     """float32 draws other numbers than float64; the check has those of the run, cast up."""
     gradient = json.loads(answer("eval", "-", "--seed", 5, "--get", "w.grad", input=DRAWN))

@@ -139,7 +139,7 @@ def test_every_text_of_a_record(color, record, gt):
 SUFFIXES = ("txt", "dot", "mmd", "graphml", "json", "svg", "html")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 def test_every_text_of_a_record_in_a_file(record, gt, here):
     for suffix in SUFFIXES:
         check(gt("graph", "r.gt", "-o", f"g.{suffix}"))

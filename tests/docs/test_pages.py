@@ -87,6 +87,7 @@ def files_of_one_name():
     return sorted(near - {"__init__.py"})
 
 
+@pytest.mark.slow
 def test_names_that_say_too_little_only_become_fewer():
     classes, functions = definitions()
     doubles = sorted(name for name, count in classes.items() if count > 1)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 EMPTY = frozenset(("one", "found", "known", "given", "made", "other", "each", "what"))
+BRACKETS = frozenset((")", "]", "}"))
 COUNTED = (tokenize.NAME, tokenize.NUMBER, tokenize.OP, tokenize.STRING)
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -45,12 +46,15 @@ def size_of(path: Path) -> Size:
     documented = docstring_lines(ast.parse(path.read_text(encoding="utf-8")))
     lines: set[int] = set()
     tokens = empty = 0
+    last = ""
     with tokenize.open(path) as file:
         for token in tokenize.generate_tokens(file.readline):
             if token.type in COUNTED and token.start[0] not in documented:
-                tokens += 1
+                # The comma that a formatter writes after the last of several lines is none of the code.
+                tokens += not (last == "," and token.string in BRACKETS)
                 empty += token.type == tokenize.NAME and token.string in EMPTY
                 lines.update(range(token.start[0], token.end[0] + 1))
+                last = token.string
     return Size(len(lines), tokens, 1, empty)
 
 

@@ -58,7 +58,7 @@ def make_call(record: Op) -> Callable[..., Any]:
         if view:
             mark_view(out, args[0])
         if now.special:
-            tell(record, args, out)
+            now.record(record.name, args, out)
         return out
 
     return reading(record, call) if record.reads else call
@@ -113,12 +113,6 @@ def is_float(raw: Raw) -> bool:
     return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")  # type: ignore[union-attr]
 
 
-def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
-    """Report a call to the recorder, if there is one."""
-    if state.recorder is not None:
-        state.recorder(record.name, args, out, state.place())
-
-
 def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int) -> tuple[Tensor, ...]:
     """Return the results of an operator with several results as Tensors, connected to one node."""
     outs = tuple(Tensor._wrap(r) for r in raws)
@@ -134,7 +128,7 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
     if node is not None and node.plan.saved_outs is not None:  # the indices of maxima, which have no gradient
         watch_by(node, [outs[i] for i in node.plan.saved_outs if outs[i]._fn is None])
     if state.special:
-        tell(record, args, outs)
+        state.record(record.name, args, outs)
     return outs
 
 

@@ -303,12 +303,10 @@ class Function(metaclass=FunctionMeta):
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
-        recorder = state.recorder
-        with using(grad_enabled=False, recorder=recorder if state.planner is not None else None):
+        with using(grad_enabled=False, recorder=state.recorder if state.planning else None):
             output = cls._run_forward(ctx, args)
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
-        if recorder is not None:
-            recorder(cls.__name__, args, result, state.place())
+        state.record(cls.__name__, args, result)
         return result
 
     @classmethod

@@ -194,7 +194,7 @@ def det_grad_of_arrays(xp: XP, g: Array, out: Array, a: Array) -> Array:
 def det_grad(xp: XP, g: Operand, out: Operand, a: Operand) -> Operand:
     scalar_shape = (*a.shape[:-2], 1, 1)
     g = xp.reshape(g, scalar_shape)
-    if state.planner is not None:  # a plan must not depend on values
+    if state.planning:  # a plan must not depend on values
         inverse = xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
         return g * xp.where(xp.reshape(out == 0, scalar_shape), transposed(xp, adjugate(xp, a)), inverse)
     if bool((out == 0).any()):
@@ -243,7 +243,7 @@ slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(d
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
-    if check_errors and state.planner is None and failed(info):  # in a plan a singular matrix gives nan
+    if check_errors and not state.planning and failed(info):  # in a plan a singular matrix gives nan
         batch, pivot = first_failure(info.array)
         raise LinAlgError(
             f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the "
@@ -326,7 +326,7 @@ def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
 def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     vector = check_solve("linalg.solve", a, b, left)
     x, info = solve_ex(a, b, left, vector)
-    if check_errors and state.planner is None and failed(info):
+    if check_errors and not state.planning and failed(info):
         batch, _ = first_failure(info.array)
         raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
     return x, info

@@ -138,7 +138,7 @@ def prod_grad(
     """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
     if not self.ndim:
         return g
-    if state.planner is None and not bool((self == 0).any()):
+    if not state.planning and not bool((self == 0).any()):
         if dims is None or keepdim:
             return g * (out / self)
         return with_dims(xp, g, self.shape, dims) * (with_dims(xp, out, self.shape, dims) / self)

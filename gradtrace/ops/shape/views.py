@@ -359,8 +359,7 @@ def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
-    if state.recorder is not None:
-        state.recorder("detach", (input,), out, state.place())
+    state.record("detach", (input,), out)
     return out
 
 
@@ -375,8 +374,7 @@ def detach_(self: Tensor) -> Tensor:
         )
     if self._fn is not None and self._fn.out is not None:
         self.counter()
-    if state.watcher is not None:
-        state.watcher.escapes("detach_", self, self)
+    state.watcher.escapes("detach_", self, self)
     if self._fn is not None:
         self.extra().detached = state.seq
         self.disable_fast_path()

@@ -294,7 +294,18 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 
 
 class ElementwiseOptimizer(Optimizer):
-    """Base of optimisers that update each parameter separately, in `_update`."""
+    """Base of optimisers that update each parameter separately, in `_update`.
+
+    `_options` names the options of a group in PyTorch's order, `_checked` those that `check` looks at.
+    """
+
+    _options = ""
+    _checked = ""
+
+    def _set_up(self, arguments: Mapping[str, Any]) -> None:
+        """Check the arguments of `__init__`, its local variables, and make the groups."""
+        check(arguments, self._checked)
+        super().__init__(arguments["params"], options(arguments, self._options))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; return the loss that a closure recomputes."""

@@ -8,7 +8,8 @@ from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Ints, Shape
-from gradtrace.ops.api import Choice, F, check_dim, check_dims, copy_metadata, expose, named, not_a_tensor
+from gradtrace.ops.api import Choice, F, check_dim, check_dims, expose, named, not_a_tensor
+from gradtrace.ops.public_call import copy_metadata
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 

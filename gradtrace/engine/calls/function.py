@@ -18,7 +18,7 @@ from gradtrace.engine.reverse.saved import modified, source_node
 from gradtrace.lazy_names import words
 
 if TYPE_CHECKING:
-    from gradtrace.engine.calls.function_saved import SavedTensorSlot
+    from gradtrace.engine.calls.function_outputs import SavedTensorSlot
     from gradtrace.engine.data.gradient_types import Gradient, NodeGradient
 
 NO_TENSOR = "no tensor"  # the dtype of an output that is not a tensor: backward gets None for it
@@ -173,7 +173,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """What the node keeps of each saved tensor, as `torch.autograd.SavedTensor`."""
         if engine_value(self, "freed"):
             raise RuntimeError(FREED_MESSAGE)
-        from gradtrace.engine.calls.function_saved import FunctionSavedTensor
+        from gradtrace.engine.calls.function_outputs import FunctionSavedTensor
 
         return tuple(FunctionSavedTensor(self, slot) for slot in self.__dict__.get("_saved") or ())
 
@@ -335,8 +335,7 @@ class Function(metaclass=FunctionMeta):
         numbers: tuple[int, ...],
         tracked: bool,
     ) -> object:
-        from gradtrace.engine.calls.function_outputs import connected, position, refuse_saved_alias
-        from gradtrace.engine.calls.function_saved import SavedTensorSlot
+        from gradtrace.engine.calls.function_outputs import SavedTensorSlot, connected, position, refuse_saved_alias
 
         single = not isinstance(output, (tuple, list))
         values = [output] if single else list(output)

@@ -12,12 +12,13 @@ are any, because they can observe it.
 
 The observers `watcher`, `keeper` and `planner` are never None. Those in force when nothing observes
 the run ignore every event, so the engine announces its events without asking; `using` and `set`
-take None for them. `recorder`, when set, is called after every operator (`State.record`).
+take None for them. `recorder`, when set, is called after every operator (`State.record`); only then
+is `scope` set, the chain of Scopes of running modules, functions and loop iterations, innermost first.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, TypeVar
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
@@ -193,3 +194,33 @@ class using:
 def unobserved(**fields: Any) -> using:
     """Return a context manager for computations that are not the run's: nothing observes them."""
     return using(recorder=None, watcher=None, keeper=None, planner=None, **fields)
+
+
+T = TypeVar("T")
+
+
+class Scope:
+    """One call of a module or function, one loop, or one iteration of a loop.
+
+    `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the function's name or the
+    loop's origin; `count` is the number of iterations of a loop, or the number of this iteration.
+    """
+
+    __slots__ = ("count", "kind", "origin", "parent", "what")
+
+    def __init__(self, parent: Scope | None, kind: str, what: Any, count: int = 0) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.what = what
+        self.count = count
+        self.origin = state.place()
+
+
+def within(kind: str, what: object, call: Callable[..., T], *args: object, **kwargs: object) -> T:
+    """Return `call(*args, **kwargs)`, run inside a new scope."""
+    outer = state.scope
+    state.scope = Scope(outer, kind, what)
+    try:
+        return call(*args, **kwargs)
+    finally:
+        state.scope = outer

@@ -8,8 +8,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import Meta
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
-from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.op import Op, contraction_op, d, records
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.ops.api import Choice, not_a_tensor
 from gradtrace.ops.arguments import in_both_forms, torch_function
 

@@ -107,7 +107,7 @@ class PlanWatcher:
 
 
 SILENT: dict[str, Any] = {"watcher": Watcher(), "keeper": WriteWatcher(), "planner": PlanWatcher()}
-NOT_MODES = frozenset(("depth", "seq", "live_observers", "warn_always"))
+NOT_MODES = frozenset(("depth", "seq", "live_observers", "warn_always", "multithreading"))
 
 
 class State:
@@ -124,6 +124,7 @@ class State:
         self.anomaly = False
         self.anomaly_check_nan = True
         self.warn_always = False
+        self.multithreading = True  # as a program sets it; backward always uses one thread
         self.origin = 0
         self.locate: Callable[[], int] | None = None  # finds the place of a program that Python runs
         self.depth = 0

@@ -180,6 +180,16 @@ def transposed(xp: XP, x: Operand) -> Operand:
     return xp.transpose(x, x.ndim - 2, x.ndim - 1)
 
 
+def times_transposed(xp: XP, a: Operand, b: Operand) -> Operand:
+    """Return the product of batches of matrices A @ T(B)."""
+    return xp.matmul(a, transposed(xp, b))
+
+
+def transposed_times(xp: XP, a: Operand, b: Operand) -> Operand:
+    """Return the product of batches of matrices T(A) @ B."""
+    return xp.matmul(transposed(xp, a), b)
+
+
 def flipped(xp: XP, x: Operand) -> Operand:
     """Transpose the last two dims; for a single matrix by `t`, as in PyTorch, since its node has another name."""
     return xp.t(x) if x.ndim == 2 else transposed(xp, x)

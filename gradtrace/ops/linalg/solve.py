@@ -16,7 +16,7 @@ from gradtrace.engine.data.types import XP, Array, Ints, Operand
 from gradtrace.engine.operators.op import contraction_op, d, linalg_op, records
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import linalg_function, require_float, torch_function
-from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.results import Result, result_type
 
 
@@ -216,15 +216,15 @@ def solve_grad(
     if not wanted[0]:
         return None, of_b
     x, gb = (xp.unsqueeze(t, t.ndim) if vector else t for t in (out[0], of_b))
-    of_a = xp.matmul(gb, transposed(xp, x)) if left else xp.matmul(transposed(xp, x), gb)
+    of_a = times_transposed(xp, gb, x) if left else transposed_times(xp, x, gb)
     return -of_a, of_b if wanted[1] else None
 
 
 # fmt: off
 matmul = contraction_op("matmul(self, other)", "matmul", "out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
     commutative=False, sign="@", zero="product", node="BmmBackward0",
-    self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
-    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
+    self=d("other", lambda xp, g, out, self, other: times_transposed(xp, g, other)),
+    other=d("self", lambda xp, g, out, self, other: transposed_times(xp, self, g)))
 inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", node="LinalgInvExBackward0",
     outputs=2, differentiable=(0,), A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
 solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",

@@ -79,7 +79,6 @@ ONE_BY_ONE = {
     "engine.calls.call -> engine.reverse.compile": RARE,
     "engine.calls.call -> engine.reverse.saved_hooks": RARE,
     "engine.calls.function -> engine.calls.function_outputs": CYCLE,
-    "engine.calls.function -> engine.calls.function_saved": RARE,
     "engine.data.node -> copy": RARE,
     "engine.data.tensor -> engine.data.text": RARE,
     "engine.calls.call -> engine.operators.trigonometry": RARE,

@@ -96,12 +96,10 @@ class GradScaler:
         if not any(True for _ in gradients(optimizer)):
             raise AssertionError("No inf checks were recorded for this optimizer.")
         state.stage = "stepped"
-        if running.watcher is not None:
-            running.watcher.scaled(optimizer, self._scale, state.found_inf)
+        running.watcher.scaled(optimizer, self._scale, state.found_inf)
         if not state.found_inf:
             return optimizer.step(*args, **kwargs)
-        if running.keeper is not None:
-            running.keeper.stepped(optimizer)  # the end of an iteration, although nothing is updated
+        running.keeper.stepped(optimizer)  # the end of an iteration, although nothing is updated
         return None
 
     def update(self, new_scale: Any = None) -> None:

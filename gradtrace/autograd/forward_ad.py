@@ -39,7 +39,8 @@ class dual_level:
         if dual_level.current is not None:
             raise RuntimeError("Nested forward mode AD is not supported at the moment")
         self.recorded = state.grad_enabled
-        state.set(grad_enabled=True)
+        self.modes = using(grad_enabled=True)
+        self.modes.__enter__()
         self.level = Level(forward=True)
         self.duals: list[tuple[Tensor, Tensor]] = []  # each dual tensor with its tangent
         dual_level.current = self
@@ -47,7 +48,7 @@ class dual_level:
 
     def __exit__(self, *exception: object) -> None:
         dual_level.current = None
-        state.set(grad_enabled=self.recorded)
+        self.modes.__exit__(*exception)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

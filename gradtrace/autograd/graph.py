@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.data.node import GradientEdge, RemovableHandle
 from gradtrace.engine.data.node import Node as EngineNode
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor, gradient_edge
 from gradtrace.lazy_names import attach
 
@@ -104,13 +104,13 @@ class disable_saved_tensors_hooks:
         self.error_message = error_message
 
     def __enter__(self) -> None:
-        self._outer = state.no_saved_hooks
         if state.saved_hooks:
             raise RuntimeError(self.error_message)
-        state.no_saved_hooks = self.error_message
+        self._modes = using(no_saved_hooks=self.error_message)
+        self._modes.__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        state.no_saved_hooks = self._outer
+        self._modes.__exit__(*exc)
 
 
 class MultiHandle(RemovableHandle):

@@ -28,20 +28,16 @@ class Handle:
 class Writes:
     """A replacement for `state.keeper`: it announces a write to `context`, then to the keeper that it replaces."""
 
-    def __init__(self, context: allow_mutation_on_saved_tensors, outer: Any) -> None:
-        self.context, self.outer = context, outer
+    def __init__(self, context: allow_mutation_on_saved_tensors) -> None:
+        self.context = context
+        self.outer = state.keeper
 
     def __getattr__(self, name: str) -> Any:
-        return ignore if self.outer is None else getattr(self.outer, name)
+        return getattr(self.outer, name)
 
     def before_write(self, tensor: Tensor) -> None:
         self.context.copy_saved(tensor)
-        if self.outer is not None:
-            self.outer.before_write(tensor)
-
-
-def ignore(*args: object) -> None:
-    """Do nothing: the replacement for each method without an outer keeper."""
+        self.outer.before_write(tensor)
 
 
 class allow_mutation_on_saved_tensors:
@@ -91,14 +87,15 @@ class allow_mutation_on_saved_tensors:
         if any(isinstance(getattr(unpack, "__self__", None), type(self)) for _, unpack in state.saved_hooks):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
-        self._outer = state.keeper
-        state.keeper = Writes(self, self._outer)
+        self._writes = using(keeper=Writes(self))
+        self._writes.__enter__()
         self._is_entered = True
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._is_entered = False
-        state.keeper = self._outer
+        self._writes.__exit__(*exc)
+        del self._writes
         self._hooks.__exit__(*exc)
         self.cloned.clear()
         self.original.clear()

@@ -10,7 +10,7 @@ from gradtrace.cli.inputs import evaluator
 from gradtrace.cli.options import Request, names
 from gradtrace.engine.data.state import using
 from gradtrace.errors import ProgramError, UsageError
-from gradtrace.ops.random.repeated import RepeatedDraws
+from gradtrace.ops.random.generator import RepeatedDraws
 from gradtrace.program.budget import Output
 from gradtrace.program.generators import repeatable_generators
 from gradtrace.program.result import RunOptions

@@ -200,8 +200,7 @@ class uncollected:
 
 def recorded(run: Any, watch: Any, wanted: bool) -> using:
     """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
-    from gradtrace.engine.data.observers import Scope
-    from gradtrace.engine.data.state import using
+    from gradtrace.engine.data.state import Scope, using
     from gradtrace.program.result import make_recorder
 
     if not wanted:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import gradtrace as torch
 from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.modes import enable_grad, no_grad
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import unobserved, using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 
@@ -211,7 +211,7 @@ class computed_once:
 
 def unrecorded() -> using:
     """Return a context manager that keeps checks and conversions of arguments out of the program's graph."""
-    return using(recorder=None, watcher=None, planner=None, grad_enabled=False)
+    return unobserved(grad_enabled=False)
 
 
 def holds(constraint: Any, value: Tensor) -> bool:

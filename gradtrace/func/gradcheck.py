@@ -15,12 +15,12 @@ from gradtrace.engine import Tensor, grad
 from gradtrace.engine.data.lazy import np
 from gradtrace.func.gradcheck_demands import (
     GradcheckError,
-    as_tuple,
     check_undefined,
     check_zero_gives_zero,
     differentiable,
     requiring_grad,
 )
+from gradtrace.ops.fused import as_tuple
 from gradtrace.ops.random.distributions import uniform
 from gradtrace.ops.random.generator import draw
 

@@ -9,6 +9,7 @@ from typing import Any
 from gradtrace.engine import Function, Tensor, grad
 from gradtrace.engine.data.lazy import np
 from gradtrace.func.pytree import torch_function
+from gradtrace.ops.fused import as_tuple
 
 UNDEFINED_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 COMPATIBILITY = (
@@ -20,10 +21,6 @@ COMPATIBILITY = (
 
 class GradcheckError(RuntimeError):
     """Raised if a gradient does not match finite differences, or another check of gradcheck fails."""
-
-
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def differentiable(outputs: Any) -> tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from gradtrace.engine import AccumulateGrad, Node, Tensor
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import state, using
 from gradtrace.engine.reverse.gradients import one_pass
 from gradtrace.engine.reverse.saved import source_node
 from gradtrace.func.pytree import apply, flatten, torch_function
@@ -31,22 +31,20 @@ class Level:
 
     def __init__(self, forward: bool = False) -> None:
         self.forward = forward
-        self.outer: tuple[bool, Any] = (False, None)
         self.own: dict[int, Tensor] = {}  # by id, the leaves that it and the transforms inside of it made
         self.entered: dict[int, Node | None] = {}  # by id, the nodes of the views of its arguments with a history
 
     def __enter__(self) -> Self:
-        self.outer = state.inference, state.no_saved_hooks
-        if not self.forward:
-            if state.saved_hooks:
-                raise RuntimeError(HOOKS)
-            state.no_saved_hooks = HOOKS
-        state.set(inference=False, levels=(*state.levels, self))
+        if state.saved_hooks and not self.forward:
+            raise RuntimeError(HOOKS)
+        refusal = state.no_saved_hooks if self.forward else HOOKS
+        self.modes = using(inference=False, levels=(*state.levels, self), no_saved_hooks=refusal)
+        self.modes.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        inference, state.no_saved_hooks = self.outer
-        state.set(inference=inference, levels=state.levels[:-1])
+        self.modes.__exit__(*exception)
+        del self.modes  # a reference cycle would keep alive what the transform saw
 
     def enter(self, value: Any) -> Any:
         """Return a nested value with each tensor replaced by one to differentiate by; ValueError for other values."""

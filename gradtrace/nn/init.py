@@ -211,8 +211,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator).array
         q, r = np.linalg.qr(flat.T if rows < columns else flat)
         q = q * np.sign(np.diagonal(r))
-        if state.keeper is not None:
-            state.keeper.before_write(tensor)
+        state.keeper.before_write(tensor)
         tensor.array[...] = (gain * (q.T if rows < columns else q)).reshape(tensor.shape)
     return tensor
 

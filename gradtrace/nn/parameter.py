@@ -62,7 +62,7 @@ class Parameter(Tensor):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         _share(self, source)
         self._req = bool(requires_grad)
-        if requires_grad and state.watcher is not None:
+        if requires_grad:
             state.watcher.begins(self)
             if data is not None:
                 state.watcher.escapes("parameter", data, self)

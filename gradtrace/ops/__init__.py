@@ -18,7 +18,7 @@ from gradtrace.ops.create import factories  # noqa: F401 - registers its operato
 from gradtrace.ops.pointwise import arithmetic, choice, comparison, elementary, powers  # noqa: F401
 
 LATER = words("""
-    pointwise.remainders pointwise.trigonometric pointwise.rounding pointwise.bounds shape.views shape.expansion
+    pointwise.remainders pointwise.trigonometric pointwise.bounds shape.views shape.expansion
     index.records shape.join shape.flip_rotate index.gathering create.casts create.dtype_limits
     create.ranges reduce.sums nn.softmax reduce.extremes linalg.matrix nn.activation nn.activation_backward nn.loss
     nn.classification nn.binary_loss nn.dropout nn.embedding nn.attention nn.distance nn.margin nn.conv nn.layer_norm

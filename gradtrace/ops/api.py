@@ -39,18 +39,10 @@ class NotGiven:
 
 
 NOT_GIVEN: Any = NotGiven()
+TENSOR_OR_NUMBER = (Tensor, int, float)
 
 # For docs/operators.md: every public name with the record behind it.
 catalogue: dict[str, tuple[str, str]] = {}
-
-
-def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
-    """Copy metadata as functools.wraps does; importing functools is slow."""
-    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
-        setattr(call, name, getattr(function, name))
-    vars(call).update(vars(function))
-    call.__wrapped__ = function
-    return call
 
 
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
@@ -58,10 +50,11 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
 
     The form c is torch.NAME_copy, which copies the views that the function returns; it has the first name only.
     """
+    names = names or (function.__name__,)
     if "c" in forms:
-        expose(copying(function, names[0] if names else function.__name__), forms="f")
+        expose(copying(function, names[0]), forms="f")
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
-    for name in names or (function.__name__,):
+    for name in names:
         for form in forms:
             if form in tables:
                 tables[form][name] = public_call(function, form, name)
@@ -84,9 +77,9 @@ def copying(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(*args: Any, **options: Any) -> Any:
         views = function(*args, **options)
-        single = isinstance(views, Tensor)
-        copies = tuple(copy_of_view(t) for t in ((views,) if single else views))
-        return copies[0] if single else copies
+        if isinstance(views, Tensor):
+            return copy_of_view(views)
+        return tuple(map(copy_of_view, views))
 
     return named(call, f"{name}_copy", f"Copy of {name} in new memory (torch.{name}_copy).")
 
@@ -95,14 +88,13 @@ def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
     """Return a decorator that renames a function to the first name and exposes it; see `expose`."""
 
     def decorate(function: F) -> F:
-        if names:
-            function.__name__ = function.__qualname__ = names[0]
-        return expose(function, *names, forms=forms)
+        return expose(named(function, names[0]) if names else function, *names, forms=forms)
 
     return decorate
 
 
 def named(function: F, name: str, doc: str = "") -> F:
+    """Give a function its public name and, if there is one, its docstring, and return it."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc or function.__doc__
     return function
@@ -156,20 +148,20 @@ def binary(
     """
     name = name or record.name
     run: Callable[..., Tensor] = call.binary(record)
-    operands: Any = (Tensor, int, float) if numbers else Tensor
+    operands = TENSOR_OR_NUMBER if numbers else Tensor
 
     def function(input: Tensor, other: object) -> Tensor:
         if not isinstance(input, Tensor):
             if not two_numbers:
                 raise not_a_tensor(name, "input", 1, input)
             return record(first_number(name, input, other), other)
-        if not isinstance(other, operands) and not isinstance(python_number(other), operands):
-            raise not_a_tensor(name, "other", 2, other)
+        if not isinstance(other, operands):
+            check_operand(name, other, operands)
         return run(input, other)
 
     def method(self: Tensor, other: object) -> Tensor:
-        if not isinstance(other, operands) and not isinstance(python_number(other), operands):
-            raise not_a_tensor(name, "other", 1, other)
+        if not isinstance(other, operands):
+            check_operand(name, other, operands, 1)
         return run(self, other)
 
     doc = f"Elementwise {name} with broadcasting (torch.{name})."
@@ -186,11 +178,9 @@ def binary(
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
     """Define a Python operator on Tensor; it returns NotImplemented for unsupported operand types."""
 
-    def backward(a: Tensor, b: object) -> Any:
+    def swapped(a: Tensor, b: object) -> Any:
         b = python_number(b)
-        if isinstance(b, (float, int)):
-            return record(b, a)
-        return NotImplemented
+        return record(b, a) if isinstance(b, (float, int)) else NotImplemented
 
     def augmented(a: Tensor, b: object) -> Any:
         if isinstance(b, Tensor) or isinstance(python_number(b), (float, int)):
@@ -199,7 +189,7 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
 
     setattr(Tensor, f"__{dunder}__", named(call.binary(record), f"__{dunder}__"))
     if reflected:
-        setattr(Tensor, f"__r{dunder}__", named(backward, f"__r{dunder}__"))
+        setattr(Tensor, f"__r{dunder}__", named(swapped, f"__r{dunder}__"))
     if inplace_too:
         setattr(Tensor, f"__i{dunder}__", named(augmented, f"__i{dunder}__"))
 
@@ -209,11 +199,19 @@ def first_number(name: str, value: object, other: object) -> Any:
     number = python_number(value)
     if not isinstance(number, (int, float)):
         raise not_a_tensor(name, "input", 1, value)
-    if not isinstance(other, (Tensor, int, float)) and not isinstance(python_number(other), (int, float)):
-        raise not_a_tensor(name, "other", 2, other)
-    if isinstance(other, Tensor) or (isinstance(number, float) and get_default_dtype() is float64):
-        return number if isinstance(other, Tensor) else Tensor._wrap(number)
-    return Tensor._wrap(np.asarray(number, get_default_dtype().np if isinstance(number, float) else None))
+    check_operand(name, other)
+    if isinstance(other, Tensor):
+        return number
+    if isinstance(number, int):
+        return Tensor._wrap(np.asarray(number))
+    default = get_default_dtype()
+    return Tensor._wrap(number if default is float64 else np.asarray(number, default.np))
+
+
+def check_operand(name: str, value: object, kinds: Any = TENSOR_OR_NUMBER, position: int = 2) -> None:
+    """Raise TypeError for a second operand that is neither of these kinds nor a number of numpy."""
+    if not isinstance(value, kinds) and not isinstance(python_number(value), kinds):
+        raise not_a_tensor(name, "other", position, value)
 
 
 def not_a_tensor(name: str, argument: str, position: int, value: object) -> TypeError:
@@ -222,11 +220,11 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
     )
 
 
-def check_tensors(name: str, **given: object) -> None:
+def check_tensors(name: str, **arguments: object) -> None:
     """Raise TypeError for the first argument that is not a tensor."""
-    for argument, value in given.items():
+    for position, (argument, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
-            raise not_a_tensor(name, argument, 1 + list(given).index(argument), value)
+            raise not_a_tensor(name, argument, position, value)
 
 
 def is_int(value: object) -> TypeIs[int]:
@@ -255,7 +253,7 @@ def check_dims(dims: int | Iterable[int] | None, ndim: int) -> Ints:
     return axes if axes else tuple(range(ndim))
 
 
-def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
+def given_sizes(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
     """Return sizes passed by position or by the keyword `name`; raise TypeError for any other keyword."""
     if not named:
         return args

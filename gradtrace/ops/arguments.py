@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.calls.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.data.types import Ints, Shape
-from gradtrace.ops.api import Choice, F, check_dim, check_dims, copy_metadata, expose, named, not_a_tensor
+from gradtrace.engine.data.types import Ints, Operand, Shape
+from gradtrace.ops.api import Choice, F, check_dim, check_dims, expose, named, not_a_tensor
+from gradtrace.ops.public_call import copy_metadata
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
@@ -112,6 +113,14 @@ def kept_shape(shape: Shape, dims: Ints) -> Ints:
 def count(shape: Iterable[int], dims: Ints | None = None) -> int:
     """Count the elements that a reduction over `dims` (None: all) combines into each result."""
     return prod(shape if dims is None else (size for i, size in enumerate(shape) if i in dims))
+
+
+def add_parts(parts: Sequence[Operand]) -> Operand:
+    """Return the sum of the parts of a gradient, of which there is at least one."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def require_float(input: Tensor, message: str) -> None:

@@ -39,10 +39,16 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
                 raise
             raise TypeError(message) from None
 
-    for attribute in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
-        setattr(call, attribute, getattr(function, attribute))
+    copy_metadata(call, function).operator = function
+    return call
+
+
+def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
+    """Copy metadata as functools.wraps does; importing functools is slow."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        setattr(call, name, getattr(function, name))
     vars(call).update(vars(function))
-    call.__wrapped__ = call.operator = function  # type: ignore[attr-defined]
+    call.__wrapped__ = function
     return call
 
 

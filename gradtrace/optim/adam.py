@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtrace.engine.data.state import state as modes
 from gradtrace.engine.data.tensor import Tensor
@@ -20,20 +20,35 @@ from gradtrace.optim.updates import (
 )
 
 
-def _started(state: Any, array: Array, grad: Array, group: Group) -> tuple[float, Array, Array, int]:
-    """Apply decoupled weight decay, update the moments; return the step, both moments and the count of writes."""
-    beta1, beta2 = group["betas"]
-    decays = bool(group["weight_decay"] and group.get("decoupled_weight_decay"))
-    if decays:
-        array *= 1 - group["lr"] * group["weight_decay"]
-    mean, square = work(state["exp_avg"]), work(state["exp_avg_sq"])
-    lerp(mean, grad, 1 - beta1)
-    decay_square(square, grad, beta2)
-    return advance(state), mean, square, int(decays)
+class _Moments(NamedTuple):
+    """The moments of a gradient after a step, and the count of writes to the parameter so far."""
+
+    step: Any
+    mean: Array
+    square: Array
+    writes: int
+
+    @classmethod
+    def updated(cls, state: dict[str, Any], array: Array, grad: Array, group: Group) -> _Moments:
+        """Apply decoupled weight decay to the parameter and update the moments in its state."""
+        beta1, beta2 = group["betas"]
+        decays = bool(group["weight_decay"] and group.get("decoupled_weight_decay"))
+        if decays:
+            array *= 1 - group["lr"] * group["weight_decay"]
+        mean = work(state["exp_avg"])
+        square = work(state["exp_avg_sq"])
+        lerp(mean, grad, 1 - beta1)
+        decay_square(square, grad, beta2)
+        return cls(advance(state), mean, square, int(decays))
 
 
 class Adam(ElementwiseOptimizer):
     """Adam: adaptive moment estimation (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
+
+    _options = (
+        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
+    )
+    _checked = "lr eps betas weight_decay"
 
     def __init__(
         self,
@@ -51,25 +66,24 @@ class Adam(ElementwiseOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check(locals(), "lr eps betas weight_decay")
+        check(locals(), self._checked)
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        names = (
-            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
-        )
-        betas = betas if differentiable else tuple(map(scalar, betas))
-        super().__init__(params, options(locals(), names))
+        if not differentiable:
+            betas = scalar(betas[0]), scalar(betas[1])
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         largest_squares = ["max_exp_avg_sq"] if group["amsgrad"] else []
         state = self._state_of(param, "exp_avg", "exp_avg_sq", *largest_squares)
-        beta1, beta2 = group["betas"]
-        step, mean, square, writes = _started(state, array, grad, group)
+        step, mean, square, writes = _Moments.updated(state, array, grad, group)
         if modes.grad_enabled:
             step = state["step"].clone()  # PyTorch's is a tensor here, often of float32
         if group["amsgrad"]:
             largest = work(state["max_exp_avg_sq"])
-            largest[...] = square = xp.maximum(copied(largest), copied(square))
+            square = xp.maximum(copied(largest), copied(square))
+            largest[...] = square
+        beta1, beta2 = group["betas"]
         denominator = xp.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
         add_quotient(array, mean, denominator, -(group["lr"] / (1 - beta1**step)))
         return writes + 1
@@ -100,6 +114,9 @@ class AdamW(Adam):
 class Adamax(ElementwiseOptimizer):
     """Adam with the infinity norm of past gradients instead of the second moment."""
 
+    _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _checked = "lr eps betas weight_decay"
+
     def __init__(
         self,
         params: Any,
@@ -113,15 +130,14 @@ class Adamax(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check(locals(), "lr eps betas weight_decay")
-        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "exp_avg", "exp_inf")
         beta1, beta2 = group["betas"]
         step = advance(state)
-        mean, largest = work(state["exp_avg"]), work(state["exp_inf"])
+        mean = work(state["exp_avg"])
+        largest = work(state["exp_inf"])
         lerp(mean, grad, 1 - beta1)
         largest[...] = xp.maximum(largest * beta2, xp.abs(grad) + group["eps"])
         add_quotient(array, mean, copied(largest), -(group["lr"] / (1 - beta1**step)))
@@ -129,6 +145,11 @@ class Adamax(ElementwiseOptimizer):
 
 class NAdam(ElementwiseOptimizer):
     """Adam with Nesterov momentum."""
+
+    _options = (
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
+    )
+    _checked = "lr eps betas weight_decay momentum_decay"
 
     def __init__(
         self,
@@ -145,21 +166,18 @@ class NAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check(locals(), "lr eps betas weight_decay momentum_decay")
-        names = (
-            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
-        )
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "exp_avg", "exp_avg_sq", mu_product=1.0)
+        step, mean, square, writes = _Moments.updated(state, array, grad, group)
         beta1, beta2 = group["betas"]
-        lr = group["lr"]
-        step, mean, square, writes = _started(state, array, grad, group)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
         product = work(state["mu_product"])
         product *= mu
-        product = product if modes.grad_enabled else float(product)
+        if not modes.grad_enabled:
+            product = float(product)
+        lr = group["lr"]
         denominator = xp.sqrt(square / (1 - beta2**step)) + group["eps"]
         add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - product))
         add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - product * mu_next))
@@ -168,6 +186,9 @@ class NAdam(ElementwiseOptimizer):
 
 class RAdam(ElementwiseOptimizer):
     """Adam with rectified variance: no adaptive rate while the variance is undefined."""
+
+    _options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+    _checked = "lr eps betas weight_decay"
 
     def __init__(
         self,
@@ -183,20 +204,20 @@ class RAdam(ElementwiseOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check(locals(), "lr eps betas weight_decay")
-        names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "exp_avg", "exp_avg_sq")
+        step, mean, square, writes = _Moments.updated(state, array, grad, group)
         beta1, beta2 = group["betas"]
-        step, mean, square, writes = _started(state, array, grad, group)
         correction = 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction
         update = mean / (1 - beta1**step) * group["lr"]
         if length > 5.0:
-            factor = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            update = update * (correction**0.5 / (xp.sqrt(square) + group["eps"])) * factor
+            numerator = (length - 4) * (length - 2) * longest
+            rectification = (numerator / ((longest - 4) * (longest - 2) * length)) ** 0.5
+            rate = correction**0.5 / (xp.sqrt(square) + group["eps"])
+            update = update * rate * rectification
         array -= update
         return writes + 1

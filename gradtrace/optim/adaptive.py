@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, options
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check
 from gradtrace.optim.updates import (
     Array,
     add_quotient,
@@ -25,6 +25,9 @@ from gradtrace.optim.updates import (
 class RMSprop(ElementwiseOptimizer):
     """Gradient / running root mean square (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html)."""
 
+    _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    _checked = "lr eps momentum weight_decay alpha"
+
     def __init__(
         self,
         params: Any,
@@ -39,9 +42,7 @@ class RMSprop(ElementwiseOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check(locals(), "lr eps momentum weight_decay alpha")
-        names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum, centered = group["momentum"] > 0, bool(group["centered"])
@@ -67,6 +68,9 @@ class RMSprop(ElementwiseOptimizer):
 class Adagrad(ElementwiseOptimizer):
     """Gradient divided by the root of the sum of all past squared gradients."""
 
+    _options = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+    _checked = "lr lr_decay weight_decay initial_accumulator_value eps"
+
     def __init__(
         self,
         params: Any,
@@ -81,9 +85,7 @@ class Adagrad(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check(locals(), "lr lr_decay weight_decay initial_accumulator_value eps")
-        names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
         for group in self.param_groups:
             for param in group["params"]:
                 self._start(param, group)
@@ -106,6 +108,9 @@ class Adagrad(ElementwiseOptimizer):
 class Adadelta(ElementwiseOptimizer):
     """Gradient scaled by the ratio of the root mean squares of past updates and gradients."""
 
+    _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _checked = "eps weight_decay"
+
     def __init__(
         self,
         params: Any,
@@ -122,9 +127,7 @@ class Adadelta(ElementwiseOptimizer):
         check(locals(), "lr")
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check(locals(), "eps weight_decay")
-        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "square_avg", "acc_delta")

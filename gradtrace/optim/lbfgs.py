@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import using
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.engine.operators.dot_product import dot_product
-from gradtrace.engine.operators.rounding import multiply_add
+from gradtrace.engine.operators.rounding import dot_product, multiply_add
 from gradtrace.optim.optimizer import Optimizer, check, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradtrace.engine.data.modes import enable_grad
 from gradtrace.engine.data.node import RemovableHandle, add_hook
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, OwnConstructor
@@ -119,8 +119,7 @@ class Optimizer(OwnConstructor):
             param_group.setdefault(name, default)
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
-        if state.watcher is not None:
-            state.watcher.optimises(self, params)
+        state.watcher.optimises(self, params)
 
     def _check_distinct(self, param_group: Group) -> None:
         new = set(map(id, param_group["params"]))
@@ -275,10 +274,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}.")
             args, kwargs = replaced
         out = step(*args, **kwargs)
-        if state.watcher is not None:
-            state.watcher.stepped(self)
-        if state.keeper is not None:
-            state.keeper.stepped(self)
+        state.watcher.stepped(self)
+        state.keeper.stepped(self)
         for hook in self._hooks["step_post"].values():
             hook(self, args, kwargs)
         return out
@@ -297,21 +294,29 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 
 
 class ElementwiseOptimizer(Optimizer):
-    """Base of optimisers that update each parameter separately, in `_update`."""
+    """Base of optimisers that update each parameter separately, in `_update`.
+
+    `_options` names the options of a group in PyTorch's order, `_checked` those that `check` looks at.
+    """
+
+    _options = ""
+    _checked = ""
+
+    def _set_up(self, arguments: Mapping[str, Any]) -> None:
+        """Check the arguments of `__init__`, its local variables, and make the groups."""
+        check(arguments, self._checked)
+        super().__init__(arguments["params"], options(arguments, self._options))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters that have a gradient; return the loss that a closure recomputes."""
         loss = evaluate(closure)
-        recorded, state.grad_enabled = state.grad_enabled, bool(self.defaults["differentiable"])
-        try:
+        with using(grad_enabled=bool(self.defaults["differentiable"])):
             for group in map(with_numbers, self.param_groups):
                 for param in group["params"]:
                     extra = param._x
                     if extra is not None and extra.grad is not None:
                         array = begin(param)
                         commit(param, array, self._update(param, array, gradient(param, group), group) or 1)
-        finally:
-            state.grad_enabled = recorded
         return loss
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:

@@ -76,6 +76,9 @@ class SGD(ElementwiseOptimizer):
 class ASGD(ElementwiseOptimizer):
     """Averaged gradient descent: `ax` in the state is the running average of the parameters."""
 
+    _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    _checked = "lr weight_decay"
+
     def __init__(
         self,
         params: Any,
@@ -89,9 +92,7 @@ class ASGD(ElementwiseOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check(locals(), "lr weight_decay")
-        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         lr, lambd = scalar(group["lr"]), group["lambd"]

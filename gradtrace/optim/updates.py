@@ -47,9 +47,8 @@ def copied(array: Array) -> Array:
 
 def begin(tensor: Tensor) -> Array:
     """Return a parameter as `work` does; pass it to `commit` afterwards."""
-    if modes.planner is not None and not modes.grad_enabled:
+    if not modes.grad_enabled:
         modes.planner.read(tensor)
-    if modes.keeper is not None and not modes.grad_enabled:
         modes.keeper.before_write(tensor)
     return values(tensor)
 
@@ -61,16 +60,15 @@ def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
     if type(tensor._data) is float:
         tensor._data = float(array)
     tensor.counter().n += writes
-    if modes.watcher is not None:
-        modes.watcher.changes("step", tensor)
+    modes.watcher.changes("step", tensor)
 
 
 def gradient(param: Tensor, group: dict[str, Any]) -> Array:
     """Return the parameter's gradient, negated for `maximize`, with the group's weight decay added."""
     grad = param.grad
     assert grad is not None
-    if modes.planner is not None:  # array operations here would not become steps of the plan
-        modes.planner.read(grad)
+    # array operations here would not become steps of the plan
+    modes.planner.read(grad)
     array = values(grad)
     if group["maximize"]:
         array = -array

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.engine.data.observers import Scope
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import Scope, state
 from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.source import Span
 from gradtrace.program.values import call, is_text

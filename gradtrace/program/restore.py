@@ -8,10 +8,6 @@ import warnings
 from gradtrace.annotations import Any
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.state import state
-from gradtrace.lazy_names import words
-
-MODES = words("""grad_enabled inference origin locate recorder scope watcher keeper planner anomaly
-    anomaly_check_nan levels refused_draws saved_hooks no_saved_hooks running devices""")
 
 
 class restored:
@@ -23,7 +19,7 @@ class restored:
     """
 
     def __enter__(self) -> None:
-        self.modes = {name: getattr(state, name) for name in MODES}
+        self.modes = state.modes()
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
         self.others = other_random_states()
         self.graphs, self.validates = graphs([None]), validates_arguments(True)

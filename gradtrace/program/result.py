@@ -5,8 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data import dtypes
-from gradtrace.engine.data.observers import WriteWatcher
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import WriteWatcher, state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.limits import Budget
@@ -62,7 +61,7 @@ class RunOptions(NamedTuple):
                 makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
     outputs     the names of the tensors to use as outputs in place of the last value
     dtype       the default dtype, by name or object; None: float64 without imports, else float32
-    watcher     gets the events other than operator calls (`engine/data/observers.py`)
+    watcher     gets the events other than operator calls (`engine/data/state.py`)
     planner     is called instead of the recorder, also after the program's end, and for values that a plan would lose
     show        gets the value of each expression statement and its repr
     stdout      gets what the program prints; None: sys.stdout; so `stderr`

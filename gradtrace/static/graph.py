@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtrace.engine.data import tensor as engine
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import unobserved
 from gradtrace.ops import api, find
 from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
@@ -161,7 +161,7 @@ class Graph:
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
-        with using(recorder=None, planner=None, grad_enabled=False):
+        with unobserved(grad_enabled=False):
             examples = results(run(*[t.example for t in reached]))
         op = Operation(self, op_type, name, reached, run)
         op.outputs = tuple(Tensor(op, i, example) for i, example in enumerate(examples))

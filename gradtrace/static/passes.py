@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import unobserved
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
 from gradtrace.engine.operators.tables import record_table
@@ -68,7 +68,7 @@ def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
         return [filled(values[step.out[0]], record.constant)]
     if any(not values[n].is_constant for n in refs(step.args)):
         return None
-    with using(recorder=None, planner=None, grad_enabled=False):
+    with unobserved(grad_enabled=False):
         out = record(*replaced(step.args, lambda n: Tensor._wrap(values[n].constant)))
     return [tensor._data for tensor in (out if isinstance(out, tuple) else (out,))]
 

@@ -15,7 +15,7 @@ from typing import Any
 import gradtrace.ops  # noqa: F401  gives Tensor its methods
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import PlanWatcher, using
 from gradtrace.engine.data.tensor import Tensor, gradient_edge
 from gradtrace.engine.operators.op import records
 from gradtrace.engine.operators.promote import promote
@@ -30,7 +30,7 @@ LEAVES = (
 )
 
 
-class Recorder:
+class Recorder(PlanWatcher):
     """A recorder of operator calls as steps of a plan: the value of `state.recorder` and `state.planner` in a trace.
 
     The line of a step is the engine's `state.origin`.

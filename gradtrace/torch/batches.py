@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.engine.operators.dot_product import dot_product
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.torch.measure import FLOATS, SAMPLE, Facts, is_exact, of_finite_part
 from gradtrace.torch.memory import CODES, Chunk, numpy, quietly
 from gradtrace.trace.array_sketch import checksum_of, sketch_of

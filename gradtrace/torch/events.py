@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from gradtrace.engine.data import observers
+from gradtrace.engine.data import state
 from gradtrace.trace import events
 
 
@@ -109,7 +109,7 @@ class Node:
         self.freed = False
 
 
-class Scope(observers.Scope):
+class Scope(state.Scope):
     """One call of a module; `what` is a weak reference to it, by which its path is found."""
 
     __slots__ = ("detail",)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from gradtrace.engine.operators.dot_product import dot_product
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 
 FLOATS = (torch.float32, torch.float64)

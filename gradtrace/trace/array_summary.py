@@ -6,7 +6,7 @@ from math import isfinite
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.operators.dot_product import dot_product
+from gradtrace.engine.operators.rounding import dot_product
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array

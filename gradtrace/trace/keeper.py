@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import WriteWatcher, state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.array_summary import Summary, norm_of, sketched, summarize
 
@@ -80,7 +80,7 @@ class Mark:
         self.scope = state.scope
 
 
-class Keeper:
+class Keeper(WriteWatcher):
     """The versions of the tensors of a run, by tensor and recorded call; its backward passes and optimiser steps."""
 
     def __init__(self, records: list[Any], budget: int = KEPT) -> None:

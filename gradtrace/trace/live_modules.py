@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Mapping, Sequence
 from gradtrace.engine.data.node import AccumulateGrad, Node
-from gradtrace.engine.data.observers import Scope
+from gradtrace.engine.data.state import Scope
 from gradtrace.trace.names import Names
 from gradtrace.trace.scopes import LIBRARY
 

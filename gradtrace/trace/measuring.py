@@ -21,7 +21,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequ
 from gradtrace.engine.calls.inplace import CopySlices
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import AccumulateGrad, Node, named
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import unobserved
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import Op, records
 from gradtrace.trace import wide
@@ -408,6 +408,5 @@ def is_same(out: Any, args: tuple[Any, ...]) -> bool:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Context manager for computations that are not the run's: nothing observes them, and numpy does not warn."""
-    modes = using(recorder=None, watcher=None, keeper=None, planner=None, grad_enabled=False)
-    with modes, np.errstate(all="ignore"):
+    with unobserved(grad_enabled=False), np.errstate(all="ignore"):
         yield

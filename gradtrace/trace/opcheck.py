@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import Node
-from gradtrace.engine.data.state import using
+from gradtrace.engine.data.state import unobserved
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import unbroadcast_and_cast
 from gradtrace.engine.operators.op import records
@@ -42,7 +42,7 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
         return None
     weights = [weight(k, o) if o._fn is node else None for k, o in enumerate(outs)]
     try:
-        with using(watcher=None, recorder=None, grad_enabled=False):
+        with unobserved(grad_enabled=False):
             first = weighted(run(args), weights)
             if first != weighted(run(args), weights) and first == first:
                 return None  # it draws random numbers
@@ -82,7 +82,7 @@ def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], firs
     if run is None or not same_values(first, outs_of(out)[0]):
         return False
     changed = Tensor._wrap(np.asarray(first._data) * 2 + 1)
-    with using(watcher=None, recorder=None, grad_enabled=False):
+    with unobserved(grad_enabled=False):
         return same_values(changed, outs_of(run(tuple(changed if a is first else a for a in args)))[0])
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import Watcher, state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.reverse.gradients import grad
 from gradtrace.engine.reverse.saved import flat
@@ -38,17 +38,7 @@ class ProbeResult(NamedTuple):
     seconds: tuple[Any, ...] = ()  # and its gradients
 
 
-class Idle:
-    """A watcher that notes nothing."""
-
-    def nothing(self, *_: Any) -> None:
-        """Ignore an event of the engine."""
-
-    optimises = stepped = nothing
-    called = begins = escapes = changes = starts = began = ended = enters = hooked = runs = sends = leaves = nothing
-
-
-class Stop(Idle):
+class Stop(Watcher):
     """A watcher that stops the program where it first calls backward or autograd.grad, before anything is freed."""
 
     def __init__(self) -> None:
@@ -61,7 +51,7 @@ class Stop(Idle):
             raise SystemExit(0)
 
 
-class Probe(Idle):
+class Probe(Watcher):
     """A watcher that measures one run at its first call of backward."""
 
     def __init__(

@@ -8,7 +8,7 @@ import sys
 
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import Tensor
-from gradtrace.engine.data.observers import Scope
+from gradtrace.engine.data.state import Scope
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import ScopeRecord

@@ -15,7 +15,7 @@ from math import isfinite
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import AccumulateGrad, Node
-from gradtrace.engine.data.state import state, using
+from gradtrace.engine.data.state import Watcher, state, unobserved, using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
 from gradtrace.trace.events import BeginEvent, EscapeEvent, Held, PassEvent, Turn
@@ -29,7 +29,7 @@ Noted = Value | Kept | float | None
 Values = tuple[Noted, ...]
 
 
-class Watch:
+class Watch(Watcher):
     """The watcher of a run. `grad_modes` has the grad mode at each recorded operator call.
 
     With `detailed`, only some passes of a long loop are recorded node by node: the first ones (with local derivatives),
@@ -127,13 +127,7 @@ class Watch:
         held.note_rate(optimiser)
         held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
 
-    def scaled(self, optimiser: Any, scale: float, skipped: bool) -> None:
-        pass
-
     # ---- backward
-
-    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
-        """Ignore the call of backward; `began` records the pass."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         event = PassEvent(len(self.grad_modes), state.place(), keep, create_graph, stores)
@@ -143,7 +137,7 @@ class Watch:
         self._open.append(event)
         self.passes.append(event)
         single = all(type(g) is float or getattr(g, "size", 0) == 1 for _, _, g in roots)
-        private = single and stores and not create_graph and not state.live_observers and state.keeper is not None
+        private = single and stores and not create_graph and not state.live_observers and running_keeper() is not None
         self._seen = {} if private else None
 
     def ended(self, error: BaseException | None) -> None:
@@ -211,7 +205,7 @@ class Watch:
         from gradtrace.trace.opcheck import try_function
 
         _, call = self.custom.pop(id(node))
-        with self.checking, using(watcher=None, recorder=None, keeper=None, scope=None):
+        with self.checking, unobserved(scope=None):
             self.checks[call[0]] = (call[3], try_function(node, call))
 
     def _matrices(self, node: Node, known: list[Value | None]) -> list[Value | None]:
@@ -280,7 +274,7 @@ def alone(turn: Turn) -> Turn:
 
 def running_keeper() -> Any:
     """Return the `keeper.Keeper` of the run, or None; in the engine's type for it are only the methods it calls."""
-    return state.keeper
+    return state.keeper if hasattr(state.keeper, "note") else None
 
 
 def noted(gradient: Any) -> Noted:

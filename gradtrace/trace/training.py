@@ -8,7 +8,7 @@ iteration. A run with a single update or pass has no steps.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
-from gradtrace.engine.data.observers import Scope
+from gradtrace.engine.data.state import Scope
 from gradtrace.trace.keeper import Keeper, Mark
 from gradtrace.trace.record import TrainingStep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.operators.dot_product import dot_product
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.values import Value
 

@@ -117,7 +117,7 @@ def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], 
     answer: list[T] = []
     recording = RunOptions(stdout=sys.stderr, record=Keeper, watcher=stop)
     with running.executing(request, tensors, recording) as run:
-        state.watcher = None
+        state.set(watcher=None)
         answer.append(work(chosen(session.boxed(run), tensors, stop, names(output), names(wrt))))
     if not answer:
         raise UsageError(f"{request.program.source.name} ended itself while it was differentiated", "leave out exit()")

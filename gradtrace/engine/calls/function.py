@@ -18,7 +18,7 @@ from gradtrace.engine.reverse.saved import modified, source_node
 from gradtrace.lazy_names import words
 
 if TYPE_CHECKING:
-    from gradtrace.engine.calls.function_saved import SavedTensorSlot
+    from gradtrace.engine.calls.function_outputs import SavedTensorSlot
     from gradtrace.engine.data.gradient_types import Gradient, NodeGradient
 
 NO_TENSOR = "no tensor"  # the dtype of an output that is not a tensor: backward gets None for it
@@ -173,7 +173,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """What the node keeps of each saved tensor, as `torch.autograd.SavedTensor`."""
         if engine_value(self, "freed"):
             raise RuntimeError(FREED_MESSAGE)
-        from gradtrace.engine.calls.function_saved import FunctionSavedTensor
+        from gradtrace.engine.calls.function_outputs import FunctionSavedTensor
 
         return tuple(FunctionSavedTensor(self, slot) for slot in self.__dict__.get("_saved") or ())
 
@@ -288,12 +288,13 @@ class Function(metaclass=FunctionMeta):
         """Run forward outside the graph and record one node for it."""
         if cls.setup_context is not Function.setup_context:
             args, options = bound_arguments(cls.forward, args, options)
-        elif options:
-            args, options = by_position(cls.forward, args, options)
-        if state.levels and cls.setup_context is Function.setup_context:
-            raise RuntimeError(NO_SETUP)
-        if options and cls.setup_context is not Function.setup_context:
-            raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(options))}'")
+            if options:
+                raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(options))}'")
+        else:
+            if options:
+                args, options = by_position(cls.forward, args, options)
+            if state.levels:
+                raise RuntimeError(NO_SETUP)
         ctx = cls.context()
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
@@ -301,14 +302,17 @@ class Function(metaclass=FunctionMeta):
         if options:
             ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
-        edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
-        numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
-        recorder = state.recorder
-        with using(grad_enabled=False, recorder=recorder if state.planner is not None else None):
+        if tracked:
+            operands = [a for a in args if isinstance(a, Tensor)]
+            edges = tuple(map(source_node, operands))
+            numbers = tuple(a._nr for a in operands)
+        with using(grad_enabled=False, recorder=state.recorder if state.planning else None):
             output = cls._run_forward(ctx, args)
-        result = cls._finish(ctx, args, output, edges, numbers, tracked)
-        if recorder is not None:
-            recorder(cls.__name__, args, result, state.place())
+        if tracked:
+            ctx.edge_a = edges
+            ctx.output_nrs = numbers if any(numbers) else None
+        result = cls._finish(ctx, args, output, tracked)
+        state.record(cls.__name__, args, result)
         return result
 
     @classmethod
@@ -333,18 +337,12 @@ class Function(metaclass=FunctionMeta):
         ctx: BackwardCFunction,
         args: tuple[Any, ...],
         output: Any,
-        edges: tuple[Node | None, ...],
-        numbers: tuple[int, ...],
         tracked: bool,
     ) -> object:
-        from gradtrace.engine.calls.function_outputs import connected, position, refuse_saved_alias
-        from gradtrace.engine.calls.function_saved import SavedTensorSlot
+        from gradtrace.engine.calls.function_outputs import SavedTensorSlot, connected, position, refuse_saved_alias
 
         single = not isinstance(output, (tuple, list))
         values = [output] if single else list(output)
-        if tracked:
-            ctx.edge_a = edges
-            ctx.output_nrs = numbers if any(numbers) else None
         outputs = connected(ctx, args, values, tracked)
         if cls.setup_context is not Function.setup_context:
             refuse_saved_alias(ctx, values, outputs)

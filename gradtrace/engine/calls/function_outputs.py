@@ -1,14 +1,18 @@
-"""The outputs of a custom Function's forward, connected to its node: PyTorch's `_process_backward_mode_ad`."""
+"""The outputs of a custom Function's forward, connected to its node, and the tensors that it saves.
+
+`connected` is PyTorch's `_process_backward_mode_ad`.
+"""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable
+from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.calls.function import NO_TENSOR, BackwardCFunction
 from gradtrace.engine.calls.inplace import rebase_history, refuse_untrackable
 from gradtrace.engine.calls.view_rules import CUSTOM, MULTI, PLAIN, mark_view
 from gradtrace.engine.data.dtypes import spec_for, spec_of
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
+from gradtrace.engine.reverse.saved_hooks import GONE_MESSAGE, Packed, SavedTensor
 
 DIRTY_MESSAGE = (
     "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
@@ -139,3 +143,43 @@ def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | No
         if saved is not None and saved is o:
             return i if o._fn is ctx else -1 if o._fn is None else None
     return None
+
+
+class SavedTensorSlot:
+    """One saved tensor: an input itself, or the data of an output (holding the output would make a reference cycle)."""
+
+    __slots__ = ("counter", "number", "packed", "raw", "tensor", "version")
+
+    def __init__(self, tensor: Tensor | None, number: int | None) -> None:
+        self.number = number
+        self.tensor = tensor if number is None else None
+        self.raw = None if tensor is None or number is None else tensor.own_array()
+        self.counter = None if tensor is None or number is None else tensor.counter()
+        self.version = 0 if tensor is None or tensor.is_inference() else tensor._version
+        self.packed: Packed | None = None
+
+    def pack(self, ctx: Any, hooks: tuple[Callable[..., Any], Callable[..., Any]]) -> None:
+        """Replace the saved tensor by the result of the pack hook; None stays None."""
+        tensor = self.tensor if self.number is None else ctx._unpack(self)
+        if not isinstance(tensor, Tensor):  # None, or a sparse tensor
+            return
+        self.packed = Packed(tensor, hooks, self.number is not None and self.number >= 0)
+        self.tensor = self.raw = self.counter = None
+
+
+class FunctionSavedTensor(SavedTensor):
+    """A tensor that a custom Function's forward saved by `save_for_backward`."""
+
+    def __init__(self, ctx: Any, slot: SavedTensorSlot) -> None:
+        self._ctx, self._slot = ctx, slot
+
+    def _kept(self) -> Any:
+        if self._ctx.freed:
+            raise RuntimeError(GONE_MESSAGE)
+        return self._slot.packed or self._ctx._unpack(self._slot)
+
+    def _pack(self, hooks: tuple[Callable[..., Any], Callable[..., Any]], tensor: Tensor) -> None:
+        self._slot.pack(self._ctx, hooks)
+
+
+FunctionSavedTensor.__name__ = FunctionSavedTensor.__qualname__ = "SavedTensor"  # one class in PyTorch

@@ -152,8 +152,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     raw = record.run(args, raws)
     check_result(target, raw)
     node = make_node(record, target, rest, mask, raw) if tracked else None
-    if state.planner is not None:
-        state.planner.change(target)
+    state.planner.change(target)
     write(target, raw)
     if target.is_inference() and not state.inference:  # like PyTorch, only after the data were written
         raise RuntimeError(INFERENCE_MESSAGE)
@@ -166,8 +165,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             rare = node.ensure_extras()
             rare.out_counter, rare.out_version = counter, counter.n
         rebase_history(target, node)
-    if state.recorder is not None:
-        state.recorder(record.name + "_", args, target, state.place())
+    state.record(record.name + "_", args, target)
     return target
 
 
@@ -215,8 +213,7 @@ def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw:
 
 
 def write(target: Tensor, raw: Any) -> None:
-    if state.keeper is not None:
-        state.keeper.before_write(target)
+    state.keeper.before_write(target)
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return

@@ -7,7 +7,7 @@ As in PyTorch they restore the previous mode, also when the block raises; as dec
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, TypeVar
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import state, using
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -197,7 +197,21 @@ def is_inference_mode_enabled() -> bool:
     return state.inference
 
 
-class set_detect_anomaly:
+class _SetAtOnce:
+    """Sets modes when it is made; as a context manager it restores the previous ones on exit."""
+
+    def __init__(self, **fields: bool) -> None:
+        self._modes = using(**fields)
+        self._modes.__enter__()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        self._modes.__exit__(*exc)
+
+
+class set_detect_anomaly(_SetAtOnce):
     """Turn anomaly mode on or off: at once, or for a `with` block.
 
     In anomaly mode backward raises at the first function that returns nan
@@ -205,15 +219,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._previous = (state.anomaly, state.anomaly_check_nan)
-        state.set(anomaly=bool(mode), anomaly_check_nan=bool(check_nan))
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        anomaly, check_nan = self._previous
-        state.set(anomaly=anomaly, anomaly_check_nan=check_nan)
+        super().__init__(anomaly=bool(mode), anomaly_check_nan=bool(check_nan))
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -229,25 +235,16 @@ class detect_anomaly(set_detect_anomaly):
         super().__init__(True, self._wanted)
 
 
-class set_multithreading_enabled:
+class set_multithreading_enabled(_SetAtOnce):
     """Set whether backward may use several threads, at once or for a `with` block. gradtrace always uses one."""
 
-    enabled = True
-
     def __init__(self, mode: bool) -> None:
-        self._previous = set_multithreading_enabled.enabled
-        set_multithreading_enabled.enabled = bool(mode)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        set_multithreading_enabled.enabled = self._previous
+        super().__init__(multithreading=bool(mode))
 
 
 def is_multithreading_enabled() -> bool:
     """Return the mode that `set_multithreading_enabled` set last; True at the start, as in PyTorch."""
-    return set_multithreading_enabled.enabled
+    return state.multithreading
 
 
 def set_warn_always(b: bool, /) -> None:

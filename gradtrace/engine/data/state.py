@@ -1,26 +1,113 @@
-"""The active modes, in one object that the engine and its users read, and the context manager that sets them.
+"""The active modes and observers, in one object, and the context manager that sets them.
 
     with using(grad_enabled=False, recorder=None): ...
 
-`origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
-depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope`, `watcher` and `keeper` observe a recorded run (`observers.py`): calls, backward steps, values that are about to
-be overwritten. `planner`, when set, is notified of actions that a static plan cannot represent:
-`planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a numpy array),
-`planner.change(tensor)` before an in-place operation writes.
+A `using` restores the fields that it sets when its block ends. `State.modes()` are the fields that
+are restored after the run of a program.
 
-`live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
-uses PyTorch's exact order if there are any, because they can observe it.
+`origin` is the number of the source span being evaluated (0: none); the engine copies it into every
+node and does not depend on the source text. `live_observers` counts the hooks, retained gradients,
+custom Functions and packed tensors that exist: a backward pass uses PyTorch's exact order if there
+are any, because they can observe it.
+
+The observers `watcher`, `keeper` and `planner` are never None. Those in force when nothing observes
+the run ignore every event, so the engine announces its events without asking; `using` and `set`
+take None for them. `recorder`, when set, is called after every operator (`State.record`); only then
+is `scope` set, the chain of Scopes of running modules, functions and loop iterations, innermost first.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable
-
-if TYPE_CHECKING:
-    from gradtrace.engine.data.observers import Watcher, WriteWatcher
+from gradtrace.annotations import Any, Callable, TypeVar
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
+
+
+class Watcher:
+    """An observer of a run. This base class ignores every event.
+
+    It gets gradients as raw data or Tensors, and must not change anything. A `tensor` or `leaf` is
+    a Tensor, a `node` is a Node: this file is below theirs.
+    """
+
+    def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
+        """Called after an operator has run, by the run's recorder."""
+
+    def begins(self, leaf: Any) -> None:
+        """Called when a tensor begins to require grad."""
+
+    def escapes(self, how: str, tensor: Any, out: Any | None) -> None:
+        """Called when a value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
+
+    def changes(self, how: str, tensor: Any) -> None:
+        """Called when a tensor is changed without an operator. `how` says by what.
+
+        It is "step" (of an optimiser), "data" (assigned), "frozen" (requires_grad turned off), or "cleared" or
+        "assigned" for its gradient.
+        """
+
+    def optimises(self, optimiser: object, tensors: list[Any]) -> None:
+        """Called when an optimiser gets tensors to update."""
+
+    def stepped(self, optimiser: object) -> None:
+        """Called after an optimiser's step()."""
+
+    def scaled(self, optimiser: object, scale: float, skipped: bool) -> None:
+        """Called when a GradScaler is about to step, or to skip the step, with its unscaled gradients."""
+
+    def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
+        """Called when backward or autograd.grad starts on these tensors, with their vectors (or None)."""
+
+    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+        """Called when a backward pass begins at `roots`, each a (node, output number, gradient)."""
+
+    def ended(self, error: BaseException | None) -> None:
+        """Called when the backward pass has ended, with its error or None."""
+
+    def enters(self, node: Any, gradient: object) -> None:
+        """Called before the hooks and rules of a node, with its accumulated gradient (or None, or a dict by output)."""
+
+    def hooked(self, kind: str, hook: object, before: object, after: object) -> None:
+        """Called after a hook of this kind: "tensor", "pre", "post", "accumulated", or "retain" (retain_grad)."""
+
+    def runs(self, node: Any, gradient: object) -> None:
+        """Called just before the rules of a node run on `gradient`."""
+
+    def sends(self, index: int, value: object) -> None:
+        """Called when the node sends `value` along its edge `index`, in the shape and dtype of the target."""
+
+    def leaves(self, node: Any, released: bool) -> None:
+        """Called after the rules of a node; if `released`, its saved values are dropped next."""
+
+
+class WriteWatcher:
+    """An observer that copies what is about to be overwritten (`trace.keeper.Keeper`). The base class does nothing."""
+
+    def before_write(self, tensor: Any) -> None:
+        """Called before a tensor is changed in place."""
+
+    def before_array_write(self, array: Any) -> None:
+        """Called before an array that a tensor may share is changed in place."""
+
+    def passed(self, roots: list[Any], stores: bool) -> None:
+        """Called when a backward pass begins at `roots`, each a (node, output number, gradient)."""
+
+    def stepped(self, optimiser: object) -> None:
+        """Called after an optimiser has updated its parameters."""
+
+
+class PlanWatcher:
+    """An observer of what a static plan cannot represent (`static.record.Recorder`). This base class ignores it."""
+
+    def read(self, tensor: Any) -> None:
+        """Called before a value leaves the tensors, as a Python number, an index or a numpy array."""
+
+    def change(self, tensor: Any) -> None:
+        """Called before an in-place operation writes to a tensor."""
+
+
+SILENT: dict[str, Any] = {"watcher": Watcher(), "keeper": WriteWatcher(), "planner": PlanWatcher()}
+NOT_MODES = frozenset(("depth", "seq", "live_observers", "warn_always", "multithreading"))
 
 
 class State:
@@ -37,15 +124,16 @@ class State:
         self.anomaly = False
         self.anomaly_check_nan = True
         self.warn_always = False
+        self.multithreading = True  # as a program sets it; backward always uses one thread
         self.origin = 0
         self.locate: Callable[[], int] | None = None  # finds the place of a program that Python runs
         self.depth = 0
         self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
         self.live_observers = 0
         self.scope: Any = None
-        self.watcher: Watcher | None = None
-        self.keeper: WriteWatcher | None = None
-        self.planner: Any = None
+        self.watcher: Watcher = SILENT["watcher"]  # gets the events of backward passes, tensors and optimisers
+        self.keeper: WriteWatcher = SILENT["keeper"]  # keeps the values that are about to be overwritten
+        self.planner: Any = SILENT["planner"]
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.refused_draws: str | None = None  # why random numbers are refused, if they are
         self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
@@ -57,9 +145,28 @@ class State:
     def set(self, **fields: Any) -> None:
         """Set fields, and update those that follow from them: the flags that say which calls need the slow path."""
         for name, value in fields.items():
-            setattr(self, name, value)
+            setattr(self, name, SILENT.get(name) if value is None else value)
         self.special = self.inference or self.recorder is not None or bool(self.saved_hooks) or self.anomaly
         self.closely = self.special or self.in_rule
+
+    def modes(self) -> dict[str, Any]:
+        """Return the fields that a run of a program may change and that are restored after it."""
+        return {name: value for name, value in vars(self).items() if name not in NOT_MODES}
+
+    def record(self, name: str, args: tuple[Any, ...], out: Any) -> None:
+        """Report an operator call to the recorder, if there is one."""
+        if self.recorder is not None:
+            self.recorder(name, args, out, self.place())
+
+    @property
+    def watching(self) -> bool:
+        """Whether a watcher observes the run. Backward then runs in PyTorch's exact order, with the same results."""
+        return self.watcher is not SILENT["watcher"]
+
+    @property
+    def planning(self) -> bool:
+        """Whether a static plan is recorded, which must not depend on the values of tensors."""
+        return self.planner is not SILENT["planner"]
 
     def place(self) -> int:
         """Return the number of the source span that is being evaluated, for what observes a run."""
@@ -83,3 +190,38 @@ class using:
 
     def __exit__(self, *exc: object) -> None:
         state.set(**self._before)
+
+
+def unobserved(**fields: Any) -> using:
+    """Return a context manager for computations that are not the run's: nothing observes them."""
+    return using(recorder=None, watcher=None, keeper=None, planner=None, **fields)
+
+
+T = TypeVar("T")
+
+
+class Scope:
+    """One call of a module or function, one loop, or one iteration of a loop.
+
+    `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the function's name or the
+    loop's origin; `count` is the number of iterations of a loop, or the number of this iteration.
+    """
+
+    __slots__ = ("count", "kind", "origin", "parent", "what")
+
+    def __init__(self, parent: Scope | None, kind: str, what: Any, count: int = 0) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.what = what
+        self.count = count
+        self.origin = state.place()
+
+
+def within(kind: str, what: object, call: Callable[..., T], *args: object, **kwargs: object) -> T:
+    """Return `call(*args, **kwargs)`, run inside a new scope."""
+    outer = state.scope
+    state.scope = Scope(outer, kind, what)
+    try:
+        return call(*args, **kwargs)
+    finally:
+        state.scope = outer

@@ -124,8 +124,7 @@ class Tensor(Methods, metaclass=TensorType):
 
     def shared(self) -> Array:
         """Return the data as an ndarray on this tensor's storage: writing to it changes the tensor."""
-        if state.planner is not None:
-            state.planner.read(self)
+        state.planner.read(self)
         return self.own_array()
 
     def own_array(self) -> Array:
@@ -228,11 +227,10 @@ class Tensor(Methods, metaclass=TensorType):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if state.watcher is not None:
-            if requires_grad:
-                state.watcher.begins(self)
-            elif self._req:
-                state.watcher.changes("frozen", self)
+        if requires_grad:
+            state.watcher.begins(self)
+        elif self._req:
+            state.watcher.changes("frozen", self)
         self._req = bool(requires_grad)
         return self
 
@@ -272,8 +270,7 @@ class Tensor(Methods, metaclass=TensorType):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             check_assigned_grad(self, value)
-        if state.watcher is not None:
-            state.watcher.changes("cleared" if value is None else "assigned", self)
+        state.watcher.changes("cleared" if value is None else "assigned", self)
         self.extra().grad = value
 
     @grad.deleter
@@ -332,8 +329,7 @@ class Tensor(Methods, metaclass=TensorType):
         if self.is_inference():
             extra = out.extra()
             extra.inference = extra.needs_slow_path = True
-        if state.watcher is not None:
-            state.watcher.escapes("data", self, out)
+        state.watcher.escapes("data", self, out)
         return out
 
     @data.deleter
@@ -346,10 +342,8 @@ class Tensor(Methods, metaclass=TensorType):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.is_floating_point():
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if state.watcher is not None:
-            state.watcher.changes("data", self)
-        if state.keeper is not None:
-            state.keeper.before_write(self)
+        state.watcher.changes("data", self)
+        state.keeper.before_write(self)
         self._data = value.shared()
         self.disable_fast_path()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
@@ -372,11 +366,9 @@ class Tensor(Methods, metaclass=TensorType):
         """Return the only element as a Python number; RuntimeError unless there is exactly one."""
         if extra:
             raise no_arguments("item", extra)
-        if state.planner is not None:
-            state.planner.read(self)
+        state.planner.read(self)
         raw = self._data
-        if state.watcher is not None:
-            state.watcher.escapes("item", self, None)
+        state.watcher.escapes("item", self, None)
         number: Number
         if type(raw) in (float, bool):
             number = raw
@@ -389,11 +381,9 @@ class Tensor(Methods, metaclass=TensorType):
     def tolist(self, *extra: object) -> Any:
         if extra:
             raise no_arguments("tolist", extra)
-        if state.planner is not None:
-            state.planner.read(self)
+        state.planner.read(self)
         raw = self._data
-        if state.watcher is not None:
-            state.watcher.escapes("tolist", self, None)
+        state.watcher.escapes("tolist", self, None)
         return raw if type(raw) in (float, bool) else raw.tolist()
 
     def __bool__(self) -> bool:
@@ -451,8 +441,7 @@ class Tensor(Methods, metaclass=TensorType):
 
     def numpy(self, *, force: bool = False) -> Array:
         """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad (unless `force`)."""
-        if state.watcher is not None:
-            state.watcher.escapes("numpy", self, None)
+        state.watcher.escapes("numpy", self, None)
         return self.shared() if force else self.__array__()
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Callable
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.operators.dot_product import ROW, dot_product
+from gradtrace.engine.operators.rounding import ROW, dot_product
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.tensor import Tensor

@@ -84,28 +84,24 @@ def run_pass(
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
     """Run a backward pass, as `run_backward` does, on this thread."""
-    if state.keeper is not None:
-        state.keeper.passed(roots, accumulate)
-    watcher = state.watcher
-    seen = create_graph or state.live_observers or state.anomaly or watcher is not None
+    state.keeper.passed(roots, accumulate)
+    seen = create_graph or state.live_observers or state.anomaly or state.watching
     if wanted is None and not seen:
         with using(grad_enabled=False):
             Pass(keep_graph).start(roots)
         return {}
     running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
     with using(grad_enabled=create_graph, running=running, saved_hooks=state.saved_hooks):
-        if watcher is not None:
-            watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
+        watcher = state.watcher
+        watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
         try:
             running.start(roots)
             for callback in running.callbacks:
                 callback()
         except BaseException as error:
-            if watcher is not None:
-                watcher.ended(error)
+            watcher.ended(error)
             raise
-        if watcher is not None:
-            watcher.ended(None)
+        watcher.ended(None)
     return running.captured
 
 
@@ -299,8 +295,7 @@ class OrderedPass(Pass):
             if needed and value is not None:
                 number = 0 if numbers is None else numbers[i]
                 value = unbroadcast_and_cast(value, target, number, node, i)
-                if watcher is not None:
-                    watcher.sends(i, value)
+                watcher.sends(i, value)
                 self.receive(target, value if target.outputs == 1 else {number: value})
             self.waiting[target] -= 1
             if needed:
@@ -310,8 +305,7 @@ class OrderedPass(Pass):
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         """Run a node and its hooks; return the gradient (or None) for each of its edges."""
         watcher = state.watcher
-        if watcher is not None:
-            watcher.enters(node, gradient)
+        watcher.enters(node, gradient)
         # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read after them.
         read_only = self.needed is not None and node not in self.needed
         if node in self.capturing and not read_only:
@@ -322,11 +316,9 @@ class OrderedPass(Pass):
             if node in self.capturing:
                 self.capture(node, gradient)
             return (None,) * len(node.next)
-        if watcher is not None:
-            watcher.runs(node, gradient)
+        watcher.runs(node, gradient)
         results = run_with_hooks(node, gradient)
-        if watcher is not None:
-            watcher.leaves(node, not self.keep_graph)
+        watcher.leaves(node, not self.keep_graph)
         if not self.keep_graph:
             node.release()
         return results

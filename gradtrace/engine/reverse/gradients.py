@@ -76,10 +76,9 @@ def backward(
         import warnings
 
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
-    if state.watcher is not None:
-        state.watcher.starts(outputs, grad_tensors)
+    state.watcher.starts(outputs, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    create_graph = create_graph or state.planner is not None  # a static plan records the steps of backward too
+    create_graph = create_graph or state.planning  # a static plan records the steps of backward too
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
     run_backward(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
@@ -138,10 +137,9 @@ def grad(
     targets = as_tuple(inputs.values() if type(inputs) is dict else inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if state.watcher is not None:
-        state.watcher.starts(as_tuple(outputs), grad_outputs)
+    state.watcher.starts(as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    planned = state.planner is not None and not create_graph
+    planned = state.planning and not create_graph
     create_graph = create_graph or planned  # a static plan records the steps of backward too
     if is_grads_batched:
         check_batch(as_tuple(outputs), as_tuple(grad_outputs))
@@ -162,9 +160,9 @@ def grad(
         results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
     if planned:
         results = tuple(None if r is None else r.detach() for r in results)
-    elif state.recorder is not None and not create_graph:  # with it, the operations of backward are recorded
+    elif not create_graph:  # with it, the operations of backward are recorded
         read = tuple(t for t in (*as_tuple(outputs), *targets) if isinstance(t, Tensor))
-        state.recorder("grad", read, tuple(r for r in results if r is not None), state.place())
+        state.record("grad", read, tuple(r for r in results if r is not None))
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
 
 

@@ -53,8 +53,7 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
             first = extra.grad is None
             kept = records["clone"](gradient) if first and isinstance(gradient, Tensor) else own_copy(gradient)
             extra.grad = kept if first else extra.grad + kept
-            if state.watcher is not None:
-                state.watcher.hooked("retain", None, None, gradient)
+            state.watcher.hooked("retain", None, None, gradient)
     return gradient
 
 
@@ -64,8 +63,7 @@ def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
         returned = hook(current)
         answer = current if returned is None else returned
         check_hook_result(hook, current, answer)
-        if state.watcher is not None:
-            state.watcher.hooked("tensor", hook, current, answer)
+        state.watcher.hooked("tensor", hook, current, answer)
         gradient = answer if answer is None or isinstance(gradient, Tensor) else answer._data
     return gradient
 
@@ -114,8 +112,7 @@ def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool)
 
 def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
     """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if it is invalid."""
-    if state.watcher is not None:
-        state.watcher.hooked(kind, hook, old, old if new is None else new)
+    state.watcher.hooked(kind, hook, old, old if new is None else new)
     return old if new is None else check_hook_results(hook, old, new)
 
 

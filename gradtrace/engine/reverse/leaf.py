@@ -29,8 +29,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     elif type(have._data) is float:
         have._data += float(gradient)
     else:
-        if state.keeper is not None:
-            state.keeper.before_array_write(have._data)
+        state.keeper.before_array_write(have._data)
         np.add(have._data, gradient, out=have._data, casting="unsafe")
         if have._x is not None and have._x.counter is not None:
             have._x.counter.n += 1
@@ -38,8 +37,7 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
         for hook in list(extra.post_hooks.values()):
             if hook(leaf) is not None:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if state.watcher is not None:
-                state.watcher.hooked("accumulated", hook, None, None)
+            state.watcher.hooked("accumulated", hook, None, None)
 
 
 def in_layout_of(raw: Any, gradient: float | Array) -> float | Array:

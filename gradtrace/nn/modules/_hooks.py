@@ -14,8 +14,7 @@ from typing import Any
 
 from gradtrace.engine import Function
 from gradtrace.engine.data.node import RemovableHandle, add_hook
-from gradtrace.engine.data.observers import within
-from gradtrace.engine.data.state import state
+from gradtrace.engine.data.state import state, within
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 

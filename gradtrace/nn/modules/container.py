@@ -33,6 +33,10 @@ class _Numbered(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
+    def append(self, module: Module) -> Any:
+        self.add_module(str(len(self)), module)
+        return self
+
     def pop(self: Any, key: Any) -> Any:
         module = self[key]
         del self[key]
@@ -91,10 +95,6 @@ class Sequential(_Numbered):
         own = list(self)
         for _ in range(_times(self, times) - 1):
             self.extend(own)
-        return self
-
-    def append(self, module: Module) -> Any:
-        self.add_module(str(len(self)), module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Any:
@@ -156,10 +156,6 @@ class ModuleList(_Numbered):
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(self).extend(other)
-
-    def append(self, module: Module) -> Any:
-        self.add_module(str(len(self)), module)
-        return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
         if not isinstance(modules, Iterable):

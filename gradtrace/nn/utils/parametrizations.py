@@ -17,8 +17,7 @@ from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function, tensor_of
 from gradtrace.nn.parameter import Parameter, is_lazy
-from gradtrace.nn.utils._targets import check_tensor, hook_of, put_tensor
-from gradtrace.nn.utils.parametrize import register_parametrization
+from gradtrace.nn.utils.parametrize import check_tensor, hook_of, put_tensor, register_parametrization
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

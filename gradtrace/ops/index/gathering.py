@@ -224,7 +224,7 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
 @public("masked_fill")
 def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
-    if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
+    if state.planning and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
         broadcast(tuple(mask.shape), tuple(input.shape))
         return where_or_nonzero(mask, value, input)
     record, rest = fill_choice(mask, value)

@@ -13,8 +13,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import d, linalg_op
-from gradtrace.ops.arguments import linalg_function, need_float, require_float, torch_function
-from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.arguments import add_parts, linalg_function, need_float, require_float, torch_function
+from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.linalg.solve import (
     LinAlgError,
     check_float,
@@ -103,12 +103,12 @@ def diagonal_matrix(xp: XP, values: Operand) -> Operand:
 def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Operand:
     values, vectors = out
     if g[1] is None:
-        return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), transposed(xp, vectors))
-    turning = xp.matmul(transposed(xp, vectors), g[1])
+        return times_transposed(xp, vectors * xp.unsqueeze(g[0], g[0].ndim - 1), vectors)
+    turning = transposed_times(xp, vectors, g[1])
     inner = (turning - transposed(xp, turning)) / (2 * rows_minus_columns(xp, values))
     if g[0] is not None:
         inner = inner + diagonal_matrix(xp, g[0])
-    return xp.matmul(vectors, xp.matmul(inner, transposed(xp, vectors)))
+    return xp.matmul(vectors, times_transposed(xp, inner, vectors))
 
 
 def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Operand:
@@ -129,20 +129,17 @@ def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Op
     apart = rows_minus_columns(xp, s * s)
     parts = [] if gs is None else [diagonal_matrix(xp, gs)]
     if gu is not None:
-        turning = xp.matmul(transposed(xp, u), gu)
+        turning = transposed_times(xp, u, gu)
         parts.append((turning - transposed(xp, turning)) / apart * row)
     if gvh is not None:
-        turning = xp.matmul(vh, transposed(xp, gvh))
+        turning = times_transposed(xp, vh, gvh)
         parts.append(column * ((turning - transposed(xp, turning)) / apart))
-    inner = parts[0]
-    for part in parts[1:]:
-        inner = inner + part
-    total = xp.matmul(u, xp.matmul(inner, vh))
+    total = xp.matmul(u, xp.matmul(add_parts(parts), vh))
     if gu is not None and m > k:
-        outside = gu - xp.matmul(u, xp.matmul(transposed(xp, u), gu))
+        outside = gu - xp.matmul(u, transposed_times(xp, u, gu))
         total = total + xp.matmul(outside / row, vh)
     if gvh is not None and n > k:
-        outside = gvh - xp.matmul(xp.matmul(gvh, transposed(xp, vh)), vh)
+        outside = gvh - xp.matmul(times_transposed(xp, gvh, vh), vh)
         total = total + xp.matmul(u, outside / column)
     return total
 
@@ -166,13 +163,13 @@ def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], a: Operand, mode: 
     first = constant(q, np.eye(m, n))
     beyond = constant(q, np.arange(n) >= m)
     of_beyond = xp.matmul(q, gr * beyond)
-    gq = gq + xp.matmul(xp.matmul(q, r * beyond), transposed(xp, gr * beyond))
-    square = square_qr_grad(xp, gq, xp.matmul(gr, transposed(xp, first)), q, xp.matmul(r, transposed(xp, first)))
+    gq = gq + times_transposed(xp, xp.matmul(q, r * beyond), gr * beyond)
+    square = square_qr_grad(xp, gq, times_transposed(xp, gr, first), q, times_transposed(xp, r, first))
     return xp.matmul(square, first) + of_beyond
 
 
 def square_qr_grad(xp: XP, gq: Operand, gr: Operand, q: Operand, r: Operand) -> Operand:
-    inner = xp.matmul(r, transposed(xp, gr)) - xp.matmul(transposed(xp, gq), q)
+    inner = times_transposed(xp, r, gr) - transposed_times(xp, gq, q)
     inner = xp.tril(inner, 0) + transposed(xp, xp.tril(inner, -1))
     return xp.solve_triangular(transposed(xp, r), gq + xp.matmul(q, inner), False, False, False)
 
@@ -210,15 +207,16 @@ def lstsq_grad(
     parts_a, parts_b = [], []
     if gx is not None:
         inverse = xp.pinv(a, 0.0, rcond, False)
-        parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), inverse, a))
-        parts_b.append(xp.matmul(transposed(xp, inverse), gx))
+        parts_a.append(pinv_grad(xp, times_transposed(xp, gx, b), inverse, a))
+        parts_b.append(transposed_times(xp, inverse, gx))
     if g[1] is not None and out[1] is not None and math.prod(out[1].shape) > 0:
         away = (xp.matmul(a, x) - b) * (2 * xp.unsqueeze(g[1], g[1].ndim - 1))
-        parts_a.append(xp.matmul(away, transposed(xp, x)))
+        parts_a.append(times_transposed(xp, away, x))
         parts_b.append(-away)
     if not parts_a:
         return None, None
-    of_a, of_b = (parts[0] if len(parts) == 1 else parts[0] + parts[1] for parts in (parts_a, parts_b))
+    of_a = add_parts(parts_a)
+    of_b = add_parts(parts_b)
     return of_a, xp.reshape(of_b, tuple(of_b.shape[:-1])) if vector else of_b
 
 

@@ -7,8 +7,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, NumpyDtype, Operand
 from gradtrace.engine.operators.op import d, linalg_op
-from gradtrace.ops.arguments import linalg_function, torch_function
-from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.arguments import add_parts, linalg_function, torch_function
+from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.linalg.solve import (
     check_float,
     check_matrix,
@@ -135,7 +135,7 @@ def lu_unpack_grad(xp: XP, g: Sequence[Any], out: object, lu: Operand, *_: objec
     if g[2] is not None:
         gu = xp.triu(g[2], 0)
         parts.append(xp.matmul(constant(sample, np.eye(m, k)), gu) if m > k else gu)
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return add_parts(parts)
 
 
 def lu_solve_grad(
@@ -148,12 +148,10 @@ def lu_solve_grad(
     lower, upper = factors(xp, lu)
     # With A = P L U: the gradient of the product L U, then of its factors.
     if adjoint:
-        of_product = -xp.matmul(xp.matmul(p, out), transposed(xp, of_b))
+        of_product = -times_transposed(xp, xp.matmul(p, out), of_b)
     else:
-        of_product = -xp.matmul(xp.matmul(p, of_b), transposed(xp, out))
-    of_lu = xp.tril(xp.matmul(of_product, transposed(xp, upper)), -1) + xp.triu(
-        xp.matmul(transposed(xp, lower), of_product), 0
-    )
+        of_product = -times_transposed(xp, xp.matmul(p, of_b), out)
+    of_lu = xp.tril(times_transposed(xp, of_product, upper), -1) + xp.triu(transposed_times(xp, lower, of_product), 0)
     return of_lu, None, of_b if wanted[2] else None
 
 
@@ -173,13 +171,13 @@ def householder_grad(
     ]
     inner = [constant(g, np.eye(m, n))]
     for v, t in reversed(steps):
-        inner.append(inner[-1] - t * xp.matmul(v, xp.matmul(transposed(xp, v), inner[-1])))
+        inner.append(inner[-1] - t * xp.matmul(v, transposed_times(xp, v, inner[-1])))
     of_vectors, of_tau = xp.zeros_like(a), xp.zeros_like(tau)
     for i, (v, t) in enumerate(steps):
         after = inner[k - 1 - i]
-        left, right = xp.matmul(transposed(xp, v), after), xp.matmul(transposed(xp, v), g)
-        of_v = -t * (xp.matmul(g, transposed(xp, left)) + xp.matmul(after, transposed(xp, right)))
-        of_vectors = of_vectors + xp.matmul(of_v, transposed(xp, columns[i]))
+        left, right = transposed_times(xp, v, after), transposed_times(xp, v, g)
+        of_v = -t * (times_transposed(xp, g, left) + times_transposed(xp, after, right))
+        of_vectors = of_vectors + times_transposed(xp, of_v, columns[i])
         entry = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
         of_tau = of_tau + xp.unsqueeze(entry, entry.ndim) * constant(g, np.eye(k)[i])
         g = g - t * xp.matmul(v, right)

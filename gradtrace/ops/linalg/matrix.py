@@ -8,8 +8,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import Meta
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Operand, Rule, Shape
-from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.op import Op, contraction_op, d, records
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.ops.api import Choice, not_a_tensor
 from gradtrace.ops.arguments import in_both_forms, torch_function
 
@@ -178,6 +178,16 @@ def addbmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -
 def transposed(xp: XP, x: Operand) -> Operand:
     """Transpose the last two dims."""
     return xp.transpose(x, x.ndim - 2, x.ndim - 1)
+
+
+def times_transposed(xp: XP, a: Operand, b: Operand) -> Operand:
+    """Return the product of batches of matrices A @ T(B)."""
+    return xp.matmul(a, transposed(xp, b))
+
+
+def transposed_times(xp: XP, a: Operand, b: Operand) -> Operand:
+    """Return the product of batches of matrices T(A) @ B."""
+    return xp.matmul(transposed(xp, a), b)
 
 
 def flipped(xp: XP, x: Operand) -> Operand:

@@ -16,7 +16,7 @@ from gradtrace.engine.data.types import XP, Array, Ints, Operand
 from gradtrace.engine.operators.op import contraction_op, d, linalg_op, records
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import linalg_function, require_float, torch_function
-from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.results import Result, result_type
 
 
@@ -194,7 +194,7 @@ def det_grad_of_arrays(xp: XP, g: Array, out: Array, a: Array) -> Array:
 def det_grad(xp: XP, g: Operand, out: Operand, a: Operand) -> Operand:
     scalar_shape = (*a.shape[:-2], 1, 1)
     g = xp.reshape(g, scalar_shape)
-    if state.planner is not None:  # a plan must not depend on values
+    if state.planning:  # a plan must not depend on values
         inverse = xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
         return g * xp.where(xp.reshape(out == 0, scalar_shape), transposed(xp, adjugate(xp, a)), inverse)
     if bool((out == 0).any()):
@@ -216,15 +216,15 @@ def solve_grad(
     if not wanted[0]:
         return None, of_b
     x, gb = (xp.unsqueeze(t, t.ndim) if vector else t for t in (out[0], of_b))
-    of_a = xp.matmul(gb, transposed(xp, x)) if left else xp.matmul(transposed(xp, x), gb)
+    of_a = times_transposed(xp, gb, x) if left else transposed_times(xp, x, gb)
     return -of_a, of_b if wanted[1] else None
 
 
 # fmt: off
 matmul = contraction_op("matmul(self, other)", "matmul", "out[..., i, j] = sum[k](self[..., i, k] * other[..., k, j])",
     commutative=False, sign="@", zero="product", node="BmmBackward0",
-    self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
-    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
+    self=d("other", lambda xp, g, out, self, other: times_transposed(xp, g, other)),
+    other=d("self", lambda xp, g, out, self, other: transposed_times(xp, self, g)))
 inv_ex = linalg_op("inv_ex(A)", inverse_kernel, "inverse(A)", node="LinalgInvExBackward0",
     outputs=2, differentiable=(0,), A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
 solve_ex = linalg_op("solve_ex(A, B; left, vector)", solve_kernel, "A @ out == B if left else out @ A == B",
@@ -243,7 +243,7 @@ slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(d
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
-    if check_errors and state.planner is None and failed(info):  # in a plan a singular matrix gives nan
+    if check_errors and not state.planning and failed(info):  # in a plan a singular matrix gives nan
         batch, pivot = first_failure(info.array)
         raise LinAlgError(
             f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the "
@@ -326,7 +326,7 @@ def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
 def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     vector = check_solve("linalg.solve", a, b, left)
     x, info = solve_ex(a, b, left, vector)
-    if check_errors and state.planner is None and failed(info):
+    if check_errors and not state.planning and failed(info):
         batch, _ = first_failure(info.array)
         raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
     return x, info

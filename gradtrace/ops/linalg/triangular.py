@@ -11,7 +11,7 @@ from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import d, linalg_op
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import linalg_function, missing_arguments, torch_function
-from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.linalg.solve import (
     LinAlgError,
     check_sizes,
@@ -83,7 +83,7 @@ def solve_triangular_grad(
     of_b = xp.solve_triangular(transposed(xp, a), g, not upper, left, unit)
     if not wanted[0]:
         return None, of_b
-    of_a = -(xp.matmul(of_b, transposed(xp, out)) if left else xp.matmul(transposed(xp, out), of_b))
+    of_a = -(times_transposed(xp, of_b, out) if left else transposed_times(xp, out, of_b))
     off = 1 if unit else 0
     of_a = xp.triu(of_a, off) if upper else xp.tril(of_a, -off)
     return of_a, of_b if wanted[1] else None
@@ -92,7 +92,7 @@ def solve_triangular_grad(
 def cholesky_grad(xp: XP, g: Operand, factor: Operand, a: object, upper: bool) -> Operand:
     """Return the gradient of the Cholesky factor: symmetric as in PyTorch, although the kernel reads one triangle."""
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
-    half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
+    half = xp.tril(transposed_times(xp, lower, g), 0)
     whole = half + transposed(xp, xp.tril(half, -1))
     inner = xp.solve_triangular(transposed(xp, lower), whole, True, True, False)
     return xp.solve_triangular(lower, inner, False, False, False) * 0.5
@@ -109,7 +109,7 @@ def cholesky_solve_grad(
     of_b = xp.cholesky_solve(g, factor, upper)
     if not wanted[1]:
         return of_b, None
-    middle = xp.matmul(of_b, transposed(xp, out))
+    middle = times_transposed(xp, of_b, out)
     middle = middle + transposed(xp, middle)
     of_factor = -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
     return of_b if wanted[0] else None, of_factor

@@ -13,8 +13,8 @@ from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, NumpyDtype, Operand
-from gradtrace.engine.operators.dot_product import dot_product
 from gradtrace.engine.operators.op import d, normalization_op, reduction_op
+from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.ops import find
 from gradtrace.ops.api import Choice, is_int, linalg
 from gradtrace.ops.arguments import count, in_both_forms, one_dim, require_float, some_dims, torch_function

@@ -61,7 +61,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     def length(x: Tensor) -> Tensor:
         norm = x.norm(2, dim, keepdim=True).clone()
         # PyTorch applies the lower bound to the data: it changes the value, not the derivative.
-        if state.planner is not None:
+        if state.planning:
             return norm + (norm.clamp(min=eps) - norm).detach()
         norm.data.clamp_(min=eps)
         return norm

@@ -21,7 +21,18 @@ from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
 )
-from gradtrace.ops.api import NOT_GIVEN, Choice, binary, first_number, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.api import (
+    NOT_GIVEN,
+    Choice,
+    binary,
+    check_operand,
+    first_number,
+    named,
+    not_a_tensor,
+    operator,
+    public,
+    unary,
+)
 from gradtrace.ops.public_call import public_call
 
 # ---- kernels for arrays, where numpy's functions differ from PyTorch's kernels
@@ -310,8 +321,7 @@ def first_operand(name: str, input: Any, other: object) -> Any:
 def require_tensor(name: str, input: object, other: object) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)
-    if not isinstance(other, (Tensor, int, float)) and not isinstance(python_number(other), (int, float)):
-        raise not_a_tensor(name, "other", 2, other)
+    check_operand(name, other)
 
 
 binary(mul, "multiply", two_numbers=True)

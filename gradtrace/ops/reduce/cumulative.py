@@ -78,7 +78,7 @@ def recurrence(xp: XP, start: Operand, factor: Operand, dim: int) -> Operand:
 def cumprod_grad(xp: XP, g: Operand, out: Operand, self: Operand, dim: int, *_: object) -> Operand:
     if not self.ndim:
         return g
-    if state.planner is None and not bool((self == 0).any()):
+    if not state.planning and not bool((self == 0).any()):
         return backwards(xp, "cumsum", g * out, dim) / self
     before = xp.cumprod(xp.shift(self, dim, 1, 1), dim)
     return before * recurrence(xp, g, xp.shift(self, dim, -1, 0), dim)

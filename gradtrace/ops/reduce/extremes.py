@@ -16,7 +16,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Ints, Kernel, Operand
 from gradtrace.engine.operators.op import Op, d, gather_op, reduction_op, scan_op
 from gradtrace.ops.api import functions, is_int
-from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.arguments import add_parts, kept_shape, one_dim, some_dims, torch_function
 from gradtrace.ops.index.records import NO_GRAD
 from gradtrace.ops.reduce.sums import broadcast_back, fold
 from gradtrace.ops.results import Result, result_type, values_and_indices
@@ -111,7 +111,7 @@ def lowest_and_highest(a: Array, dims: Ints | None, keepdim: bool) -> Pair:
 
 def even_grad(xp: XP, g: Operand, out: Operand, self: Operand) -> Operand:
     """Share the gradient among all elements that equal the result, or among the nans if the result is nan."""
-    if state.planner is None:
+    if not state.planning:
         hit = self != self if bool(out != out) else self == out
     else:  # a plan must not depend on values
         hit = xp.where(out != out, self != self, self == out)
@@ -155,7 +155,7 @@ def aminmax_grad(
     keepdim: bool,
 ) -> Operand:
     parts = [group_grad(xp, gi, oi, self, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return add_parts(parts)
 
 
 # fmt: off

@@ -17,7 +17,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.engine.operators.op import Op, d, reduction_op, structural_op
 from gradtrace.ops.api import NOT_GIVEN, is_int
-from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops.arguments import add_parts, count, kept_shape, one_dim, require_float, some_dims, torch_function
 
 DEGREES_WARNING = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -138,7 +138,7 @@ def prod_grad(
     """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
     if not self.ndim:
         return g
-    if state.planner is None and not bool((self == 0).any()):
+    if not state.planning and not bool((self == 0).any()):
         if dims is None or keepdim:
             return g * (out / self)
         return with_dims(xp, g, self.shape, dims) * (with_dims(xp, out, self.shape, dims) / self)
@@ -189,7 +189,7 @@ def pair_grad(
     parts = [] if g[0] is None else [of_first(g[0])]
     if g[1] is not None:
         parts.append(broadcast_mean(xp, g[1], count(self.shape, dims), self.shape, dims, keepdim))
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return add_parts(parts)
 
 
 # fmt: off

@@ -7,14 +7,14 @@ from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.node import tensor_type_name
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import broadcast
-from gradtrace.ops.api import given, public, sizes
+from gradtrace.ops.api import given_sizes, public, sizes
 from gradtrace.ops.shape.views import expand, unsqueeze, view
 
 
 @public("expand", forms="mc")
 def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """Expand dims of size 1 as a view; -1 keeps a size (Tensor.expand)."""
-    shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
+    shape = sizes(given_sizes(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
     lead = len(shape) - self.ndim
     if lead < 0:
         kind = tensor_type_name(self.dtype.np)
@@ -41,7 +41,7 @@ def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tenso
 @public()
 def broadcast_to(input: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """Expand to a shape (torch.broadcast_to)."""
-    return expanded(input, *given(size, named, "size"))
+    return expanded(input, *given_sizes(size, named, "size"))
 
 
 @public(forms="m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Sequence
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Ints
-from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given_sizes, is_int, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
 
@@ -14,7 +14,7 @@ def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tenso
     """Reverse the order along some dims (torch.flip)."""
     if not dims and not named:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    over = sizes(given(dims, named, "dims"))
+    over = sizes(given_sizes(dims, named, "dims"))
     axes = check_dims(over, input.ndim) if over else ()
     return flip(input, axes if input.ndim else ())
 

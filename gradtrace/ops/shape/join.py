@@ -9,7 +9,7 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, Operand, Shape
 from gradtrace.engine.operators.op import OneResult, d, structural_op, view_op
 from gradtrace.engine.operators.strided_view import empty_like
-from gradtrace.ops.api import Choice, check_dim, given, is_int, public, sizes
+from gradtrace.ops.api import Choice, check_dim, given_sizes, is_int, public, sizes
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
@@ -338,7 +338,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 @public("repeat", forms="m")
 def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Tensor:
     """Repeat the tensor the given number of times along each dim (Tensor.repeat)."""
-    times = sizes(given(repeats, named, "repeats"))
+    times = sizes(given_sizes(repeats, named, "repeats"))
     if len(times) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     full = (1,) * (len(times) - self.ndim) + tuple(self.shape)
@@ -349,7 +349,7 @@ def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Te
 @public()
 def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """repeat with missing dims counted as 1 (torch.tile)."""
-    times = sizes(given(dims, named, "dims"))
+    times = sizes(given_sizes(dims, named, "dims"))
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 

@@ -189,8 +189,7 @@ class Storage:
             raise RuntimeError(f"can only set storage content with a int types, but got {kind} instead")
         if not isinstance(value, (int, float, Tensor)) and (not hasattr(value, "__array__") or np.ndim(value)):
             raise TypeError(f"can't assign a {kind} to a torch.{Tensor._wrap(self._cells).dtype.scalar_type}Tensor")
-        if state.keeper is not None:
-            state.keeper.before_array_write(self._cells)
+        state.keeper.before_array_write(self._cells)
         self._cells[key if isinstance(key, slice) else index(key)] = value
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from gradtrace.engine.operators.broadcast import sum_tensor_to
 from gradtrace.engine.operators.broadcast import sum_to as sum_array_to
 from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
-from gradtrace.ops.api import check_dim, check_dims, copying, expose, given, is_int, named, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, copying, expose, given_sizes, is_int, named, public, sizes
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.create.factories import clone, in_c_order
 
@@ -164,7 +164,7 @@ def as_view(self: Tensor, *shape: Any, **named: object) -> Tensor:
         return view_as_dtype(self, shape[0])
     if "dtype" in named:
         return view_as_dtype(self, named["dtype"])
-    return view(self, infer_size(sizes(given(shape, named, "size")), self.numel()))
+    return view(self, infer_size(sizes(given_sizes(shape, named, "size")), self.numel()))
 
 
 def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
@@ -192,7 +192,7 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
 @public("reshape")
 def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Tensor:
     """Reshape: a view if the strides allow it, else a copy (torch.reshape)."""
-    wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
+    wanted = infer_size(sizes(given_sizes(shape, named, "shape")), input.numel())
     if input.is_contiguous():
         return view(input, wanted)
     if can_view(input.own_array(), wanted):
@@ -279,7 +279,7 @@ def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 @public("permute", forms="fmc")
 def permuted(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """Permute the dims (torch.permute)."""
-    order = sizes(given(dims, named, "dims"))
+    order = sizes(given_sizes(dims, named, "dims"))
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -359,8 +359,7 @@ def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
     out = input.alias()
-    if state.recorder is not None:
-        state.recorder("detach", (input,), out, state.place())
+    state.record("detach", (input,), out)
     return out
 
 
@@ -375,8 +374,7 @@ def detach_(self: Tensor) -> Tensor:
         )
     if self._fn is not None and self._fn.out is not None:
         self.counter()
-    if state.watcher is not None:
-        state.watcher.escapes("detach_", self, self)
+    state.watcher.escapes("detach_", self, self)
     if self._fn is not None:
         self.extra().detached = state.seq
         self.disable_fast_path()

@@ -16,7 +16,7 @@ from gradtrace.engine.data.types import XP, Array, Kernel, Operand
 from gradtrace.engine.operators.op import d, float_op
 from gradtrace.ops.api import Choice, binary, expose, named, public, unary
 from gradtrace.ops.arguments import in_both_forms
-from gradtrace.ops.pointwise.rounding import round_to
+from gradtrace.ops.pointwise.number_parts import round_to
 from gradtrace.ops.special import erf_kernels
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

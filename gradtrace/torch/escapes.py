@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.events import Entry
 from gradtrace.torch.operators import operate, tensors_in
-from gradtrace.trace.events import BeginEvent, EscapeEvent
+from gradtrace.trace.events import BeginEvent, Entry, EscapeEvent
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -19,7 +18,7 @@ Tensor = torch.Tensor
 
 
 def escape(rec: Recorder, how: str, entry: Entry, out: Entry | None = None) -> None:
-    rec.escapes.append(EscapeEvent(how, entry, out, len(rec.calls), rec.places.here(4)))
+    rec.escaped.append(EscapeEvent(how, entry, out, len(rec.calls), rec.places.here(4)))
 
 
 def begin(rec: Recorder, entry: Entry) -> None:

@@ -9,8 +9,8 @@ import torch
 
 from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
-from gradtrace.torch.events import Entry
 from gradtrace.torch.patches import EAGER
+from gradtrace.trace.events import Entry
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import BufferRecord

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.events import Call, Known
-from gradtrace.trace.events import BeginEvent
+from gradtrace.torch.references import Known
+from gradtrace.trace.events import BeginEvent, Call
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder

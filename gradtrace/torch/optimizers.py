@@ -51,9 +51,9 @@ def made(rec: Recorder, original: Any) -> Any:
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     """Return the notes about an optimiser; if it was made before the recording, they begin with its first step."""
-    notes = rec.optimizers.get(id(optimizer))
+    notes = rec.optimisers.get(id(optimizer))
     if notes is None or notes.ref() is not optimizer:
-        notes = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
+        notes = rec.optimisers[id(optimizer)] = Held(optimizer, origin)
     return notes
 
 
@@ -74,7 +74,7 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
 
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
-    for held in rec.optimizers.values():
+    for held in rec.optimisers.values():
         tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
         pairs = ((tensor, rec.known.get(id(tensor))) for tensor in tensors)
         held.tensors = [

@@ -16,15 +16,14 @@ from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
-from gradtrace.torch.events import Call, Entry, Known, Node, Scope, StorageUsers, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
 from gradtrace.torch.memory import array_of, is_readable, octets_of
-from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import RecordedPlaces
 from gradtrace.torch.precision import PrecisionMode
+from gradtrace.torch.references import Known, Node, Scope, StorageUsers
 from gradtrace.torch.saved import saved_of
-from gradtrace.trace.events import BeginEvent, EscapeEvent, PassEvent
+from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream
 from gradtrace.trace.record import BufferRecord, Shard
 
 KEY = "gradtrace"  # in a node's metadata
@@ -71,7 +70,7 @@ class Unrecorded:
             private.put_lowest(rec)
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(TorchFunctionMode, EventStream):
     """The TorchFunctionMode that notes calls while it is active.
 
     It serves the thread that entered it, and autograd's threads that work for this one. It is below all modes of the
@@ -81,6 +80,7 @@ class Recorder(TorchFunctionMode):
 
     def __init__(self, level: str) -> None:
         super().__init__()
+        EventStream.__init__(self)
         self.contents = Contents(level)
         self.level = level
         self.places = RecordedPlaces()
@@ -92,11 +92,6 @@ class Recorder(TorchFunctionMode):
         self.accumulators: dict[Known, int] = {}
         self.scopes: list[Scope] = []
         self.stack: list[Scope] = []
-        self.passes: list[PassEvent] = []
-        self.turns = 0  # of all passes
-        self.escapes: list[EscapeEvent] = []
-        self.changes: list[Written] = []
-        self.begun: list[BeginEvent] = []
         self.known: dict[int, Known] = {}
         self.storages: dict[int, StorageUsers] = {}
         # by storage: what its stretches (offset, elements, dtype) held at a version
@@ -110,7 +105,6 @@ class Recorder(TorchFunctionMode):
         self.watching = False  # a pass is being watched
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
-        self.optimizers: dict[int, Held] = {}
         self.buffers: list[BufferRecord] = []
         self.parts: list[Shard] = []  # what the shards hold at the end
         self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter
@@ -364,7 +358,7 @@ class Recorder(TorchFunctionMode):
         there = (self.storages.get(storage) if storage is not None else None) or StorageUsers(known)
         place = self.places.here_and_lead(2) if call is None else call.origin
         at = (len(self.calls) if call is None else call.id), self.turns
-        self.changes.append(Written(how, there.tensors, of_grad, *at, call, enabled, place))
+        self.changed.append(ChangeEvent(how, there.tensors, of_grad, *at, call, enabled, place))
         tensor = known.ref()
         if storage is not None and not of_grad and tensor is not None:
             self.written[storage] = (call, private.version_of(tensor))
@@ -386,7 +380,7 @@ class Recorder(TorchFunctionMode):
                 continue
             there = None if of_grad or identity.storage is None else self.storages.get(identity.storage)
             written = [identity] if there is None else there.tensors
-            self.changes.append(Written(how, written, of_grad, calls_before, turns_before, None, enabled, place))
+            self.changed.append(ChangeEvent(how, written, of_grad, calls_before, turns_before, None, enabled, place))
             if of_grad:
                 noted = self.grads.pop(identity, None)
                 if noted is not None and identity.last.grad is None and identity.version != private.version_of(tensor):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from gradtrace.torch import private
 
 if TYPE_CHECKING:
-    from gradtrace.torch.events import Known
     from gradtrace.torch.recorder import Recorder
+    from gradtrace.torch.references import Known
 
 
 def swapping(rec: Recorder, original: Any) -> Any:
@@ -25,7 +25,7 @@ def swapping(rec: Recorder, original: Any) -> Any:
         with rec.lock:
             first, second = dropped(rec, t1), dropped(rec, t2)
             held = [
-                holder for holder in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
+                holder for holder in rec.optimisers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
             ]
             for holder in held:
                 holder.refs = []

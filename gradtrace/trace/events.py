@@ -11,33 +11,49 @@ from gradtrace.trace.operands import constant_text
 
 
 class Call:
-    """One recorded operator call, with the entries it used and made."""
+    """One recorded operator call, with the entries it used and made. Its `args` have a reference for each tensor."""
 
-    __slots__ = ("args", "id", "inputs", "name", "origin", "outputs", "scope")
+    __slots__ = (
+        "args", "fn", "grad_enabled", "id", "index", "inputs", "kwargs", "name", "origin", "outputs", "scope",
+    )  # fmt: skip
 
-    def __init__(self, name: str, origin: int, scope: Any, args: tuple[Any, ...] = ()) -> None:
+    def __init__(self, name: str, origin: int, scope: Any, grad_enabled: bool = True) -> None:
         self.name = name
         self.origin = origin
         self.scope = scope
-        self.args = args
+        self.grad_enabled = grad_enabled
+        self.args: tuple[Any, ...] = ()
+        self.kwargs: dict[str, Any] = {}
+        self.index = -1  # among the recorded calls
         self.id = -1  # of its Operation
         self.inputs: dict[int, Any] = {}  # by id() of the tensor: the version that the call read
         self.outputs: list[Any] = []
+        self.fn: Any = None  # the node that it made
 
 
 class Entry:
     """One tensor, or one version of it, with its names and the call that made it."""
 
-    __slots__ = ("call", "fn", "id", "last", "names", "tensor", "version")
+    __slots__ = (
+        "call", "device", "fn", "grad", "id", "is_leaf", "is_parameter", "last", "names", "requires_grad", "retains",
+        "tensor", "value", "version",
+    )  # fmt: skip
 
-    def __init__(self, tensor: Any, call: Any, version: int) -> None:
+    def __init__(self, tensor: Any, call: Call | None, number: int, version: int) -> None:
         self.tensor = tensor
-        self.call: Any = call
+        self.call = call
+        self.id = number  # of its TensorRecord
         self.version = version
         self.fn: Any = None  # the node that made it
         self.last = True
         self.names: list[str] = []
-        self.id = -1  # of its TensorRecord
+        self.value: Any = None  # a note of its contents
+        self.grad: Any = None  # a note of the gradient that a leaf had when it was overwritten
+        self.is_leaf = True
+        self.requires_grad = False
+        self.is_parameter = False
+        self.retains = False  # its gradient
+        self.device = ""
 
 
 class PassEvent:
@@ -94,6 +110,19 @@ class EscapeEvent(NamedTuple):
     origin: int
 
 
+class ChangeEvent(NamedTuple):
+    """A write in place, with the fields of `trace.record.Change`."""
+
+    how: str
+    tensors: Any  # all those that it changed, in the recorder's own form
+    of_grad: bool
+    at: int
+    turns: int  # how many turns of all passes were over
+    call: Call | None
+    grad_enabled: bool
+    origin: int
+
+
 class BeginEvent(NamedTuple):
     """A tensor began to require grad."""
 
@@ -127,6 +156,18 @@ class Held:
         options = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
         kinds = (int, float, bool, tuple)
         self.options = tuple(f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds)
+
+
+class EventStream:
+    """The events of a run in the order in which a recorder noted them, except for operator calls."""
+
+    def __init__(self) -> None:
+        self.passes: list[PassEvent] = []
+        self.turns = 0  # of all passes
+        self.escaped: list[EscapeEvent] = []
+        self.changed: list[ChangeEvent] = []
+        self.begun: list[BeginEvent] = []
+        self.optimisers: dict[int, Any] = {}  # by id(optimiser): its Held
 
 
 def is_tied(name: str, first: str) -> bool:

@@ -43,8 +43,8 @@ from gradtrace.trace.steps import Watch
 from gradtrace.trace.updating import Updates
 
 if TYPE_CHECKING:
-    from gradtrace.trace.capture import RecordBuilder
-    from gradtrace.trace.history import Entry
+    from gradtrace.trace.engine_builder import EngineBuilder
+    from gradtrace.trace.events import Entry
     from gradtrace.trace.precision import Precision
 
 Array = Any
@@ -396,7 +396,7 @@ class MeasuringWatch(Watch):
         before = len(self.grad_modes), len(self.rows), len(self.passes)
         self.scales.append(ScaledStep(*before, scale, skipped, bad, exact))
 
-    def precision(self, builder: RecordBuilder, kept: Sequence[Entry]) -> Precision:
+    def precision(self, builder: EngineBuilder, kept: Sequence[Entry]) -> Precision:
         return precision(self, builder, kept)
 
 

@@ -47,7 +47,7 @@ class Ending:
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
         self.failure = failure
-        for identity in list(rec.known.values()):
+        for identity in list(rec.identities.values()):
             tensor = identity.ref()
             if tensor is not None:
                 rec.entry(tensor)
@@ -60,7 +60,7 @@ class Ending:
         self.gradients = self.gradient_names()
         self.scope_paths = {id(scope): self.path_of(scope.what()) for scope in rec.scopes}
         optimizers.end(rec)
-        rec.known.clear()
+        rec.identities.clear()
         rec.storages.clear()
 
     def path_of(self, module: Any) -> str:
@@ -70,7 +70,7 @@ class Ending:
         """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
         reduced = {id(sharded.whole(rec, shard.sharded_param)): shard.sharded_param for shard in rec.shards.values()}
-        for identity in list(rec.known.values()):
+        for identity in list(rec.identities.values()):
             tensor = identity.ref()
             if tensor is None:
                 continue
@@ -88,7 +88,7 @@ class Ending:
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""
         grad_names = names.gradients(self.rec.entries)
-        tensors = ((identity, identity.ref()) for identity in self.rec.known.values())
+        tensors = ((identity, identity.ref()) for identity in self.rec.identities.values())
         return {identity: grad_names[id(t)] for identity, t in tensors if t is not None and id(t) in grad_names}
 
 

@@ -79,8 +79,8 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
     rec.calls.append(call)
     fills = call.name in FILLS
     for tensor in results:
-        identity = rec.known.get(id(tensor))
-        if identity is None or identity.ref() is not tensor:
+        identity = rec.find(tensor)
+        if identity is None:
             result(rec, call, tensor)
         elif identity.version != private.version_of(tensor):
             rewritten(rec, call, tensor, identity, fills)

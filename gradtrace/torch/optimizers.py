@@ -76,7 +76,4 @@ def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimisers.values():
         tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
-        pairs = ((tensor, rec.known.get(id(tensor))) for tensor in tensors)
-        held.tensors = [
-            identity.last for tensor, identity in pairs if identity is not None and identity.ref() is tensor
-        ]
+        held.tensors = [identity.last for identity in map(rec.find, tensors) if identity is not None]

@@ -125,7 +125,7 @@ class record:
     def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
         try:
             failure = None if error is None else failed(recorder, error, tb)
-            self._ids = dict(recorder.known)
+            self._ids = dict(recorder.identities)
             self._ending = Ending(recorder, env, failure)
         except Exception:  # a signal has interrupted a note; its exception is the program's
             if error is None:

@@ -47,10 +47,9 @@ def swapping(rec: Recorder, original: Any) -> Any:
 
 def dropped(rec: Recorder, tensor: Any) -> Known | None:
     """Remove the recorder's weak reference to a tensor, and return what is known of the tensor."""
-    identity = rec.known.get(id(tensor))
-    if identity is None or identity.ref() is not tensor:
-        return None
-    del rec.known[id(tensor)], identity.ref
+    identity = rec.find(tensor)
+    if identity is not None:
+        del rec.identities[id(tensor)], identity.ref
     return identity
 
 
@@ -58,4 +57,4 @@ def given(rec: Recorder, known: Known | None, tensor: Any) -> None:
     """Note that what is known belongs to this tensor."""
     if known is not None:
         known.ref = weakref.ref(tensor)
-        rec.known[id(tensor)] = known
+        rec.identities[id(tensor)] = known

@@ -18,7 +18,6 @@ class Held(events.Held):
 
     def __init__(self, optimizer: Any, origin: int) -> None:
         super().__init__(optimizer, origin)
-        self.step_origin = 0
         self.end: tuple[int, int, int] | None = None  # of its last step, as in `Recorder.steps`
         self.ref = weakref.ref(optimizer)
         self.refs: list[weakref.ref[Any]] = []  # to its tensors; `tensors` has those in the record
@@ -61,14 +60,11 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
     """Count a step, which is idle if no tensor has a gradient. Return whether it ends an iteration: of several
     optimisers that take their steps in a row at one place, only the first one's does.
     """
-    held, origin = note(rec, optimizer), end[2]
+    held = note(rec, optimizer)
     is_first = held.end == end or end not in rec.steps[-1:]
     held.end = end
     held.read(optimizer)
-    held.steps += 1
-    held.note_rate(optimizer)
-    held.step_origin = held.step_origin or origin
-    held.idle += idle
+    held.add_step(optimizer, end[2], idle)
     return is_first
 
 

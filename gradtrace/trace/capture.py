@@ -95,10 +95,27 @@ class Captured:
         kept = entries if everything else relevant(self.history, ends)
         if whole is not None and len(kept) == len(entries):
             return whole
-        for entry in entries:
+        calls = self.number(kept)
+        leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
+        is_all = kept is entries and not leaves
+        graph = self.history.graph if is_all else functions.walk([*(entry.fn for entry in kept), *leaves])
+        builder = EngineBuilder(self.run, graph, kept, calls, self.contents(final), watch)
+        builder.roots = dict.fromkeys(entry.id for entry in self.roots)
+        builder.outputs = dict.fromkeys(entry.id for entry in self.outputs or self.roots)
+        builder.backward_runs = backward_runs
+        builder.backward_ran = backward_runs > 0 or any(grad_of(entry.tensor) is not None for entry in kept)
+        return builder.build()
+
+    def number(self, kept: list[Entry]) -> list[Call]:
+        """Number the entries of a trace, and return the calls that have results in it, which are numbered too."""
+        for entry in self.history.entries:
             entry.id = -1
-        shown = self.outputs or self.roots
-        return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, self.contents(final), watch)
+        for number, entry in enumerate(kept):
+            entry.id = number
+        calls = [call for call in self.history.calls if any(out.id >= 0 for out in call.outputs)]
+        for number, call in enumerate(calls):
+            call.id = number
+        return calls
 
     def contents(self, final: bool) -> Contents:
         """Return an object that makes the Values of a trace."""
@@ -107,13 +124,9 @@ class Captured:
 
 def called_on(keeper: Keeper | None, entries: list[Entry]) -> list[Entry]:
     """Return the tensors that the last backward which stores gradients was called on; [] without one."""
-    mark = (
-        next((candidate for candidate in reversed(keeper.passes) if candidate.stores), None)
-        if keeper is not None
-        else None
-    )
-    called = []
-    for node, number in mark.roots or () if mark is not None else ():
+    storing = [mark for mark in keeper.passes if mark.stores] if keeper is not None else []
+    called: list[Entry] = []
+    for node, number in storing[-1].roots or () if storing else ():
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         same = (e for e in reversed(entries) if (e.fn is node if leaf is None else e.tensor is leaf))
         called += [e for e in same if leaf is not None or e.tensor._nr == number][:1]
@@ -128,35 +141,3 @@ def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tenso
         if grad is not None and grad.grad_fn is not None:
             gradients.setdefault(id(grad), (f"{name}.grad", grad))
     return list(gradients.values())
-
-
-def freeze(
-    run: Any,
-    history: History,
-    kept: list[Entry],
-    roots: list[Entry],
-    outputs: list[Entry],
-    backward_runs: int,
-    contents: Contents,
-    watch: Watch | None = None,
-) -> Trace:
-    """Return the Trace with the records of the kept entries."""
-    for i, entry in enumerate(kept):
-        entry.id = i
-    calls = [call for call in history.calls if is_kept(call)]
-    for i, call in enumerate(calls):
-        call.id = i
-    leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
-    whole = kept is history.entries and not leaves
-    graph = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
-    builder = EngineBuilder(run, graph, kept, calls, contents, watch)
-    builder.roots = dict.fromkeys(entry.id for entry in roots)
-    builder.outputs = dict.fromkeys(entry.id for entry in outputs)
-    builder.backward_runs = backward_runs
-    builder.backward_ran = backward_runs > 0 or any(grad_of(entry.tensor) is not None for entry in kept)
-    return builder.build()
-
-
-def is_kept(call: Call) -> bool:
-    """Whether any result of a call is part of the trace."""
-    return any(out.id >= 0 for out in call.outputs)

@@ -136,7 +136,8 @@ class Held:
 
     def __init__(self, optimiser: Any, origin: int) -> None:
         self.kind = type(optimiser).__name__
-        self.origin = self.step_origin = origin
+        self.origin = origin
+        self.step_origin = 0  # of the first step
         self.tensors: list[Any] = []
         self.count = 0  # of its tensors, also of those that the record does not have
         self.lr: float | None = None
@@ -144,8 +145,11 @@ class Held:
         self.steps = self.idle = 0
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
 
-    def note_rate(self, optimiser: Any) -> None:
-        """Note the learning rate of the step that is counted last."""
+    def add_step(self, optimiser: Any, origin: int, is_idle: bool) -> None:
+        """Count a step at this place, with its learning rate; it is idle if no tensor had a gradient."""
+        self.steps += 1
+        self.idle += is_idle
+        self.step_origin = self.step_origin or origin
         rates = [group.get("lr") for group in optimiser.param_groups]
         numbers = [float(rate) for rate in rates if isinstance(rate, (int, float))]
         if numbers and (not self.rates or self.rates[-1][1] != max(numbers)):

@@ -116,13 +116,9 @@ class Watch(EventStream):
 
     def stepped(self, optimiser: Any) -> None:
         held = self.optimisers.get(id(optimiser))
-        if held is None:
-            return
-        if not held.steps:
-            held.step_origin = state.place()
-        held.steps += 1
-        held.note_rate(optimiser)
-        held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+        if held is not None:
+            has_gradient = any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+            held.add_step(optimiser, 0 if held.steps else state.place(), not has_gradient)
 
     def scaled(self, optimiser: Any, scale: float, skipped: bool) -> None:
         pass

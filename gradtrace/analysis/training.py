@@ -10,8 +10,8 @@ from gradtrace.analysis.facts import Facts, loss_of
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.stats import Stats, stats
 from gradtrace.analysis.updates import update_of
-from gradtrace.trace.part import SUFFIX, step_of_trace
 from gradtrace.trace.record import Span, TensorRecord, Trace, TrainingStep, Value
+from gradtrace.trace.window import SUFFIX, step_window
 
 
 class ParameterStep(NamedTuple):
@@ -79,7 +79,7 @@ def training(trace: Trace) -> Training:
     clip = sums.clipped(Facts(trace)) if verdict.startswith(FLAT) else None
     verdict += f"; {clip.because}" if clip is not None else ""
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
-    details = stats(step_of_trace(trace, chosen), trace)
+    details = stats(step_window(trace, chosen), trace)
     return Training(rows, verdict, diverges, first_inf, first_nan, chosen, details)
 
 

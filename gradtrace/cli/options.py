@@ -287,13 +287,13 @@ class Part(NamedTuple):
         last = picture and self.step is None and bool(trace.training) and ends_the_run(trace)
         if not self.chosen and not last:
             return trace
-        from gradtrace.trace.part import pass_of_trace, step_of_trace
+        from gradtrace.trace.window import pass_window, step_window
 
         if self.step not in (None, ALL) and self.pass_number is not None:
             raise UsageError("--step and --pass choose two parts", "give one of them")
         if self.pass_number is not None:
-            return pass_of_trace(trace, self.pass_number)
-        return step_of_trace(trace, len(trace.training) if last else int(self.step or 0), not picture)
+            return pass_window(trace, self.pass_number)
+        return step_window(trace, len(trace.training) if last else int(self.step or 0), not picture)
 
 
 def ends_the_run(trace: Trace) -> bool:
@@ -305,11 +305,11 @@ def ends_the_run(trace: Trace) -> bool:
 
 def failed_step(trace: Trace) -> Trace:
     """Return the step of a loop in which the program failed."""
-    from gradtrace.trace.part import cut
+    from gradtrace.trace.window import window
 
     first, last = trace.training[-1].operations
     start = last if last + 1 < len(trace.operations) else first
-    return cut(trace, range(start, len(trace.operations)), range(0), trace.operations[-1].outputs, True, None)
+    return window(trace, range(start, len(trace.operations)), range(0), trace.operations[-1].outputs, True, None)
 
 
 class Look(NamedTuple):

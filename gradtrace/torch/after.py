@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.build import Builder, Ending
+from gradtrace.torch.build import Ending, RecordingBuilder
 from gradtrace.torch.recorder import Recorder
 from gradtrace.torch.recording import undisturbed, variables_of
 from gradtrace.trace.record import Trace
@@ -51,7 +51,7 @@ def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
         name: value for name, value in env.items() if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
     }
     ending = Ending(recorder, named, None)
-    builder = Builder(ending, "<graph>")
+    builder = RecordingBuilder(ending, "<graph>")
     builder.start = root
     return builder.build()
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from gradtrace.torch import escapes, functions, operators, private
-from gradtrace.torch.events import Call
 from gradtrace.torch.operands import knowns_in
+from gradtrace.trace.events import Call
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,13 @@ import torch
 
 from gradtrace.torch import contents, names, optimizers, private, sharded
 from gradtrace.torch.contents import value_of
-from gradtrace.torch.events import Call, Entry, Known, Node, Scope, Written
 from gradtrace.torch.iterations import iterations
 from gradtrace.torch.operands import call_operands
-from gradtrace.trace import builder, labels
-from gradtrace.trace.chronicle import Chronicle
-from gradtrace.trace.events import PassEvent
+from gradtrace.torch.references import Known, Node, Scope
+from gradtrace.trace import labels
+from gradtrace.trace.builder import Builder
+from gradtrace.trace.events import Call, ChangeEvent, Entry, PassEvent
 from gradtrace.trace.record import (
-    Change,
     Failure,
     FunctionEdge,
     FunctionRecord,
@@ -26,7 +25,6 @@ from gradtrace.trace.record import (
     SavedRecord,
     Span,
     Trace,
-    TrainingStep,
     Value,
 )
 from gradtrace.trace.scopes import Scopes
@@ -34,6 +32,8 @@ from gradtrace.trace.scopes import Scopes
 if TYPE_CHECKING:
     from gradtrace.torch.places import SpanTable
     from gradtrace.torch.recorder import Recorder
+    from gradtrace.trace.precision import Precision
+    from gradtrace.trace.training import StepCalls
 
 PARTS = "rank {} holds a part of each of {} parameters; gradients are this rank's own, before they are reduced"
 FREED = "left out: whole parameters after the last update, which FSDP2 has freed"
@@ -47,7 +47,7 @@ class Ending:
     def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
         self.rec = rec
         self.failure = failure
-        for identity in list(rec.known.values()):
+        for identity in list(rec.identities.values()):
             tensor = identity.ref()
             if tensor is not None:
                 rec.entry(tensor)
@@ -60,7 +60,7 @@ class Ending:
         self.gradients = self.gradient_names()
         self.scope_paths = {id(scope): self.path_of(scope.what()) for scope in rec.scopes}
         optimizers.end(rec)
-        rec.known.clear()
+        rec.identities.clear()
         rec.storages.clear()
 
     def path_of(self, module: Any) -> str:
@@ -70,7 +70,7 @@ class Ending:
         """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
         reduced = {id(sharded.whole(rec, shard.sharded_param)): shard.sharded_param for shard in rec.shards.values()}
-        for identity in list(rec.known.values()):
+        for identity in list(rec.identities.values()):
             tensor = identity.ref()
             if tensor is None:
                 continue
@@ -88,7 +88,7 @@ class Ending:
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""
         grad_names = names.gradients(self.rec.entries)
-        tensors = ((identity, identity.ref()) for identity in self.rec.known.values())
+        tensors = ((identity, identity.ref()) for identity in self.rec.identities.values())
         return {identity: grad_names[id(t)] for identity, t in tensors if t is not None and id(t) in grad_names}
 
 
@@ -105,19 +105,21 @@ class ModuleScopes(Scopes):
         return self.paths[id(scope)] or scope.detail, scope.detail
 
 
-class Builder(builder.Builder):
+class RecordingBuilder(Builder):
     """The builder of a Trace from the recorder's notes."""
 
+    source: SpanTable
+
     def __init__(self, ending: Ending, main: str, rank: int | None = None, processes: int = 0) -> None:
-        super().__init__()
         self.ending = ending
         self.rec = rec = ending.rec
+        source = rec.places.spans(main)
+        super().__init__(source, ModuleScopes(source, rec.scopes, ending.scope_paths), rec, rec.entries, rec.calls)
         self.rank = rank
         self.processes = processes
         self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
-        self.source: SpanTable = rec.places.spans(main)
+        self.backward_runs = len(rec.passes)
         self.backward_ran = any(event.stores for event in rec.passes)
-        self.scopes = ModuleScopes(self.source, rec.scopes, ending.scope_paths)
         nodes = rec.nodes
         own = [i for i, node in enumerate(nodes) if node.variable is None]
         self.order = sorted(own, key=lambda i: (nodes[i].sequence, i))
@@ -130,41 +132,27 @@ class Builder(builder.Builder):
         self.groups: dict[int, Group] = {}
 
     def build(self) -> Trace:
-        rec, spans = self.rec, self.source
+        """Return the Trace, with what is known only of a recording of PyTorch."""
+        rec = self.rec
         self.fetch()
-        self.roots = self.outputs = self.first_roots()
-        roots = tuple(sorted(self.roots))
-        chronicle = Chronicle(self, rec.passes)
-        return Trace(
-            spans.name,
-            spans.text,
-            tuple(map(self.tensor, rec.entries, self.labels())),
-            tuple(map(self.operation, rec.calls)),
-            tuple(map(self.function, self.order)),
-            self.edges(),
-            roots,
-            roots,
-            len(rec.passes),
-            tuple((name, entry.id) for entry in rec.entries for name in entry.names),
-            scopes=tuple(self.scopes.records),
-            steps=chronicle.steps(),
-            passes=chronicle.pass_records(),
-            escapes=chronicle.escapes(rec.escapes),
-            changes=tuple(map(self.change, rec.changes)),
-            begun=chronicle.begun(rec.begun),
-            failure=self.failure(),
-            training=self.training(),
-            optimisers=chronicle.optimisers(list(rec.optimizers.values())),
-            files=spans.files,
-            engine=ENGINE,
-            left_out=self.left_out(),
-            rank=self.rank,
-            leads=self.program_places(),
-            shards=tuple(rec.parts),
-            buffers=tuple(rec.buffers),
-            processes=self.processes if self.rank is not None else 0,
-            precision=None if rec.precision is None else rec.precision.record(),
+        self.roots = self.outputs = dict.fromkeys(sorted(self.first_roots()))
+        return (
+            super()
+            .build()
+            ._replace(
+                failure=self.failure(),
+                engine=ENGINE,
+                left_out=self.left_out(),
+                rank=self.rank,
+                leads=self.program_places(),
+                shards=tuple(rec.parts),
+                buffers=tuple(rec.buffers),
+                processes=self.processes if self.rank is not None else 0,
+            )
         )
+
+    def precision(self) -> Precision | None:
+        return None if self.rec.precision is None else self.rec.precision.record()
 
     def program_places(self) -> tuple[tuple[Span, Span], ...]:
         """Return the places in libraries of passes and steps, each with the one place of the program that led there."""
@@ -221,6 +209,10 @@ class Builder(builder.Builder):
         grad = self.ending.grads.get(entry.id) if entry.last else entry.grad
         return value_of(entry.value), value_of(grad), self.ending.grad_fns.get(entry.id)
 
+    def made_by(self, entry: Entry) -> Call | None:
+        """Return the call that made a tensor; of a version that was written unseen, that of the first version."""
+        return entry.call or entry.tensor.first.call
+
     def tensor_id(self, entry: Entry) -> int:
         return entry.id
 
@@ -248,17 +240,8 @@ class Builder(builder.Builder):
     def function_name(self, node: int) -> str:
         return self.rec.nodes[node].name
 
-    def node_of(self, call: Call) -> int | None:
-        return call.fn
-
     def operands(self, call: Call, node: int | None) -> tuple[Operand, ...]:
         return call_operands(call, self.edge_of)
-
-    def scope(self, call: Call) -> int | None:
-        return self.scopes.number(call.scope)
-
-    def grad_enabled(self, call: Call) -> bool:
-        return call.grad_enabled
 
     # ---- functions
 
@@ -281,6 +264,9 @@ class Builder(builder.Builder):
         node = self.rec.nodes[index]
         helper = node.call is call and not node.outputs and depth < 8
         return helper and any(e is not None and self.leads(e[0], target, call, depth + 1) for e in node.edges)
+
+    def functions(self) -> Iterator[FunctionRecord]:
+        return map(self.function, self.order)
 
     def function(self, index: int) -> FunctionRecord:
         node, new = self.rec.nodes[index], self.new[index]
@@ -308,30 +294,23 @@ class Builder(builder.Builder):
                     return entry.id, ""
         return None, text
 
-    def edges(self) -> tuple[FunctionEdge, ...]:
-        edges = []
+    def edges(self) -> Iterator[FunctionEdge]:
         for old in self.order:
             for number, edge in enumerate(self.rec.nodes[old].edges):
                 if edge is not None:
-                    edges.append(FunctionEdge(self.new[old], self.new[edge[0]], number, edge[1]))
-        return tuple(edges)
+                    yield FunctionEdge(self.new[old], self.new[edge[0]], number, edge[1])
 
     # ---- what happened
 
-    def change(self, one: Written) -> Change:
-        operation = None if one.call is None or not one.call.outputs else one.call.id
-        where = self.place(one.origin)
-        ids = self.written(one.tensors)
-        return Change(one.how, ids, one.of_grad, one.after, one.after_steps, operation, one.grad_enabled, *where)
-
-    def written(self, tensors: list[Known]) -> Group:
-        """Return the ids of all versions of these tensors: one tuple for all writes to them, as there may be thousands
-        of both.
+    def written(self, event: ChangeEvent) -> tuple[Group, bool]:
+        """Return the ids of all versions of the tensors that were written to: one tuple for all writes to them, as
+        there may be thousands of both.
         """
+        tensors = event.tensors
         key = id(tensors if len(tensors) > 1 else tensors[0])
         if key not in self.groups:
             self.groups[key] = tuple(dict.fromkeys(i for identity in tensors for i in self.versions.get(identity, ())))
-        return self.groups[key]
+        return self.groups[key], event.of_grad
 
     def failure(self) -> Failure | None:
         if self.ending.failure is None:
@@ -357,10 +336,5 @@ class Builder(builder.Builder):
         kinds = ", ".join(sorted(unmeasured))
         return (*remarks, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(remarks)
 
-    def training(self) -> tuple[TrainingStep, ...]:
-        roots_of = [[entry.id for entry in event.roots] for event in self.rec.passes]
-        steps = []
-        for number, step in enumerate(iterations(self.rec), 1):
-            roots = tuple(dict.fromkeys(i for ids in roots_of[slice(*step.passes)] for i in ids))
-            steps.append(TrainingStep(number, step.calls, step.passes, roots, self.source.span(step.origin)))
-        return tuple(steps)
+    def step_calls(self) -> list[StepCalls]:
+        return iterations(self.rec)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.events import Entry
 from gradtrace.torch.operators import operate, tensors_in
-from gradtrace.trace.events import BeginEvent, EscapeEvent
+from gradtrace.trace.events import BeginEvent, Entry, EscapeEvent
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -19,7 +18,7 @@ Tensor = torch.Tensor
 
 
 def escape(rec: Recorder, how: str, entry: Entry, out: Entry | None = None) -> None:
-    rec.escapes.append(EscapeEvent(how, entry, out, len(rec.calls), rec.places.here(4)))
+    rec.escaped.append(EscapeEvent(how, entry, out, len(rec.calls), rec.places.here(4)))
 
 
 def begin(rec: Recorder, entry: Entry) -> None:
@@ -28,8 +27,7 @@ def begin(rec: Recorder, entry: Entry) -> None:
 
 def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
-    identity = rec.known.get(id(tensor)) if isinstance(tensor, Tensor) else None
-    if isinstance(tensor, Tensor) and (identity is not None or private.needs_gradient(tensor)):
+    if isinstance(tensor, Tensor) and (rec.find(tensor) is not None or private.needs_gradient(tensor)):
         guarded(rec, lambda: escape(rec, name, rec.entry(tensor)), name)
     return func(*args, **kwargs)
 
@@ -79,8 +77,7 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         parameter = original(cls, data, *args, **kwargs)
-        identity = rec.known.get(id(data)) if isinstance(data, Tensor) and rec.is_on() else None
-        if identity is not None and identity.ref() is data:
+        if rec.is_on() and rec.find(data) is not None:
 
             def note() -> None:
                 source, leaf = rec.entry(data), rec.meet_tensor(parameter, private.storage_of(parameter), True)
@@ -118,8 +115,8 @@ def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
     gradient.
     """
     out = func(*args, **kwargs)
-    identity = None if out is None else rec.known.get(id(args[0]))
-    if identity is not None and identity.ref() is args[0]:
+    identity = None if out is None else rec.find(args[0])
+    if identity is not None:
         rec.owners[private.storage_of(out)] = identity
     return out
 

@@ -77,12 +77,12 @@ class Loop:
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
         # calls that update leaves, and the number of the first record of one of these
         self.updating = {
-            id(change.call): first_of(change) for change in rec.changes if change.call is not None and is_update(change)
+            id(change.call): first_of(change) for change in rec.changed if change.call is not None and is_update(change)
         }
         others = [(event.until, event.origin) for event in rec.passes] + [
-            (change.after, change.origin) for change in rec.changes
+            (change.at, change.origin) for change in rec.changed
         ]
-        others += [(escape.at, escape.origin) for escape in rec.escapes]
+        others += [(escape.at, escape.origin) for escape in rec.escaped]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
         outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
         self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop

@@ -9,8 +9,8 @@ import torch
 
 from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
-from gradtrace.torch.events import Entry
 from gradtrace.torch.patches import EAGER
+from gradtrace.trace.events import Entry
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import BufferRecord
@@ -41,7 +41,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 def note_compiled(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
     """Note that a module ran uncompiled which its method compile() had compiled: no call of it is seen."""
     held = (p for _, module in modules if private.is_compiled(module) for p in module.parameters())
-    if any(id(sharded.whole(rec, p)) in rec.known for p in held):
+    if any(rec.find(sharded.whole(rec, p)) is not None for p in held):
         rec.left_out.setdefault(EAGER, [])
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.operators.op import records
-from gradtrace.torch.events import Call, Entry, Known
+from gradtrace.torch.references import Known
 from gradtrace.trace import operands as common
+from gradtrace.trace.events import Call, Entry
 from gradtrace.trace.record import Operand
 
 # operators whose further arguments are one tuple

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradtrace.torch import private
-from gradtrace.torch.events import Call, Known
-from gradtrace.trace.events import BeginEvent
+from gradtrace.torch.references import Known
+from gradtrace.trace.events import BeginEvent, Call
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -79,8 +79,8 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
     rec.calls.append(call)
     fills = call.name in FILLS
     for tensor in results:
-        identity = rec.known.get(id(tensor))
-        if identity is None or identity.ref() is not tensor:
+        identity = rec.find(tensor)
+        if identity is None:
             result(rec, call, tensor)
         elif identity.version != private.version_of(tensor):
             rewritten(rec, call, tensor, identity, fills)

@@ -18,7 +18,6 @@ class Held(events.Held):
 
     def __init__(self, optimizer: Any, origin: int) -> None:
         super().__init__(optimizer, origin)
-        self.step_origin = 0
         self.end: tuple[int, int, int] | None = None  # of its last step, as in `Recorder.steps`
         self.ref = weakref.ref(optimizer)
         self.refs: list[weakref.ref[Any]] = []  # to its tensors; `tensors` has those in the record
@@ -51,9 +50,9 @@ def made(rec: Recorder, original: Any) -> Any:
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     """Return the notes about an optimiser; if it was made before the recording, they begin with its first step."""
-    notes = rec.optimizers.get(id(optimizer))
+    notes = rec.optimisers.get(id(optimizer))
     if notes is None or notes.ref() is not optimizer:
-        notes = rec.optimizers[id(optimizer)] = Held(optimizer, origin)
+        notes = rec.optimisers[id(optimizer)] = Held(optimizer, origin)
     return notes
 
 
@@ -61,22 +60,16 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
     """Count a step, which is idle if no tensor has a gradient. Return whether it ends an iteration: of several
     optimisers that take their steps in a row at one place, only the first one's does.
     """
-    held, origin = note(rec, optimizer), end[2]
+    held = note(rec, optimizer)
     is_first = held.end == end or end not in rec.steps[-1:]
     held.end = end
     held.read(optimizer)
-    held.steps += 1
-    held.note_rate(optimizer)
-    held.step_origin = held.step_origin or origin
-    held.idle += idle
+    held.add_step(optimizer, end[2], idle)
     return is_first
 
 
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
-    for held in rec.optimizers.values():
+    for held in rec.optimisers.values():
         tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
-        pairs = ((tensor, rec.known.get(id(tensor))) for tensor in tensors)
-        held.tensors = [
-            identity.last for tensor, identity in pairs if identity is not None and identity.ref() is tensor
-        ]
+        held.tensors = [identity.last for identity in map(rec.find, tensors) if identity is not None]

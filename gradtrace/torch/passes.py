@@ -14,9 +14,8 @@ import torch
 
 from gradtrace.torch import apply, operators, private
 from gradtrace.torch.contents import Noted, mark
-from gradtrace.torch.events import Call, Entry
 from gradtrace.torch.measure import count_zeros
-from gradtrace.trace.events import PassEvent, Turn
+from gradtrace.trace.events import Call, Entry, PassEvent, Turn
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder

@@ -21,8 +21,8 @@ from gradtrace.torch.precision_steps import Steps
 from gradtrace.trace import precision as record
 
 if TYPE_CHECKING:
-    from gradtrace.torch.events import Call, Entry
     from gradtrace.torch.recorder import Recorder
+    from gradtrace.trace.events import Call, Entry
 
 
 class ComparedResult(NamedTuple):

@@ -69,7 +69,7 @@ class Steps:
     def compare(self, parameter: Any, old: Any, wanted: Any, running: int = 0) -> None:
         """Compare a parameter, whose value was `old`, with what it should be; `running` calls are not noted yet."""
         rec = self.precision.rec
-        identity = rec.known.get(id(parameter))
+        identity = rec.find(parameter)
         if identity is not None:
             self.updates.append(loss(identity.last.id, len(rec.calls) + running, parameter, old, wanted))
 

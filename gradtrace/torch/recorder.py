@@ -16,15 +16,14 @@ from torch.overrides import TorchFunctionMode
 
 from gradtrace.torch import apply, calls, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
-from gradtrace.torch.events import Call, Entry, Known, Node, Scope, StorageUsers, Written
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
 from gradtrace.torch.memory import array_of, is_readable, octets_of
-from gradtrace.torch.optimizers import Held
 from gradtrace.torch.places import RecordedPlaces
 from gradtrace.torch.precision import PrecisionMode
+from gradtrace.torch.references import Known, Node, Scope, StorageUsers
 from gradtrace.torch.saved import saved_of
-from gradtrace.trace.events import BeginEvent, EscapeEvent, PassEvent
+from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream
 from gradtrace.trace.record import BufferRecord, Shard
 
 KEY = "gradtrace"  # in a node's metadata
@@ -71,7 +70,7 @@ class Unrecorded:
             private.put_lowest(rec)
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(TorchFunctionMode, EventStream):
     """The TorchFunctionMode that notes calls while it is active.
 
     It serves the thread that entered it, and autograd's threads that work for this one. It is below all modes of the
@@ -81,6 +80,7 @@ class Recorder(TorchFunctionMode):
 
     def __init__(self, level: str) -> None:
         super().__init__()
+        EventStream.__init__(self)
         self.contents = Contents(level)
         self.level = level
         self.places = RecordedPlaces()
@@ -92,16 +92,13 @@ class Recorder(TorchFunctionMode):
         self.accumulators: dict[Known, int] = {}
         self.scopes: list[Scope] = []
         self.stack: list[Scope] = []
-        self.passes: list[PassEvent] = []
-        self.turns = 0  # of all passes
-        self.escapes: list[EscapeEvent] = []
-        self.changes: list[Written] = []
-        self.begun: list[BeginEvent] = []
-        self.known: dict[int, Known] = {}
+        self.identities: dict[int, Known] = {}
         self.storages: dict[int, StorageUsers] = {}
         # by storage: what its stretches (offset, elements, dtype) held at a version
         self.spans: dict[int, dict[tuple[int, int, Any], tuple[int, Noted]]] = {}
-        self.written: dict[int, tuple[Call | None, int]] = {}  # by storage: the last call that wrote, the version then
+        self.written: dict[
+            int | None, tuple[Call | None, int]
+        ] = {}  # by storage: the last call that wrote, the version then
         self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
         self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
         self.set_gradients: set[Known] = set()  # tensors whose .grad the program has set
@@ -110,7 +107,6 @@ class Recorder(TorchFunctionMode):
         self.watching = False  # a pass is being watched
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
-        self.optimizers: dict[int, Held] = {}
         self.buffers: list[BufferRecord] = []
         self.parts: list[Shard] = []  # what the shards hold at the end
         self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter
@@ -134,9 +130,9 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs) if kwargs else func(*args)
         return how.run(self, func, args, kwargs or {}, how.name)
 
-    def problem(self, what: str) -> None:
+    def problem(self, reason: str) -> None:
         """Count something that could not be recorded."""
-        self.left_out.setdefault(what, []).append(self.places.here(2))
+        self.left_out.setdefault(reason, []).append(self.places.here(2))
 
     def is_on(self) -> bool:
         """Whether the calls of this thread are recorded now."""
@@ -166,13 +162,17 @@ class Recorder(TorchFunctionMode):
 
     # ---- tensors
 
+    def find(self, tensor: Any) -> Known | None:
+        """Return the identity of a tensor that was recorded before; None for any other."""
+        identity = self.identities.get(id(tensor))
+        return identity if identity is not None and identity.ref() is tensor else None
+
     def entry(self, tensor: Any) -> Entry:
         """Return the present version of a tensor; a new tensor is recorded first."""
-        identity = self.known.get(id(tensor))
-        if identity is not None and identity.ref() is tensor:
-            if identity.version == private.version_of(tensor):
-                return identity.last
-            return self.changed_unseen(tensor, identity)
+        identity = self.find(tensor)
+        if identity is not None:
+            is_present = identity.version == private.version_of(tensor)
+            return identity.last if is_present else self.changed_unseen(tensor, identity)
         identity = self.meet_tensor(tensor, private.storage_of(tensor), False)
         entry = self.new_entry(tensor, identity, None, 0)
         if entry.fn is None and not entry.is_leaf:
@@ -181,98 +181,100 @@ class Recorder(TorchFunctionMode):
 
     def known_entry(self, tensor: Any) -> Entry | None:
         """Return the present version of a tensor that was recorded before; None for any other."""
-        identity = self.known.get(id(tensor))
-        return self.entry(tensor) if identity is not None and identity.ref() is tensor else None
+        return None if self.find(tensor) is None else self.entry(tensor)
 
     def is_of_this_run(self, tensor: Any) -> bool:
         """Whether a tensor belongs to the recording: it or its node was seen, or it is a leaf."""
-        identity = self.known.get(id(tensor))
-        if (identity is not None and identity.ref() is tensor) or private.is_leaf(tensor):
+        if private.is_leaf(tensor) or self.find(tensor) is not None:
             return True
-        fn = tensor.grad_fn
-        return fn is not None and (fn.metadata.get(KEY) or (None,))[0] is self.token
+        return tensor.grad_fn is not None and self.number_in(tensor.grad_fn.metadata) is not None
 
     def meet_tensor(self, tensor: Any, storage: int | None, shares: bool) -> Known:
         """Record a new tensor; with `shares` it uses the storage of a known one."""
-        self.known.pop(id(tensor), None)  # of a tensor that is gone; the dict has the order of first use
-        identity = self.known[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
+        self.identities.pop(id(tensor), None)  # of a tensor that is gone; the dict has the order of first use
+        identity = self.identities[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
-            there = self.storages.get(storage)
-            if there is None or not (shares or there.is_used()):
+            users = self.storages.get(storage)
+            if users is not None and (shares or users.is_used()):
+                users.add(identity)
+            else:
                 self.storages[storage] = StorageUsers(identity)
                 self.spans.pop(storage, None)
-            else:
-                there.add(identity)
         return identity
 
-    def new_entry(self, tensor: Any, known: Known, call: Call | None, version: int) -> Entry:
-        entry = Entry(known, call, len(self.entries), version)
+    def new_entry(self, tensor: Any, identity: Known, call: Call | None, version: int) -> Entry:
+        """Record a version of a tensor with its contents."""
+        entry = Entry(identity, call, len(self.entries), version)
         self.entries.append(entry)
         if version:
-            known.version = private.version_of(tensor)
+            identity.version = private.version_of(tensor)
         else:
-            known.first = entry
-        known.last = entry
+            identity.first = entry
+        identity.last = entry
         entry.requires_grad = tensor.requires_grad
         entry.is_leaf = private.is_leaf(tensor)
         kind = type(tensor)  # isinstance(tensor, Parameter) is slow
         entry.is_parameter = kind is Parameter or (kind is not Tensor and isinstance(tensor, Parameter))
         if not tensor.is_cpu:
             entry.device = device_name(tensor)
-        entry.value = self.note(tensor, known)
+        entry.value = self.note(tensor, identity)
         return entry
 
-    def note(self, tensor: Any, known: Known) -> Noted | None:
+    def note(self, tensor: Any, identity: Known) -> Noted | None:
         """Return a note of a tensor's contents; a view of all elements of a tensor with statistics reuses those."""
         try:
-            storage = known.storage
-            if storage is None or known.size <= SMALL or self.level == "structure" or not is_dense(tensor):
+            storage = identity.storage
+            if storage is None or identity.size <= SMALL or self.level == "structure" or not is_dense(tensor):
                 return self.contents.note(tensor)
-            key = tensor.storage_offset(), known.size, tensor.dtype
-            held = self.spans.get(storage)
-            if held is not None and key in held and held[key][0] == known.version:
-                return self.contents.again(held[key][1], tensor)
+            key = tensor.storage_offset(), identity.size, tensor.dtype
+            version, noted = self.spans.get(storage, {}).get(key, (None, None))
+            if noted is not None and version == identity.version:
+                return self.contents.again(noted, tensor)
             noted = self.contents.note(tensor)
             if noted.facts is not None:
-                self.spans.setdefault(storage, {})[key] = known.version, noted
+                self.spans.setdefault(storage, {})[key] = identity.version, noted
             return noted
         except Exception as error:  # a tensor that cannot be read (a subclass, a freed storage)
             self.problem(f"the contents of a tensor ({type(error).__name__})")
             return None
 
-    def changed_unseen(self, tensor: Any, known: Known) -> Entry:
+    def changed_unseen(self, tensor: Any, identity: Known) -> Entry:
         """Record a new version of a tensor that was written to unseen: through a view, by an optimiser, by native
         code.
         """
-        before = known.last
+        before = identity.last
         before.last = False
-        if before.grad is None and known in self.grads:
-            before.grad = self.grads[known][1]
-        call, at = self.written.get(known.storage, (None, 0)) if known.storage is not None else (None, 0)
-        if known.version != WRITTEN and (at <= known.version or at != private.version_of(tensor)):
-            call = None
-        entry = self.new_entry(tensor, known, call, before.version + 1)
+        if before.grad is None and identity in self.grads:
+            before.grad = self.grads[identity][1]
+        call = self.last_writer(tensor, identity)
+        entry = self.new_entry(tensor, identity, call, before.version + 1)
         if call is not None:
             call.outputs.append(entry)
         if not entry.is_leaf:
             self.attach(entry, tensor, call)
         return entry
 
-    def check_contents(self, tensor: Any, known: Known) -> None:
+    def last_writer(self, tensor: Any, identity: Known) -> Call | None:
+        """Return the call that wrote to a tensor's storage last, if it made the tensor's present version."""
+        call, version = self.written.get(identity.storage, (None, 0))
+        is_of_call = identity.version < version == private.version_of(tensor)
+        return call if is_of_call or identity.version == WRITTEN else None
+
+    def check_contents(self, tensor: Any, identity: Known) -> None:
         """Compare a small tensor at the end with its note; if the numbers differ, it was written to unseen (by
         numpy).
         """
-        noted = known.last.value
+        noted = identity.last.value
         if noted is None or noted.copy is None or not is_readable(tensor):
             return
         try:
             if tensor.is_contiguous() and noted.shape and octets_of(tensor) == noted.copy.tobytes():
                 return
-            now, then = array_of(tensor), noted.copy
-            equal = now == then
-            if not (equal.all() or (equal | ((now != now) & (then != then))).all()):
-                self.changed_unseen(tensor, known)
-        except Exception as error:  # a subclass of its own mind
+            now = array_of(tensor)
+            then = noted.copy
+            if not ((now == then) | ((now != now) & (then != then))).all():
+                self.changed_unseen(tensor, identity)
+        except Exception as error:  # a subclass that defines these operations otherwise
             self.problem(f"the last contents of a tensor ({type(error).__name__})")
 
     # ---- calls
@@ -290,17 +292,20 @@ class Recorder(TorchFunctionMode):
         if call is not None and call.fn is None:
             call.fn = entry.fn
 
+    def number_in(self, metadata: Any) -> int | None:
+        """Return the number that a node with this metadata has in this recording; None if it was not met."""
+        tag = metadata.get(KEY)
+        return tag[1] if tag is not None and tag[0] is self.token else None
+
     def index_of(self, node: Any) -> int:
         """Return the number of a node that a pass reaches."""
-        tag = node.metadata.get(KEY)
-        return tag[1] if tag is not None and tag[0] is self.token else self.meet(node, None)
+        index = self.number_in(node.metadata)
+        return self.meet(node, None) if index is None else index
 
     def meet(self, root: Any, call: Call | None) -> int:
         """Return the number of a node; new nodes behind it are numbered too, without recursion."""
-        top, fresh = self.number(root, call)
-        if not fresh:
-            return top
-        waiting = [(root, top)]
+        top, is_new = self.number(root, call)
+        waiting = [(root, top)] if is_new else []
         while waiting:
             node, index = waiting.pop()
             edges = self.nodes[index].edges
@@ -308,25 +313,23 @@ class Recorder(TorchFunctionMode):
                 if following is None:
                     edges.append(None)
                     continue
-                target, fresh = self.number(following, call)
+                target, is_new = self.number(following, call)
                 edges.append((target, output))
-                if fresh:
+                if is_new:
                     waiting.append((following, target))
         return top
 
     def number(self, node: Any, call: Call | None) -> tuple[int, bool]:
+        """Return the number of a node, and whether it is new."""
         metadata = node.metadata
-        tag = metadata.get(KEY)
-        if tag is not None and tag[0] is self.token:
-            return tag[1], False
+        index = self.number_in(metadata)
+        if index is not None:
+            return index, False
         kind = private.kind_of(node)
-        leaf = None
-        if kind.accumulates:
-            leaf = self.entry(node.variable).tensor
-            if leaf in self.accumulators:
-                index = self.accumulators[leaf]
-                metadata[KEY] = (self.token, index)
-                return index, False
+        leaf = self.entry(node.variable).tensor if kind.accumulates else None
+        if leaf is not None and leaf in self.accumulators:
+            metadata[KEY] = (self.token, self.accumulators[leaf])
+            return self.accumulators[leaf], False
         index = len(self.nodes)
         metadata[KEY] = (self.token, index)
         record = Node(kind.name, private.sequence_of(node), 0 if call is None else call.origin)
@@ -334,16 +337,23 @@ class Recorder(TorchFunctionMode):
         if leaf is not None:
             record.variable = leaf
             self.accumulators[leaf] = index
-            return index, True
-        record.call = call
-        if not (kind.saved or kind.custom) or self.contents.dispatched:
-            return index, True
-        if (private.SHOWS_HOOKS or call is not None) and not private.hooked_saves():  # a call's hooks are active now
-            try:
-                record.saved = saved_of(self, node, kind)
-            except Exception as error:
-                self.problem(f"what {kind.name} saved ({type(error).__name__})")
+        else:
+            record.call = call
+            record.saved = self.saved(node, kind, call)
         return index, True
+
+    def saved(self, node: Any, kind: Any, call: Call | None) -> list[tuple[str, Any, str]]:
+        """Return what a node saved, if reading it runs no hooks of the program: a call's hooks are active now."""
+        shows_hooks = private.SHOWS_HOOKS or call is not None
+        if not (kind.saved or kind.custom) or self.contents.dispatched:
+            return []
+        if not shows_hooks or private.hooked_saves():
+            return []
+        try:
+            return saved_of(self, node, kind)
+        except Exception as error:
+            self.problem(f"what {kind.name} saved ({type(error).__name__})")
+            return []
 
     def operand(self, value: Any, inputs: dict[Any, Entry]) -> Any:
         """Return an argument with a Known in place of each tensor."""
@@ -358,56 +368,68 @@ class Recorder(TorchFunctionMode):
             return tuple(self.operand(element, inputs) for element in value)
         return value
 
-    def written_to(self, how: str, storage: int | None, known: Known, call: Call | None, of_grad: bool = False) -> None:
-        """Note a write in place."""
+    # ---- writes in place
+
+    def note_change(
+        self, how: str, storage: int | None, identity: Known, of_grad: bool, call: Call | None, place: int
+    ) -> None:
+        """Note a write to a tensor, and to all others on the storage if one is given."""
+        users = None if storage is None else self.storages.get(storage)
+        tensors = [identity] if users is None else users.tensors
+        at = len(self.calls) if call is None else call.id
         enabled = torch.is_grad_enabled()
-        there = (self.storages.get(storage) if storage is not None else None) or StorageUsers(known)
+        self.changed.append(ChangeEvent(how, tensors, of_grad, at, self.turns, call, enabled, place))
+
+    def written_to(
+        self, how: str, storage: int | None, identity: Known, call: Call | None, of_grad: bool = False
+    ) -> None:
+        """Note a write in place by a call, or by something else."""
         place = self.places.here_and_lead(2) if call is None else call.origin
-        at = (len(self.calls) if call is None else call.id), self.turns
-        self.changes.append(Written(how, there.tensors, of_grad, *at, call, enabled, place))
-        tensor = known.ref()
-        if storage is not None and not of_grad and tensor is not None:
-            self.written[storage] = (call, private.version_of(tensor))
-            for sibling in there.existing():  # x.data has the storage of x, and a counter of its own
-                if sibling is not known and sibling.version >= 0:
-                    alias = sibling.ref()
-                    if alias is not None and private.version_of(alias) == sibling.version:
-                        sibling.version = WRITTEN
+        self.note_change(how, storage, identity, of_grad, call, place)
+        tensor = identity.ref()
+        if storage is None or of_grad or tensor is None:
+            return
+        self.written[storage] = (call, private.version_of(tensor))
+        users = self.storages.get(storage)
+        for sibling in () if users is None else users.existing():
+            # x.data has the storage of x, and a counter of its own
+            if sibling is not identity and sibling.version >= 0:
+                alias = sibling.ref()
+                if alias is not None and private.version_of(alias) == sibling.version:
+                    sibling.version = WRITTEN
 
     def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
         """Note that an optimiser has written to known tensors, or to their gradients."""
-        if not tensors:
-            return
-        place, enabled = self.places.here(3), torch.is_grad_enabled()
-        calls_before, turns_before = len(self.calls), self.turns
+        place = self.places.here(3) if tensors else 0
         for tensor in tensors:
-            identity = self.known.get(id(tensor))
-            if identity is None or identity.ref() is not tensor:
+            identity = self.find(tensor)
+            if identity is None:
                 continue
-            there = None if of_grad or identity.storage is None else self.storages.get(identity.storage)
-            written = [identity] if there is None else there.tensors
-            self.changes.append(Written(how, written, of_grad, calls_before, turns_before, None, enabled, place))
-            if of_grad:
-                noted = self.grads.pop(identity, None)
-                if noted is not None and identity.last.grad is None and identity.version != private.version_of(tensor):
-                    identity.last.grad = noted[1]  # the version ended before its gradient did
-            elif identity.last.grad is None:  # zero_grad() comes before the new version is seen
-                identity.last.grad = self.gradient_of(identity)
+            self.note_change(how, None if of_grad else identity.storage, identity, of_grad, None, place)
+            last = identity.last
+            if not of_grad:
+                if last.grad is None:  # zero_grad() comes before the new version is seen
+                    last.grad = self.gradient_of(identity)
+                continue
+            noted = self.grads.pop(identity, None)
+            if noted is not None and last.grad is None and identity.version != private.version_of(tensor):
+                last.grad = noted[1]  # the version ended before its gradient did
 
     def overwritten(self, how: str, tensors: list[Any]) -> None:
         """Note that tensors have other contents, which their version counters do not tell."""
         self.written_by(how, tensors, False)
         for tensor in tensors:
-            identity = self.known.get(id(tensor))
-            if identity is not None and identity.ref() is tensor:
+            identity = self.find(tensor)
+            if identity is not None:
                 identity.version = WRITTEN
-                if identity.storage is not None:
-                    self.written.pop(identity.storage, None)
+                self.written.pop(identity.storage, None)
 
-    def gradient_of(self, known: Known) -> Noted | None:
+    # ---- gradients
+
+    def gradient_of(self, leaf: Known) -> Noted | None:
         """Return a note of a leaf's gradient as it is now."""
-        tensor: Any = known.ref()
-        return self.note_of_gradient(known, tensor.grad)
+        tensor: Any = leaf.ref()
+        return self.note_of_gradient(leaf, tensor.grad)
 
     def note_of_gradient(self, leaf: Known, gradient: Any) -> Noted | None:
         """Return a note of a leaf's gradient; that of the pass that left it there, if it is unchanged."""

@@ -22,7 +22,7 @@ import torch
 
 from gradtrace.torch import contents, private
 from gradtrace.torch.apply import settle
-from gradtrace.torch.build import ENGINE, Builder, Ending
+from gradtrace.torch.build import ENGINE, Ending, RecordingBuilder
 from gradtrace.torch.comparing import RunComparison, compare
 from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
@@ -125,7 +125,7 @@ class record:
     def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
         try:
             failure = None if error is None else failed(recorder, error, tb)
-            self._ids = dict(recorder.known)
+            self._ids = dict(recorder.identities)
             self._ending = Ending(recorder, env, failure)
         except Exception:  # a signal has interrupted a note; its exception is the program's
             if error is None:
@@ -159,7 +159,8 @@ class record:
             if self._ending is None:
                 raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
             with private.without_torch_function(), private.without_torch_dispatch():
-                self._trace = Builder(self._ending, self._main, rank(), processes()).build()
+                builder = RecordingBuilder(self._ending, self._main, rank(), processes())
+                self._trace = builder.build()
             self._ids = {key: (identity.ref, identity.last.id) for key, identity in self._ids.items()}
             self._ending = None
             self._release()

@@ -73,8 +73,8 @@ class SampleWatch(TorchFunctionMode):
 
     def note(self, tensor: Any, rows: list[int]) -> None:
         recorder = self.recorded._recorder
-        identity = None if recorder is None else recorder.known.get(id(tensor))
-        if identity is not None and identity.ref() is tensor:
+        identity = None if recorder is None else recorder.find(tensor)
+        if identity is not None:
             self.found.append(BadSamples(identity.last.id, rows))
 
     def entries(self) -> list[int]:

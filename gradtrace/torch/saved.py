@@ -44,8 +44,8 @@ def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, st
     number its text. Nothing for a bool.
     """
     if isinstance(value, Tensor):
-        identity = rec.known.get(id(value))
-        if identity is not None and identity.ref() is value:
+        identity = rec.find(value)
+        if identity is not None:
             return [(name, identity.last, "")]
         storage = private.storage_of(value)
         used = None if storage is None else rec.storages.get(storage)

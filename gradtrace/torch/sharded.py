@@ -77,8 +77,8 @@ def outdate(rec: Recorder, updated: Iterable[Any], version: int) -> None:
     """
     for shard in updated:
         gathered = whole(rec, shard)
-        identity = rec.known.get(id(gathered)) if gathered is not shard else None
-        if identity is not None and identity.ref() is gathered:
+        identity = None if gathered is shard else rec.find(gathered)
+        if identity is not None:
             identity.version = version
 
 
@@ -108,7 +108,7 @@ def internal(rec: Recorder, original: Any) -> Any:
 def note_computing(rec: Recorder, named: Iterable[tuple[str, Any]]) -> None:
     """Note that operations used DTensors themselves, as in tensor parallelism, and not what FSDP2 gathers from them."""
     pairs = [(name, p, whole(rec, p)) for name, p in named if is_sharded(p)]
-    parameters = [(name, p, rec.known.get(id(used))) for name, p, used in pairs if is_sharded(used)]
+    parameters = [(name, p, rec.find(used)) for name, p, used in pairs if is_sharded(used)]
     if not parameters:
         return
     used = {id(entry.tensor) for call in rec.calls for entry in call.inputs.values()}

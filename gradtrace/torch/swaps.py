@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from gradtrace.torch import private
 
 if TYPE_CHECKING:
-    from gradtrace.torch.events import Known
     from gradtrace.torch.recorder import Recorder
+    from gradtrace.torch.references import Known
 
 
 def swapping(rec: Recorder, original: Any) -> Any:
@@ -25,7 +25,7 @@ def swapping(rec: Recorder, original: Any) -> Any:
         with rec.lock:
             first, second = dropped(rec, t1), dropped(rec, t2)
             held = [
-                holder for holder in rec.optimizers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
+                holder for holder in rec.optimisers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
             ]
             for holder in held:
                 holder.refs = []
@@ -47,10 +47,9 @@ def swapping(rec: Recorder, original: Any) -> Any:
 
 def dropped(rec: Recorder, tensor: Any) -> Known | None:
     """Remove the recorder's weak reference to a tensor, and return what is known of the tensor."""
-    identity = rec.known.get(id(tensor))
-    if identity is None or identity.ref() is not tensor:
-        return None
-    del rec.known[id(tensor)], identity.ref
+    identity = rec.find(tensor)
+    if identity is not None:
+        del rec.identities[id(tensor)], identity.ref
     return identity
 
 
@@ -58,4 +57,4 @@ def given(rec: Recorder, known: Known | None, tensor: Any) -> None:
     """Note that what is known belongs to this tensor."""
     if known is not None:
         known.ref = weakref.ref(tensor)
-        rec.known[id(tensor)] = known
+        rec.identities[id(tensor)] = known

@@ -30,6 +30,7 @@ from gradtrace.trace.fields import (
     FIELDS,
     GROUP,
     INT,
+    INTEGERS,
     NUMBER,
     TEXT,
     VALUE,
@@ -130,11 +131,11 @@ class ColumnWriter:
 
     def column(self, kind: Any, items: Sequence[Any]) -> None:
         inner = kind.of if isinstance(kind, Maybe) else kind
-        if inner in self.numberers and (kind is inner or inner is not NUMBER):
+        if inner in self.numberers and (kind is inner or inner != NUMBER):
             return self.add(map(self.numberers[inner], items))
-        if kind in (INT, BOOL):
+        if kind == BOOL or kind in INTEGERS:
             return self.add(items)
-        if inner in (INT, BOOL):
+        if inner == BOOL or inner in INTEGERS:
             return self.add([-1 if number is None else number for number in items])
         if isinstance(kind, Maybe):
             return self.optional(inner, items)
@@ -222,13 +223,13 @@ class ColumnReader:
     def column(self, kind: Any, count: int) -> Sequence[Any]:
         optional = isinstance(kind, Maybe)
         inner = kind.of if isinstance(kind, Maybe) else kind
-        if inner in self.lookups and not (optional and inner is NUMBER):
+        if inner in self.lookups and not (optional and inner == NUMBER):
             size, look_up = self.lookups[inner]
             return list(map(look_up, self.integers(count, -1 if optional else 0, size)))
-        if inner is INT:
+        if inner in INTEGERS:
             numbers = self.integers(count, -1 if optional else 0)
             return numbers if not optional else [None if number < 0 else number for number in numbers]
-        if inner is BOOL:
+        if inner == BOOL:
             return list(map(bool, self.integers(count, 0, 2)))
         if isinstance(kind, Maybe):
             there = self.integers(count, 0, 2)

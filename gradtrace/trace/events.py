@@ -11,33 +11,49 @@ from gradtrace.trace.operands import constant_text
 
 
 class Call:
-    """One recorded operator call, with the entries it used and made."""
+    """One recorded operator call, with the entries it used and made. Its `args` have a reference for each tensor."""
 
-    __slots__ = ("args", "id", "inputs", "name", "origin", "outputs", "scope")
+    __slots__ = (
+        "args", "fn", "grad_enabled", "id", "index", "inputs", "kwargs", "name", "origin", "outputs", "scope",
+    )  # fmt: skip
 
-    def __init__(self, name: str, origin: int, scope: Any, args: tuple[Any, ...] = ()) -> None:
+    def __init__(self, name: str, origin: int, scope: Any, grad_enabled: bool = True) -> None:
         self.name = name
         self.origin = origin
         self.scope = scope
-        self.args = args
+        self.grad_enabled = grad_enabled
+        self.args: tuple[Any, ...] = ()
+        self.kwargs: dict[str, Any] = {}
+        self.index = -1  # among the recorded calls
         self.id = -1  # of its Operation
         self.inputs: dict[int, Any] = {}  # by id() of the tensor: the version that the call read
         self.outputs: list[Any] = []
+        self.fn: Any = None  # the node that it made
 
 
 class Entry:
     """One tensor, or one version of it, with its names and the call that made it."""
 
-    __slots__ = ("call", "fn", "id", "last", "names", "tensor", "version")
+    __slots__ = (
+        "call", "device", "fn", "grad", "id", "is_leaf", "is_parameter", "last", "names", "requires_grad", "retains",
+        "tensor", "value", "version",
+    )  # fmt: skip
 
-    def __init__(self, tensor: Any, call: Any, version: int) -> None:
+    def __init__(self, tensor: Any, call: Call | None, number: int, version: int) -> None:
         self.tensor = tensor
-        self.call: Any = call
+        self.call = call
+        self.id = number  # of its TensorRecord
         self.version = version
         self.fn: Any = None  # the node that made it
         self.last = True
         self.names: list[str] = []
-        self.id = -1  # of its TensorRecord
+        self.value: Any = None  # a note of its contents
+        self.grad: Any = None  # a note of the gradient that a leaf had when it was overwritten
+        self.is_leaf = True
+        self.requires_grad = False
+        self.is_parameter = False
+        self.retains = False  # its gradient
+        self.device = ""
 
 
 class PassEvent:
@@ -94,6 +110,19 @@ class EscapeEvent(NamedTuple):
     origin: int
 
 
+class ChangeEvent(NamedTuple):
+    """A write in place, with the fields of `trace.record.Change`."""
+
+    how: str
+    tensors: Any  # all those that it changed, in the recorder's own form
+    of_grad: bool
+    at: int
+    turns: int  # how many turns of all passes were over
+    call: Call | None
+    grad_enabled: bool
+    origin: int
+
+
 class BeginEvent(NamedTuple):
     """A tensor began to require grad."""
 
@@ -107,7 +136,8 @@ class Held:
 
     def __init__(self, optimiser: Any, origin: int) -> None:
         self.kind = type(optimiser).__name__
-        self.origin = self.step_origin = origin
+        self.origin = origin
+        self.step_origin = 0  # of the first step
         self.tensors: list[Any] = []
         self.count = 0  # of its tensors, also of those that the record does not have
         self.lr: float | None = None
@@ -115,8 +145,11 @@ class Held:
         self.steps = self.idle = 0
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
 
-    def note_rate(self, optimiser: Any) -> None:
-        """Note the learning rate of the step that is counted last."""
+    def add_step(self, optimiser: Any, origin: int, is_idle: bool) -> None:
+        """Count a step at this place, with its learning rate; it is idle if no tensor had a gradient."""
+        self.steps += 1
+        self.idle += is_idle
+        self.step_origin = self.step_origin or origin
         rates = [group.get("lr") for group in optimiser.param_groups]
         numbers = [float(rate) for rate in rates if isinstance(rate, (int, float))]
         if numbers and (not self.rates or self.rates[-1][1] != max(numbers)):
@@ -127,6 +160,18 @@ class Held:
         options = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
         kinds = (int, float, bool, tuple)
         self.options = tuple(f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds)
+
+
+class EventStream:
+    """The events of a run in the order in which a recorder noted them, except for operator calls."""
+
+    def __init__(self) -> None:
+        self.passes: list[PassEvent] = []
+        self.turns = 0  # of all passes
+        self.escaped: list[EscapeEvent] = []
+        self.changed: list[ChangeEvent] = []
+        self.begun: list[BeginEvent] = []
+        self.optimisers: dict[int, Any] = {}  # by id(optimiser): its Held
 
 
 def is_tied(name: str, first: str) -> bool:

@@ -6,14 +6,18 @@ consistent.
 
 from __future__ import annotations
 
+from itertools import chain
 from math import isfinite
 
-from gradtrace.annotations import Any, Iterable
+from gradtrace.annotations import Any, Iterable, Sequence
 from gradtrace.trace import precision, record
 from gradtrace.trace.record import Trace
 
 INT, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "str", "bool", "float", "Value", "Group"
-PLAIN = {kind: kind for kind in (INT, TEXT, BOOL, NUMBER, VALUE, GROUP)}
+TENSOR, OPERATION, FUNCTION, SCOPE, PASS = "TensorId", "OperationId", "FunctionId", "ScopeId", "PassId"
+INTEGERS = (INT, TENSOR, OPERATION, FUNCTION, SCOPE, PASS, "OperationCount", "StepCount")
+NUMBERING = (*INTEGERS[1:], GROUP)  # what a window has other numbers for
+PLAIN = (*INTEGERS, TEXT, BOOL, NUMBER, VALUE, GROUP)
 SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -42,7 +46,7 @@ def type_of(annotation: str) -> Any:
     if inner != annotation:
         return Maybe(type_of(inner))
     if annotation in PLAIN:
-        return PLAIN[annotation]
+        return annotation
     if not annotation.startswith("tuple["):
         return getattr(record, annotation, None) or getattr(precision, annotation)
     inner = annotation[len("tuple[") : -1]
@@ -59,7 +63,27 @@ class Fields(dict[type, tuple[Any, ...]]):
         return types
 
 
+class NumberedFields(dict[type, tuple[tuple[str, Any], ...]]):
+    """The names and types of those fields of each kind of record that hold ids or counts, also in other records."""
+
+    def __missing__(self, kind: type) -> tuple[tuple[str, Any], ...]:
+        names = kind.__annotations__
+        pairs = zip(names, FIELDS[kind], strict=True)
+        self[kind] = fields = tuple((name, field) for name, field in pairs if is_numbered(field))
+        return fields
+
+
+def is_numbered(kind: Any) -> bool:
+    """Whether a field of this type holds ids or counts."""
+    if isinstance(kind, Maybe):
+        return is_numbered(kind.of)
+    if isinstance(kind, Many):
+        return any(map(is_numbered, kind.of or (kind.each,)))
+    return kind in NUMBERING or (kind not in PLAIN and bool(NUMBERED_FIELDS[kind]))
+
+
 FIELDS = Fields()
+NUMBERED_FIELDS = NumberedFields()
 # How many fields the records have in a file that does not say it: those of version 0.2.0.
 COUNTS = {
     "Trace": 25, "TensorRecord": 26, "Span": 5, "Operation": 11, "Operand": 5, "FunctionRecord": 8, "SavedRecord": 3,
@@ -140,48 +164,57 @@ def one_of(one: Any, among: Iterable[str]) -> str:
 
 def check(trace: Trace) -> None:
     """Raise Damaged unless every id is an index, every reference is in range, and scopes are nested."""
-    tensors, operations, functions = len(trace.tensors), len(trace.operations), len(trace.functions)
-    parts: tuple[Any, ...] = (trace.tensors, trace.operations, trace.functions, trace.scopes)
-    for part in parts:
-        if any(entry.id != i for i, entry in enumerate(part)):
+    numbered: tuple[Any, ...] = (trace.tensors, trace.operations, trace.functions, trace.scopes)
+    for records in numbered:
+        if any(entry.id != i for i, entry in enumerate(records)):
             raise Damaged("its ids are not in order")
-    within(tensors, trace.roots, trace.outputs, (i for _, i in trace.names))
-    written = {id(c.tensors): c.tensors for c in trace.changes}  # thousands of changes share a tuple of thousands
-    within(tensors, (b.tensor for b in trace.begun), *written.values())
-    within(tensors, (i for e in trace.escapes for i in (e.tensor, e.out)))
-    within(tensors, (i for p in trace.passes for i in (*p.roots, *(p.inputs or ()))))
-    within(operations, (c.operation for c in trace.changes))
-    within(
-        tensors,
-        (i for optimiser in trace.optimisers for i in optimiser.tensors),
-        (buffer.tensor for buffer in trace.buffers),
-    )
-    results = {(o.id, i) for o in trace.operations for i in o.outputs}
-    for t in trace.tensors:
-        within(functions, (t.function,))
-        within(operations, (t.operation,))
-        within(t.id + 1, (t.first,))
-        if t.operation is not None and (t.operation, t.id) not in results:
-            raise Damaged("a tensor is not a result of its operation")
-    for o in trace.operations:
-        within(tensors, (i.tensor for i in o.inputs), o.outputs)
-        within(functions, (o.function,))
-        within(len(trace.scopes), (o.scope,))
-        if not o.outputs:
-            raise Damaged("an operation has no result")
-    check_graph(trace, tensors, functions)
+    if any(p.number != i or len(p.vectors) < len(p.roots) for i, p in enumerate(trace.passes)):
+        raise Damaged("its passes are not in order")
+    largest: dict[str, int] = {}
+    note_largest(Trace, [trace], largest)
+    for kind, records in zip((TENSOR, OPERATION, FUNCTION, SCOPE, PASS), (*numbered, trace.passes), strict=True):
+        if largest.get(kind, -1) >= len(records):
+            raise Damaged("a number is out of range")
+    if any(max(step.operations) > len(trace.operations) for step in trace.training):
+        raise Damaged("a number is out of range")
+    check_results(trace)
     check_words(trace)
     if any(s.parent is not None and s.parent >= s.id for s in trace.scopes):
         raise Damaged("its scopes are not nested")
-    if any(p.number != i or len(p.vectors) < len(p.roots) for i, p in enumerate(trace.passes)):
-        raise Damaged("its passes are not in order")
-    for step in trace.training:
-        within(operations + 1, step.operations)
-        within(tensors, step.roots)
-    if trace.failure is not None:
-        within(operations, (trace.failure.operation,))
-    if trace.precision is not None:
-        check_precision(trace.precision, tensors, operations, len(trace.passes))
+    if any(a.number > b.number for a, b in zip(trace.steps, trace.steps[1:], strict=False)):
+        raise Damaged("its steps are not in order")
+
+
+def note_largest(kind: Any, items: Sequence[Any], largest: dict[str, int]) -> None:
+    """Note the largest id of each kind among the contents of fields of this type."""
+    if isinstance(kind, Maybe):
+        note_largest(kind.of, [entry for entry in items if entry is not None], largest)
+    elif kind == GROUP:  # thousands of changes share a tuple of thousands
+        different = {id(ids): ids for ids in items}
+        note_largest(TENSOR, list(chain.from_iterable(different.values())), largest)
+    elif kind in INTEGERS:
+        largest[kind] = max(largest.get(kind, -1), max(items, default=-1))
+    elif not isinstance(kind, Many):
+        for name, field in NUMBERED_FIELDS[kind]:
+            note_largest(field, [getattr(record, name) for record in items], largest)
+    elif kind.each is not None:
+        note_largest(kind.each, list(chain.from_iterable(items)), largest)
+    else:
+        for place, field in enumerate(kind.of):
+            if is_numbered(field):
+                note_largest(field, [row[place] for row in items], largest)
+
+
+def check_results(trace: Trace) -> None:
+    """Raise Damaged unless operations have results, and tensors say which of these they are."""
+    results = {(operation.id, i) for operation in trace.operations for i in operation.outputs}
+    for t in trace.tensors:
+        if t.first > t.id:
+            raise Damaged("a number is out of range")
+        if t.operation is not None and (t.operation, t.id) not in results:
+            raise Damaged("a tensor is not a result of its operation")
+    if not all(operation.outputs for operation in trace.operations):
+        raise Damaged("an operation has no result")
 
 
 def check_words(trace: Trace) -> None:
@@ -194,29 +227,3 @@ def check_words(trace: Trace) -> None:
     for allowed, used in words:
         if not used <= set(allowed):
             raise Damaged("a word is damaged")
-
-
-def check_precision(found: precision.Precision, tensors: int, operations: int, passes: int) -> None:
-    for row in found.measured:
-        within(operations, (row.operation,))
-        within(passes, (row.passed,))
-        within(tensors, (row.tensor,), (source.tensor for source in row.sources))
-    within(tensors, (update.tensor for update in found.updates), *(step.tensors for step in found.scales))
-    within(operations, (call.operation for call in found.unmeasured), *(step.operations for step in found.scales))
-
-
-def check_graph(trace: Trace, tensors: int, functions: int) -> None:
-    for f in trace.functions:
-        within(tensors, f.outputs, (f.variable,), (s.tensor for s in f.saved))
-    for e in trace.function_edges:
-        within(functions, (e.source, e.target))
-    for step in trace.steps:
-        within(functions, (step.function,))
-        within(len(trace.passes), (step.number,))
-    if any(a.number > b.number for a, b in zip(trace.steps, trace.steps[1:], strict=False)):
-        raise Damaged("its steps are not in order")
-
-
-def within(count: int, *parts: Iterable[int | None]) -> None:
-    if any(i is not None and i >= count for part in parts for i in part):
-        raise Damaged("a number is out of range")

@@ -18,70 +18,20 @@ from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data.node import AccumulateGrad, Node
-from gradtrace.trace import events, functions, operands
-from gradtrace.trace.keeper import Keeper, Version, storage_of
+from gradtrace.trace import functions, operands
+from gradtrace.trace.events import Call, Entry
+from gradtrace.trace.keeper import Keeper, storage_of
 from gradtrace.trace.names import Names
 from gradtrace.trace.scopes import LIBRARY
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 
 
-class Call(events.Call):
-    """One recorded operator call; `index` is its place among them."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, name: str, args: tuple[Any, ...], origin: int, scope: Any = None, index: int = 0) -> None:
-        super().__init__(name, origin, scope, args)
-        self.index = index
-
-
-class Entry(events.Entry):
-    """One tensor, or one version of it. `held` has the keeper's notes about the version; None if it was never
-    overwritten.
-    """
-
-    __slots__ = ("held", "read")
-    device = ""  # the CPU, which is not shown
-
-    def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
-        super().__init__(tensor, call, version)
-        self.held: Version | None = None
-        self.read = False  # whether an operation used it, other than to overwrite it
-
-    @property
-    def maker(self) -> Call | None:
-        return self.call
-
-    @property
-    def is_leaf(self) -> bool:
-        return self.fn is None
-
-    @property
-    def requires_grad(self) -> bool:
-        if self.fn is not None:
-            return True
-        if self.last:
-            return self.tensor.requires_grad
-        return bool(self.tensor._req if self.held is None else self.held.requires_grad)
-
-    @property
-    def retains(self) -> bool:
-        return self.last and self.tensor.retains_grad
-
-    @property
-    def is_parameter(self) -> bool:
-        kind = type(self.tensor)
-        return kind is not Tensor and any(c.__name__ == "Parameter" for c in kind.__mro__)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the tensor held this when the run ended."""
-        return self.last and (self.held is None or self.held.is_current)
-
-
 class History:
-    """The entries and calls of a run, in the order of creation."""
+    """The entries and calls of a run, in the order of creation.
+
+    The `value` of an entry is what the keeper noted of the version; None if it was never overwritten.
+    """
 
     def __init__(
         self,
@@ -96,6 +46,7 @@ class History:
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
         self.made: dict[int, list[Entry]] = {}  # by id() of the node: the results of recorded calls
+        self.used: set[int] = set()  # by id(): the entries that an operation used, other than to overwrite them
         self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
@@ -106,7 +57,7 @@ class History:
         return entry if entry is not None else self._enter(tensor, None, 0)
 
     def _enter(self, tensor: Tensor, call: Call | None, version: int) -> Entry:
-        entry = Entry(tensor, call, version)
+        entry = Entry(tensor, call, -1, version)
         self.entries.append(entry)
         self.current[id(tensor)] = entry
         if call is not None:
@@ -115,7 +66,7 @@ class History:
             if node is not None:
                 self.made.setdefault(id(node), []).append(entry)
             if self.keeper is not None:
-                entry.held = self.keeper.version_made(tensor, call.index)
+                entry.value = self.keeper.version_made(tensor, call.index)
         return entry
 
     def add_inputs(self, inputs: Mapping[str, Tensor]) -> None:
@@ -150,18 +101,18 @@ class History:
                 self._note_array(tensor)
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
-            call = Call(name, args, origin, scope, index)
+            call = new_call(name, args, origin, scope, index)
             call.inputs = {id(tensor): self._read(tensor, index) for tensor in used}
             for tensor in used:
                 if name[-1:] != "_" or tensor is not out:
-                    self.current[id(tensor)].read = True
+                    self.used.add(id(self.current[id(tensor)]))
             for tensor in outputs:
                 self._result(call, tensor)
             if call.outputs:
                 self.calls.append(call)
         for tensor in named:
             entry = self.current.get(id(tensor))
-            changed = entry is not None and entry.held is not None and not entry.held.is_current
+            changed = entry is not None and entry.value is not None and not entry.value.is_current
             if entry is not None and changed and not is_view(entry):  # a view has the value that it was made with
                 self._next_version(None, entry)
 
@@ -192,8 +143,9 @@ class History:
         if before is None:
             self._enter(tensor, call, 0)
             return
-        if not before.read and tensor.requires_grad and known_grad_fn(tensor) is None:  # it is being initialised
-            before.held = None if self.keeper is None else self.keeper.version_made(tensor, call.index)
+        is_leaf = tensor.requires_grad and known_grad_fn(tensor) is None
+        if is_leaf and id(before) not in self.used:  # it is being initialised
+            before.value = None if self.keeper is None else self.keeper.version_made(tensor, call.index)
             return
         self._next_version(call, before)
         base = tensor._base
@@ -216,11 +168,11 @@ class History:
                 self.current[id(tensor)] = same
         entry = self.entry(tensor)
         held = None if self.keeper is None else self.keeper.version_read(tensor, index)
-        if held is None or entry.held is held:
+        if held is None or entry.value is held:
             return entry
-        if entry.held is not None:
+        if entry.value is not None:
             entry = self._unrecorded(entry, index)
-        entry.held = held
+        entry.value = held
         return entry
 
     def _unrecorded(self, before: Entry, index: int) -> Entry:
@@ -228,7 +180,7 @@ class History:
         call = before.call
         if call is None or not is_view(before):
             return self._next_version(None, before)
-        again = Call(call.name, call.args, call.origin, call.scope, index)
+        again = new_call(call.name, call.args, call.origin, call.scope, index)
         # an in-place operation has its own result among its arguments
         others = (tensor for tensor in operands.tensors_in(call.args) if tensor is not before.tensor)
         again.inputs = {id(before.tensor): before, **{id(tensor): self._read(tensor, index) for tensor in others}}
@@ -238,23 +190,52 @@ class History:
     def find_functions(self) -> None:
         """Find the node of every entry, and add the leaves that only the graph still refers to."""
         for entry in self.entries:
-            if entry.held is not None and not entry.held.is_current:
-                entry.fn = entry.held.fn
+            if entry.value is not None and not entry.value.is_current:
+                entry.fn = entry.value.fn
             elif entry.last:
                 entry.fn = node_of(entry.tensor)
         self._find_earlier_functions()
         self.graph = functions.walk(entry.fn for entry in self.entries)
         for leaf in self.graph.variables:
             self.entry(leaf)
+        for entry in self.entries:
+            settle(entry)
 
     def _find_earlier_functions(self) -> None:
         """An overwritten version's node is the first input of the node that replaced it."""
         after: dict[int, Entry] = {}
         for entry in reversed(self.entries):
             later = after.get(id(entry.tensor))
-            if later is not None and entry.held is None:
+            if later is not None and entry.value is None:
                 entry.fn = _function_before(later)
             after[id(entry.tensor)] = entry
+
+
+def new_call(name: str, args: tuple[Any, ...], origin: int, scope: Any, index: int) -> Call:
+    call = Call(name, origin, scope)
+    call.args = args
+    call.index = index
+    return call
+
+
+def settle(entry: Entry) -> None:
+    """Note what an entry's tensor is, now that its node is known."""
+    tensor, noted = entry.tensor, entry.value
+    entry.is_leaf = entry.fn is None
+    if not entry.is_leaf:
+        entry.requires_grad = True
+    elif entry.last:
+        entry.requires_grad = tensor.requires_grad
+    else:
+        entry.requires_grad = bool(tensor._req if noted is None else noted.requires_grad)
+    entry.retains = entry.last and tensor.retains_grad
+    kind = type(tensor)
+    entry.is_parameter = kind is not Tensor and any(c.__name__ == "Parameter" for c in kind.__mro__)
+
+
+def is_current(entry: Entry) -> bool:
+    """Whether a tensor held this version when the run ended."""
+    return entry.last and (entry.value is None or entry.value.is_current)
 
 
 def holds_the_same(a: Tensor, b: Tensor) -> bool:

@@ -8,12 +8,12 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Sequence
 from gradtrace.trace.precision import ErrorSource, LossScale, Measured, Precision, Unmeasured, UpdateLoss, fitting_scale
 
 if TYPE_CHECKING:
-    from gradtrace.trace.capture import RecordBuilder
-    from gradtrace.trace.history import Call, Entry
+    from gradtrace.trace.engine_builder import EngineBuilder
+    from gradtrace.trace.events import Call, Entry
     from gradtrace.trace.measuring import MeasuredRow, MeasuringWatch
 
 
-def precision(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entry]) -> Precision:
+def precision(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]) -> Precision:
     """Return the measured errors of those operations and tensors that the trace has."""
     calls = {entry.call.index: entry.call for entry in kept if entry.call is not None}
     ids = {index: i for i, index in enumerate(builder.indices)}
@@ -57,7 +57,7 @@ def read_by(call: Call, tensor: Any) -> int | None:
     return None if entry is None or entry.id < 0 else entry.id
 
 
-def updates(watch: MeasuringWatch, builder: RecordBuilder, kept: Sequence[Entry]) -> Iterator[UpdateLoss]:
+def updates(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]) -> Iterator[UpdateLoss]:
     """Yield the records of the updates of parameters: the version before is the one that an operation read last."""
     read = read_versions(kept)
     for at, tensor, fields in watch.updates.found:
@@ -83,7 +83,7 @@ def version_at(read: dict[int, list[tuple[int, int]]], tensor: Any, at: int) -> 
     return versions[place - 1][1] if place else None
 
 
-def scales(watch: MeasuringWatch, builder: RecordBuilder, read: Any, ids: dict[int, int]) -> Iterator[LossScale]:
+def scales(watch: MeasuringWatch, builder: EngineBuilder, read: Any, ids: dict[int, int]) -> Iterator[LossScale]:
     """Yield the records of the steps of a GradScaler; the rows since the step before are those of its passes."""
     passes, begin, end = -1, 0, 0
     for step in watch.scales:

@@ -25,7 +25,8 @@ from gradtrace.engine.data.state import unobserved
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import Op, records
 from gradtrace.trace import wide
-from gradtrace.trace.keeper import KEPT, Keeper, storage_of
+from gradtrace.trace.engine_builder import grad_of
+from gradtrace.trace.keeper import KEPT, Keeper
 from gradtrace.trace.measured import precision
 from gradtrace.trace.operands import tensors_in
 from gradtrace.trace.recomputed import (
@@ -39,34 +40,26 @@ from gradtrace.trace.recomputed import (
     operand_of,
     terms_of,
 )
+from gradtrace.trace.shadows import Array, Shadows
 from gradtrace.trace.steps import Watch
 from gradtrace.trace.updating import Updates
 
 if TYPE_CHECKING:
-    from gradtrace.trace.capture import RecordBuilder
-    from gradtrace.trace.history import Entry
+    from gradtrace.trace.engine_builder import EngineBuilder
+    from gradtrace.trace.events import Entry
     from gradtrace.trace.precision import Precision
 
-Array = Any
 
+class MeasuredRow(NamedTuple):
+    """A measured result, with live objects instead of ids. `call` is the number of the recorded call."""
 
-class MeasuredRow:
-    """A measured result, with live objects instead of ids. `call` is the number of the recorded call.
-
-    `tensor` is the result (forward), or the input whose gradient it is; `sources` are triples: a tensor, whether its
-    gradient is meant, the share of the error.
-    """
-
-    __slots__ = ("call", "fields", "is_sum", "passed", "room", "sources", "tensor")
-
-    def __init__(self, call: int, passed: int | None, tensor: Any, fields: dict[str, Any], is_sum: bool) -> None:
-        self.call = call
-        self.passed = passed
-        self.tensor = tensor
-        self.is_sum = is_sum
-        self.fields = fields
-        self.sources: list[tuple[Any, bool, float]] = []
-        self.room = 0.0  # by which factor its shadow may grow in its dtype
+    call: int
+    passed: int | None
+    tensor: Any  # the result (forward), or the input whose gradient it is
+    fields: dict[str, Any]
+    is_sum: bool
+    room: float  # by which factor its shadow may grow in its dtype
+    sources: list[tuple[Any, bool, float]]  # a tensor, whether its gradient is meant, the share of the error
 
 
 class ScaledStep(NamedTuple):
@@ -81,6 +74,14 @@ class ScaledStep(NamedTuple):
     exact: bool  # all of them are finite in the wider type
 
 
+class Overwritten(NamedTuple):
+    """A tensor that was written to, with its old value and shadow."""
+
+    tensor: Tensor
+    raw: Any
+    shadow: Array
+
+
 class Arrived:
     """The gradients that a pass has sent to one output of a node so far: sums of the actual and the shadow ones."""
 
@@ -93,12 +94,21 @@ class Arrived:
         self.count = 0
 
 
+class RunningNode:
+    """The node that backward runs: the call that made it, and its results in the wider type."""
+
+    def __init__(self, call: RecordedCall | None) -> None:
+        self.call = call
+        self.inputs: list[Slot] = []
+        self.stages: Sequence[Sequence[Any]] = ()  # by stage and edge
+        self.changes: Sequence[Any] = ()  # of CopySlices: by edge, what the gradient's error makes of its result
+        self.grad_before: Array = 0  # the shadow of a leaf's gradient before this pass
+
+
 class MeasuringKeeper(Keeper):
     """A keeper that also gives the watcher the old value of a tensor that is about to be written to."""
 
-    def __init__(self, records: list[Any], budget: int, watch: MeasuringWatch) -> None:
-        super().__init__(records, budget)
-        self.watch = watch
+    watch: MeasuringWatch
 
     def before_write(self, tensor: Tensor) -> None:
         self.watch.about_to_write(tensor)
@@ -114,60 +124,28 @@ class MeasuringWatch(Watch):
         self.refused: dict[int, str] = {}  # by call: why it was not measured
         self.updates = Updates(undisturbed)
         self.scales: list[ScaledStep] = []
-        self._shadows: dict[int, tuple[Tensor, Array]] = {}  # by id(tensor)
-        self._checks: dict[int, Any] = {}  # by id(tensor): the sum of the elements that a shadow stands for
-        self._sharing: dict[int, set[int]] = {}  # by id() of a storage: the tensors on it that have a shadow
+        self.shadows = Shadows()
         self._nodes: dict[int, tuple[Node, RecordedCall]] = {}  # by id(node)
-        self._written: tuple[Tensor, Any, Array] | None = None
+        self._written: Overwritten | None = None
         self._arrived: list[dict[tuple[int, int], Arrived]] = []  # of each running pass, by node and output
-        self._called: RecordedCall | None = None  # what made the node that ran last
-        self._inputs: list[Slot] = []
-        self._stages: Sequence[Sequence[Any]] = ()  # its wide results, by stage and edge
-        self._changes: Sequence[Any] = ()  # of CopySlices: by edge, what the gradient's error makes of its result
+        self._running = RunningNode(None)
         self._captured: list[Array] = []  # the shadows of the gradients that autograd.grad returns
-        self._grad_before: Array | None = None  # the shadow of a leaf's gradient before this pass
 
     def keeper(self, calls: list[Any], budget: int = KEPT) -> MeasuringKeeper:
         """Return the keeper that the run must have."""
-        return MeasuringKeeper(calls, budget, self)
-
-    # ---- shadows
-
-    def shadow(self, tensor: Tensor) -> Array:
-        """Return a tensor's shadow: its present value in the wider type if it has no other."""
-        entry = self._shadows.get(id(tensor))
-        check = self._checks.get(id(tensor))
-        if entry is not None and check is not None and not np.array_equal(check, self._sum_of(tensor), equal_nan=True):
-            entry = None  # something else than a call has written to it (numpy)
-        return self._set(tensor, np.asarray(wide.widened(tensor._data))) if entry is None else entry[1]
-
-    def _set(self, tensor: Tensor, shadow: Array) -> Array:
-        self._shadows[id(tensor)] = (tensor, shadow)
-        self._checks[id(tensor)] = self._sum_of(tensor)
-        self._sharing.setdefault(id(storage_of(tensor._data)), set()).add(id(tensor))
-        return shadow
-
-    def _sum_of(self, tensor: Tensor) -> Any:
-        """Return the sum of a tensor's elements, by which a write of numpy is found."""
-        with np.errstate(all="ignore"):
-            return np.sum(tensor._data)
+        keeper = MeasuringKeeper(calls, budget)
+        keeper.watch = self
+        return keeper
 
     def about_to_write(self, tensor: Tensor) -> None:
-        """Note the old value and shadow of a tensor. The shadow is dropped unless the write is a recorded call's.
-
-        Other tensors with the same memory lose theirs too (`.data`), except views, whose shadows are views of it.
-        """
-        raw, shadow = tensor._data, self.shadow(tensor)
-        self._written = (tensor, raw if type(raw) in (float, bool) else np.array(raw), shadow)
-        for key in self._sharing.get(id(storage_of(raw)), {id(tensor)}):
-            self._checks.pop(key, None)
-            entry = self._shadows.get(key)
-            if entry is not None and (entry[0] is tensor or not np.may_share_memory(entry[1], shadow)):
-                del self._shadows[key]
+        """Note the old value and shadow of a tensor. The shadow is dropped unless the write is a recorded call's."""
+        raw = tensor._data
+        old = raw if type(raw) in (float, bool) else np.array(raw)
+        self._written = Overwritten(tensor, old, self.shadows.before_write(tensor))
 
     def changes(self, how: str, tensor: Tensor) -> None:
         super().changes(how, tensor)
-        self._shadows.pop(id(tensor), None)
+        self.shadows.pop(id(tensor), None)
 
     # ---- forward
 
@@ -175,36 +153,28 @@ class MeasuringWatch(Watch):
         index = len(self.grad_modes)
         super().called(name, args, out, origin)
         written, self._written = self._written, None
-        record = records.get(name)
+        outs = out if isinstance(out, tuple) else (out,)
         with undisturbed():
-            if record is None and name[-1:] == "_" and name[:-1] in records:
-                if written is None or written[0] is not out:
-                    written = (out, out._data, self.shadow(out))
-                self._measure(index, records[name[:-1]], args, (out,), written)
-            elif record is not None:
-                self._measure(index, record, args, out if isinstance(out, tuple) else (out,))
+            if name in records:
+                self._measure(index, records[name], args, outs)
+            elif name[-1:] == "_" and name[:-1] in records:
+                if written is None or written.tensor is not out:
+                    written = Overwritten(out, out._data, self.shadows.of(out))
+                self._measure(index, records[name[:-1]], args, outs, written)
             elif is_same(out, args):  # detach
-                self._set(out, self.shadow(args[0]))
+                self.shadows.put(out, self.shadows.of(args[0]))
             elif name == "grad" and len(tensors_in(out)) == len(self._captured):
                 for gradient, shadow in zip(tensors_in(out), self._captured, strict=True):
-                    self._set(gradient, shadow)
+                    self.shadows.put(gradient, shadow)
             else:
                 self.refused[index] = "it is not an operator, so it cannot be computed again"
 
-    def _measure(self, index: int, record: Op, args: Any, outs: tuple[Any, ...], written: Any = None) -> None:
+    def _measure(
+        self, index: int, record: Op, args: Any, outs: tuple[Any, ...], written: Overwritten | None = None
+    ) -> None:
         """Add the rows of a call's results, and keep their shadows. `written` is what an in-place call overwrote."""
         slots: list[Slot] = []
-
-        def slotted(value: Any) -> Any:
-            if not isinstance(value, Tensor):
-                return tuple(map(slotted, value)) if type(value) is tuple else wide.widened_plain(value)
-            old = written is not None and value is written[0]
-            slots.append(
-                Slot(written[1], written[2].copy(), value) if old else Slot(value._data, self.shadow(value), value)
-            )
-            return slots[-1]
-
-        template = tuple(map(slotted, args))
+        template = self._template(args, written, slots)
         stages, reason = call_again(record, template, slots, outs)
         if reason:
             self.refused[index] = reason
@@ -215,18 +185,30 @@ class MeasuringWatch(Watch):
             if widened and record.sign in ("+", "-") and record.arity == 2 and shadow.dtype.kind == "f":
                 a, b = filled(template[:2], set())
                 self.rows[-1].fields["rounds"] = wide.is_rounded_sum(a, b, shadow)
-            if written is not None and written[2].shape == shadow.shape and written[2].flags.writeable:
-                written[2][...] = shadow  # views of the tensor have views of its shadow
-                shadow = written[2]
-            shadows.append(shadow)
-            self._set(out, shadow)
+            if written is not None and written.shadow.shape == shadow.shape and written.shadow.flags.writeable:
+                written.shadow[...] = shadow  # views of the tensor have views of its shadow
+                shadow = written.shadow
+            shadows.append(self.shadows.put(out, shadow))
         if written is not None and outs[0].requires_grad and outs[0]._fn is None:  # an update of a leaf
-            self._shadows.pop(id(outs[0]), None)
+            self.shadows.pop(id(outs[0]), None)
             if stages:
-                self.updates.add(index + 1, outs[0], np.asarray(written[1]), np.asarray(stages[-1][0]))
+                self.updates.add(index + 1, outs[0], np.asarray(written.raw), np.asarray(stages[-1][0]))
         node = outs[0]._fn
         if node is not None and named(node).op is record:
             self._nodes[id(node)] = (node, RecordedCall(index, template, outs, tuple(shadows)))
+
+    def _template(self, value: Any, written: Overwritten | None, slots: list[Slot]) -> Any:
+        """Return arguments with a Slot for each tensor, which is added to `slots`."""
+        if type(value) is tuple:
+            return tuple(self._template(part, written, slots) for part in value)
+        if not isinstance(value, Tensor):
+            return wide.widened_plain(value)
+        if written is not None and value is written.tensor:
+            slot = Slot(written.raw, written.shadow.copy(), value)
+        else:
+            slot = Slot(value._data, self.shadows.of(value), value)
+        slots.append(slot)
+        return slot
 
     def _result(self, index: int, out: Tensor, stages: list[Array], slots: list[Slot], terms: int) -> Array:
         """Add the row of one result of a call, and return its shadow."""
@@ -234,29 +216,36 @@ class MeasuringWatch(Watch):
         if not stages or stages[0].shape != actual.shape:
             return np.asarray(wide.widened(out._data))
         if actual.dtype.kind == "f":
-            self._add(MeasuredRow(index, None, out, wide.errors(actual, stages), False), slots, terms)
+            self._add(index, None, out, wide.errors(actual, stages), slots, terms)
             return stages[0]
-        count = int((actual != stages[0]).sum())
-        if count:
-            numbers = dict.fromkeys(("norm", "added", "inherited", "error"), 0.0)
-            fields = {"dtype": actual.dtype.name, "elements": actual.size, **numbers, "decisions": count}
-            self._add(MeasuredRow(index, None, out, fields, False), slots, 1)
+        decisions = int((actual != stages[0]).sum())
+        if decisions:
+            fields: dict[str, Any] = dict.fromkeys(("norm", "added", "inherited", "error"), 0.0)
+            fields |= {"dtype": actual.dtype.name, "elements": actual.size, "decisions": decisions}
+            self._add(index, None, out, fields, slots, 1)
         return actual
 
-    def _add(self, row: MeasuredRow, slots: Sequence[Slot], terms: int) -> None:
-        """Add a row, with what its inputs are."""
-        shares, row.room = row.fields.pop("shares", ()), row.fields.pop("room", np.inf)
+    def _add(
+        self,
+        call: int,
+        passed: int | None,
+        tensor: Any,
+        fields: dict[str, Any],
+        slots: Sequence[Slot],
+        terms: int,
+        is_sum: bool = False,
+    ) -> None:
+        """Add a row, with the facts about its inputs."""
+        shares = fields.pop("shares", ())
         wrong = [slot for slot in slots if has_error(slot)]
-        if len(shares) == len(wrong):
-            row.sources = [
-                (s.tensor, s.of_gradient, part) for s, part in zip(wrong, shares, strict=True) if s.tensor is not None
-            ]
+        pairs = zip(wrong, shares, strict=True) if len(shares) == len(wrong) else ()
+        sources = [(slot.tensor, slot.of_gradient, share) for slot, share in pairs if slot.tensor is not None]
         floats = [slot for slot in slots if slot.dtype.kind == "f"]
         widest = max((slot.dtype for slot in floats), key=lambda dtype: int(dtype.itemsize), default=None)
-        row.fields["wide_input"] = "" if widest is None else widest.name
-        row.fields["summand"] = max((wide.magnitude(slot.actual) for slot in floats), default=0.0)
-        row.fields["terms"] = terms
-        self.rows.append(row)
+        fields["wide_input"] = "" if widest is None else widest.name
+        fields.setdefault("summand", max((wide.magnitude(slot.actual) for slot in floats), default=0.0))
+        fields["terms"] = terms
+        self.rows.append(MeasuredRow(call, passed, tensor, fields, is_sum, fields.pop("room", np.inf), sources))
 
     # ---- backward
 
@@ -273,100 +262,101 @@ class MeasuringWatch(Watch):
 
     @property
     def _passed(self) -> int:
+        """The number of the innermost running pass."""
         return next(i for i in range(len(self.passes) - 1, -1, -1) if self.passes[i] is self._open[-1])
 
     def enters(self, node: Node, gradient: Any) -> None:
+        """Add a row for each gradient that is a sum."""
         super().enters(node, gradient)
         for number, raw in by_number(gradient).items():
             arrived = self._arrived[-1].get((id(node), number))
-            if arrived is not None and arrived.count > 1 and arrived.tensor is not None:
-                with undisturbed():
-                    fields = wide.errors(np.asarray(raw), [arrived.shadow, arrived.actual])
-                    fields["shares"] = ()
-                    self._add(MeasuredRow(arrived.call, self._passed, arrived.tensor, fields, True), [], arrived.count)
-                    fields["summand"] = arrived.largest
+            if arrived is None or arrived.count < 2 or arrived.tensor is None:
+                continue
+            with undisturbed():
+                fields = wide.errors(np.asarray(raw), [arrived.shadow, arrived.actual])
+                fields["summand"] = arrived.largest
+                self._add(arrived.call, self._passed, arrived.tensor, fields, (), arrived.count, is_sum=True)
 
     def runs(self, node: Node, gradient: Any) -> None:
+        """Compute the node's results in the wider type."""
         super().runs(node, gradient)
-        self._called, self._inputs, self._stages, self._changes, self._grad_before = None, [], (), (), None
+        _, call = self._nodes.get(id(node), (None, None))
+        running = self._running = RunningNode(call)
         with undisturbed():
             if isinstance(node, AccumulateGrad):
-                grad = None if node.variable._x is None else node.variable._x.grad
-                self._grad_before = None if grad is None else self.shadow(grad).copy()
+                grad = grad_of(node.variable)
+                running.grad_before = 0 if grad is None else self.shadows.of(grad).copy()
                 return
-            _, called = self._nodes.get(id(node), (None, None))
-            self._called = called
-            outs = called.outs if called is not None else (None,) * len(by_number(gradient))
-            slots = {
-                number: self._gradient(node, number, raw, outs[number] if number < len(outs) else None)
-                for number, raw in by_number(gradient).items()
-            }
+            slots = self._received(node, gradient)
             try:
-                if isinstance(node, CopySlices):  # linear in its gradient
-                    error = (slots[0].shadow - slots[0].actual).astype(node.dtype or np.float64)
-                    self._changes = node.derive(error)
-                elif (
-                    node.op is not None and not node.op.undefined and getattr(called, "number", -1) not in self.refused
-                ):
-                    self._inputs, self._stages = gradient_again(node, slots, gradient, called)
+                self._compute_again(running, node, slots, gradient)
             except Exception as error:  # where the rule itself raises, the pass does too
-                if called is not None:
+                if call is not None:
                     kind = type(error).__name__
-                    self.refused[called.number] = f"its derivative does not take wider numbers ({kind})"
+                    self.refused[call.number] = f"its derivative does not take wider numbers ({kind})"
 
-    def _gradient(self, node: Node, number: int, raw: Any, tensor: Any) -> Slot:
-        """Return the slot of a gradient that a node received. What a hook replaced has no other shadow."""
-        arrived = self._arrived[-1].get((id(node), number))
-        replaced = any(changed for *_, changed in self.turn.hooks)
-        return Slot(raw, None if arrived is None or replaced else np.asarray(arrived.shadow), tensor, True)
+    def _compute_again(self, running: RunningNode, node: Node, slots: dict[int, Slot], gradient: Any) -> None:
+        if isinstance(node, CopySlices):  # linear in its gradient
+            error = (slots[0].shadow - slots[0].actual).astype(node.dtype or np.float64)
+            running.changes = node.derive(error)
+            return
+        is_refused = running.call is not None and running.call.number in self.refused
+        if node.op is not None and not node.op.undefined and not is_refused:
+            running.inputs, running.stages = gradient_again(node, slots, gradient, running.call)
+
+    def _received(self, node: Node, gradient: Any) -> dict[int, Slot]:
+        """Return the gradients that a node received, by output. What a hook replaced has no other shadow."""
+        call, arrived = self._running.call, self._arrived[-1]
+        is_replaced = any(changed for *_, changed in self.turn.hooks)
+        slots = {}
+        for number, raw in by_number(gradient).items():
+            sent = None if is_replaced else arrived.get((id(node), number))
+            tensor = None if call is None or number >= len(call.outs) else call.outs[number]
+            slots[number] = Slot(raw, None if sent is None else np.asarray(sent.shadow), tensor, True)
+        return slots
 
     def sends(self, index: int, value: Any) -> None:
         super().sends(index, value)
-        node = self.turn.node
+        node, call = self.turn.node, self._running.call
         raw = np.asarray(value._data if isinstance(value, Tensor) else value)
-        called = self._called
-        operand = None if called is None else operand_of(called.args, node, index)
+        operand = None if call is None else operand_of(call.args, node, index)
         with undisturbed():
-            shadow = self._sent(called, operand, index, raw)
+            shadow = self._sent(operand, index, raw)
             key = (id(node.next[index]), 0 if node.output_nrs is None else node.output_nrs[index])
             arrived = self._arrived[-1].get(key)
             if arrived is None:
-                call = -1 if called is None else called.number
-                arrived = self._arrived[-1][key] = Arrived(call, None if operand is None else operand.tensor)
+                tensor = None if operand is None else operand.tensor
+                arrived = self._arrived[-1][key] = Arrived(-1 if call is None else call.number, tensor)
             arrived.actual = arrived.actual + wide.widened(raw)
             arrived.shadow = arrived.shadow + shadow
             arrived.largest = max(arrived.largest, wide.magnitude(raw))
             arrived.count += 1
-        if isinstance(value, Tensor) and id(value) not in self._shadows:
-            self._set(value, shadow)
+        if isinstance(value, Tensor) and id(value) not in self.shadows:
+            self.shadows.put(value, shadow)
 
-    def _sent(self, called: RecordedCall | None, operand: Slot | None, index: int, raw: Array) -> Array:
+    def _sent(self, operand: Slot | None, index: int, raw: Array) -> Array:
         """Add the row of a gradient that the running node sends, and return its shadow."""
+        running = self._running
         actual = np.asarray(wide.widened(raw))
-        if self._changes:
-            change = self._changes[index]
+        if running.changes:
+            change = running.changes[index]
             return actual if change is None else actual + wide.widened(np.asarray(change))
-        gradients = [stage[index] for stage in self._stages]
-        if not gradients or any(
-            gradient is None or gradient.shape != raw.shape or gradient.dtype != actual.dtype for gradient in gradients
-        ):
+        gradients = [stage[index] for stage in running.stages]
+        fits = [g is not None and g.shape == raw.shape and g.dtype == actual.dtype for g in gradients]
+        if not gradients or not all(fits):
             return actual
-        if called is not None and operand is not None:
-            self._add(
-                MeasuredRow(called.number, self._passed, operand.tensor, wide.errors(raw, gradients), False),
-                self._inputs,
-                1,
-            )
+        if running.call is not None and operand is not None:
+            fields = wide.errors(raw, gradients)
+            self._add(running.call.number, self._passed, operand.tensor, fields, running.inputs, 1)
         return np.asarray(gradients[0])
 
     def leaves(self, node: Node, released: bool) -> None:
         super().leaves(node, released)
         if isinstance(node, AccumulateGrad):
-            grad = None if node.variable._x is None else node.variable._x.grad
+            grad = grad_of(node.variable)
             arrived = self._arrived[-1].get((id(node), 0))
             if grad is not None and arrived is not None:
-                before = 0 if self._grad_before is None else self._grad_before
-                self._set(grad, np.asarray(before + arrived.shadow))
+                self.shadows.put(grad, np.asarray(self._running.grad_before + arrived.shadow))
         elif released:
             self._nodes.pop(id(node), None)
 
@@ -383,20 +373,14 @@ class MeasuringWatch(Watch):
 
     def scaled(self, optimiser: Any, scale: float, skipped: bool) -> None:
         with undisturbed():
-            params = [
-                parameter
-                for group in optimiser.param_groups
-                for parameter in group["params"]
-                if parameter.grad is not None
-            ]
-            bad = [
-                parameter for parameter in params if skipped and not np.isfinite(np.asarray(parameter.grad._data)).all()
-            ]
-            exact = all(np.isfinite(self.shadow(parameter.grad)).all() for parameter in bad)
+            held = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+            parameters = [parameter for parameter in held if skipped and parameter.grad is not None]
+            bad = [parameter for parameter in parameters if not np.isfinite(parameter.grad._data).all()]
+            exact = all(np.isfinite(self.shadows.of(parameter.grad)).all() for parameter in bad)
         before = len(self.grad_modes), len(self.rows), len(self.passes)
         self.scales.append(ScaledStep(*before, scale, skipped, bad, exact))
 
-    def precision(self, builder: RecordBuilder, kept: Sequence[Entry]) -> Precision:
+    def precision(self, builder: EngineBuilder, kept: Sequence[Entry]) -> Precision:
         return precision(self, builder, kept)
 
 

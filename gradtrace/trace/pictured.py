@@ -7,10 +7,9 @@ on (a metric, an evaluation) is not drawn either.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable, Mapping
-from gradtrace.trace.part import Part
+from gradtrace.annotations import Iterable, Mapping
 from gradtrace.trace.record import CONSTANT, DATA, RESULT, TensorRecord, Trace
-from gradtrace.trace.relevant import Whole, variables_of
+from gradtrace.trace.relevant import RelevantWindow, variables_of
 
 FEW = 3  # operations that prepare data, from which on they are left out also where no module is called
 
@@ -22,8 +21,7 @@ def pictured(trace: Trace) -> Trace:
     if len(selection.tensors) == len(trace.tensors) and not selection.starts and not cut:
         return trace
     operations = [trace.operations[i] for i in sorted(selection.operations)]
-    part = Part(trace, sorted(selection.tensors), operations, range(len(trace.passes)), trace.roots, None)
-    return PicturePart(part).trace()
+    return PictureWindow(trace, selection.tensors, operations, range(len(trace.passes)), trace.roots).trace()
 
 
 def unrelated(trace: Trace, shown: Trace) -> list[str]:
@@ -178,61 +176,41 @@ def is_derived(trace: Trace, tensor: int) -> bool:
     return scope is not None and trace.scopes[scope].kind == "backward"
 
 
-class PicturePart(Whole):
-    """The part of a run that its picture shows: gradients and ends are those of the whole run."""
+class PictureWindow(RelevantWindow):
+    """The window on what a run's picture shows: gradients and ends are those of the whole run."""
 
-    def __init__(self, part: Part) -> None:
-        super().__init__(part)
-        functions = reachable(part)
-        self.functions = {old: new for new, old in enumerate(sorted(functions))}
-        self.steps = [step for step in self.steps if step.function in functions]
-        self.buffers = {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}
-        self.labels.update(names_of_read_versions(part))
+    def find_functions(self) -> set[int]:
+        """Return the functions of the window's tensors, and those that they lead to."""
+        targets: dict[int, list[int]] = {}
+        for edge in self.whole.function_edges:
+            targets.setdefault(edge.source, []).append(edge.target)
+        waiting = [f for i in self.tensors if (f := self.whole.tensors[i].function) is not None]
+        functions: set[int] = set()
+        while waiting:
+            function = waiting.pop()
+            if function not in functions:
+                functions.add(function)
+                waiting += targets.get(function, ())
+        return functions
 
-    def trace(self) -> Trace:
-        whole = self.whole
-        return (
-            super()
-            .trace()
-            ._replace(
-                outputs=self.known(whole.outputs),
-                training=self.training_steps(),
-                earlier_passes=whole.earlier_passes,
-                optimisers=tuple(o._replace(tensors=self.known(o.tensors)) for o in whole.optimisers),
-            )
-        )
+    def find_labels(self) -> dict[int, tuple[str, tuple[str, ...]]]:
+        """Return the whole trace's labels; a leaf that was updated later has those of its last version."""
+        tensors = self.whole.tensors
+        named = {t.first: (t.label, t.names) for t in tensors if t.names and t.is_leaf}
+        last = {tensors[i].first: i for i in self.tensors if tensors[i].is_leaf}
+        updated = {i: named[first] for first, i in last.items() if first in named and not tensors[i].names}
+        return super().find_labels() | updated
 
-    def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
-        record = super().tensor(t, new)._replace(is_root=t.is_root, is_output=t.is_output)
-        if t.kind == RESULT and record.operation is None:
-            label = t.label if t.names else self.buffers.get(t.first, t.label)
-            return record._replace(kind=DATA if self.is_input(t) else CONSTANT, op=None, label=label)
-        return record
+    def selected(self) -> Trace:
+        return super().selected()._replace(outputs=self.whole.outputs, optimisers=self.whole.optimisers)
 
-    def is_input(self, t: TensorRecord) -> bool:
-        """Whether data is the program's own, and not a buffer or a constant of a module."""
-        return bool(t.names) or (t.first not in self.buffers and (t.span is None or not t.span.file))
-
-
-def reachable(part: Part) -> set[int]:
-    """Return the functions of the part's tensors, and those that they lead to."""
-    trace = part.whole
-    targets: dict[int, list[int]] = {}
-    for edge in trace.function_edges:
-        targets.setdefault(edge.source, []).append(edge.target)
-    waiting = [f for i in part.tensors if (f := trace.tensors[i].function) is not None]
-    functions: set[int] = set()
-    while waiting:
-        function = waiting.pop()
-        if function not in functions:
-            functions.add(function)
-            waiting += targets.get(function, ())
-    return functions
-
-
-def names_of_read_versions(part: Part) -> Any:
-    """Return the label and names of the last version of each leaf that the part has, where an update came later."""
-    trace = part.whole
-    named = {t.first: (t.label, t.names) for t in trace.tensors if t.names and t.is_leaf}
-    last = {trace.tensors[i].first: i for i in part.tensors if trace.tensors[i].is_leaf}
-    return {i: named[first] for first, i in last.items() if first in named and not trace.tensors[i].names}
+    def as_in_window(self, record: TensorRecord, new: TensorRecord) -> TensorRecord:
+        new = super().as_in_window(record, new)._replace(is_root=record.is_root, is_output=record.is_output)
+        if record.kind != RESULT or new.operation is not None:
+            return new
+        names_of_buffers = {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}
+        # data is the program's own, and not a buffer or a constant of a module
+        is_program = record.span is None or not record.span.file
+        is_data = bool(record.names) or (is_program and record.first not in names_of_buffers)
+        label = record.label if record.names else names_of_buffers.get(record.first, record.label)
+        return new._replace(kind=DATA if is_data else CONSTANT, op=None, label=label)

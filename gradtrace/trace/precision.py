@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from math import frexp, inf, ldexp
 
-from gradtrace.annotations import NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gradtrace.trace.record import OperationCount, OperationId, PassId, TensorId
 
 
 class ErrorSource(NamedTuple):
@@ -27,7 +30,7 @@ class ErrorSource(NamedTuple):
     the first input and the shadows of the others, and so on). All shares and that of the added error have the sum 1.
     """
 
-    tensor: int
+    tensor: TensorId
     of_gradient: bool  # the tensor's gradient in the same pass, instead of its value
     share: float
 
@@ -39,9 +42,9 @@ class Measured(NamedTuple):
     gradient to one tensor, a row with `operation` None has their sum, after the rows of the parts.
     """
 
-    operation: int | None
-    passed: int | None  # None: forward; else the number of the backward pass
-    tensor: int  # whose value it is, or whose gradient: the result (forward), the input (backward)
+    operation: OperationId | None
+    passed: PassId | None  # None: forward; else the number of the backward pass
+    tensor: TensorId  # whose value it is, or whose gradient: the result (forward), the input (backward)
     dtype: str
     wide_input: str  # the widest floating dtype among the inputs; "" if there is none
     elements: int
@@ -65,8 +68,8 @@ class Measured(NamedTuple):
 class UpdateLoss(NamedTuple):
     """What rounding left of an optimiser's update of one parameter."""
 
-    tensor: int  # the parameter's version before it
-    after: int  # how many operations had run before
+    tensor: TensorId  # the parameter's version before it
+    after: OperationCount  # how many operations had run before
     dtype: str
     elements: int
     wanted: int  # elements whose update in the wider type is not 0
@@ -80,12 +83,12 @@ class UpdateLoss(NamedTuple):
 class LossScale(NamedTuple):
     """One step() of a GradScaler."""
 
-    after: int  # how many operations had run before
+    after: OperationCount  # how many operations had run before
     scale: float
     skipped: bool  # a gradient was not finite
     fits: float  # the largest power of 2 with which every measured gradient would have been finite; 0 if unknown
-    tensors: tuple[int, ...] = ()  # the parameters whose gradients were not finite
-    operations: tuple[int, ...] = ()  # whose backward made the first of them
+    tensors: tuple[TensorId, ...] = ()  # the parameters whose gradients were not finite
+    operations: tuple[OperationId, ...] = ()  # whose backward made the first of them
 
 
 def fitting_scale(limit: float) -> float:
@@ -96,7 +99,7 @@ def fitting_scale(limit: float) -> float:
 class Unmeasured(NamedTuple):
     """An operation that was not measured, and why. The shadow takes its actual result."""
 
-    operation: int
+    operation: OperationId
     reason: str
 
 

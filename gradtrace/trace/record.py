@@ -36,7 +36,15 @@ from gradtrace.trace.values import Value as Value
 if TYPE_CHECKING:
     from gradtrace.trace.precision import Precision
 
-Group = tuple[int, ...]  # ids that many records share: a file has such a tuple once
+# What a number in a record counts. A file's numbers are checked by it, and a window (`trace/window.py`) changes them.
+TensorId = int  # the index of a TensorRecord
+OperationId = int
+FunctionId = int
+ScopeId = int
+PassId = int
+OperationCount = int  # how many operations had run before
+StepCount = int  # how many backward steps
+Group = tuple[TensorId, ...]  # ids that many records share: a file has such a tuple once
 
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
@@ -78,13 +86,13 @@ OVERWRITTEN = "overwritten in place"  # the note of a tensor version that a late
 class TensorRecord(NamedTuple):
     """One tensor, or one version of a tensor that in-place operations changed."""
 
-    id: int
+    id: TensorId
     name: str | None  # the first variable it was bound to
     label: str  # the name, or the text of the expression that made it
     kind: str  # one of KINDS
     op: str | None  # the operation that made it ("mul"); None for a tensor that none made
     grad_fn: str | None  # "MulBackward0"
-    function: int | None  # its grad_fn's FunctionRecord (for a leaf, its AccumulateGrad)
+    function: FunctionId | None  # its grad_fn's FunctionRecord (for a leaf, its AccumulateGrad)
     is_leaf: bool
     requires_grad: bool
     retains_grad: bool
@@ -96,7 +104,7 @@ class TensorRecord(NamedTuple):
     grad_note: str  # "" or why grad is None
     span: Span | None
     names: tuple[str, ...] = ()  # every variable it is bound to, in order of binding
-    operation: int | None = None  # the Operation that made it
+    operation: OperationId | None = None  # the Operation that made it
     version: int = 0  # how many in-place changes this tensor has behind it
     is_root: bool = False  # backward starts here
     first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
@@ -129,7 +137,7 @@ class Operand(NamedTuple):
     `position` counts in reading order, so that the 2 of `2 - x` is 0; `name` is the parameter's ("other", "dim").
     """
 
-    tensor: int | None
+    tensor: TensorId | None
     text: str
     position: int
     name: str = ""
@@ -139,16 +147,16 @@ class Operand(NamedTuple):
 class Operation(NamedTuple):
     """One call of an operator. `inputs` holds x twice for x*x; `text` is the source text of the call."""
 
-    id: int
+    id: OperationId
     name: str
     label: str  # with its constants: "add 1", "sum dim=0"
     inputs: tuple[Operand, ...]
-    outputs: tuple[int, ...]
+    outputs: tuple[TensorId, ...]
     grad_fn: str | None
-    function: int | None
+    function: FunctionId | None
     span: Span | None
     text: str = ""
-    scope: int | None = None  # the innermost ScopeRecord; None at the top of the program
+    scope: ScopeId | None = None  # the innermost ScopeRecord; None at the top of the program
     grad_enabled: bool = True  # known only of a watched run
 
     @property
@@ -171,18 +179,18 @@ class SavedRecord(NamedTuple):
     """A value kept for backward: a tensor of the trace, or the text of anything else ("2", "shape (3, 4)")."""
 
     name: str
-    tensor: int | None
+    tensor: TensorId | None
     text: str
 
 
 class FunctionRecord(NamedTuple):
     """One node of the backward graph."""
 
-    id: int
+    id: FunctionId
     name: str  # "MulBackward0", "AccumulateGrad"
-    sequence: int  # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
-    outputs: tuple[int, ...]  # the tensors whose grad_fn it is
-    variable: int | None  # AccumulateGrad's leaf
+    sequence: FunctionId  # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
+    outputs: tuple[TensorId, ...]  # the tensors whose grad_fn it is
+    variable: TensorId | None  # AccumulateGrad's leaf
     saved: tuple[SavedRecord, ...]
     freed: bool  # backward has released its saved values
     span: Span | None
@@ -191,8 +199,8 @@ class FunctionRecord(NamedTuple):
 class FunctionEdge(NamedTuple):
     """An edge of the backward graph: `source.next_functions[input_index] == (target, output_nr)`."""
 
-    source: int
-    target: int
+    source: FunctionId
+    target: FunctionId
     input_index: int
     output_nr: int
 
@@ -204,8 +212,8 @@ class ScopeRecord(NamedTuple):
     itself, with --create-graph).
     """
 
-    id: int
-    parent: int | None
+    id: ScopeId
+    parent: ScopeId | None
     kind: str
     name: str  # "net.layers.0", "f", "for i in range(3)"
     detail: str  # of a module its class: "Linear"
@@ -233,8 +241,8 @@ class BackwardStep(NamedTuple):
     operator, in the output's shape, and for an operator whose result is a single number, in the input's shape.
     """
 
-    number: int  # of the backward pass, from 0
-    function: int
+    number: PassId  # of the backward pass, from 0
+    function: FunctionId
     upstream: tuple[Value | None, ...]
     downstream: tuple[Value | None, ...]
     local: tuple[Value | None, ...]
@@ -244,7 +252,7 @@ class BackwardStep(NamedTuple):
     grad_before: Value | None = None  # of an AccumulateGrad: the leaf's .grad before, and after
     grad_after: Value | None = None
     ran: bool = True  # False: autograd.grad took what gathered here
-    after: int = 0  # how many operations had run before
+    after: OperationCount = 0  # how many operations had run before
     matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
 
     @property
@@ -256,17 +264,17 @@ class BackwardStep(NamedTuple):
 class PassRecord(NamedTuple):
     """One backward pass: a call of backward or of autograd.grad."""
 
-    number: int  # from 0
-    roots: tuple[int, ...]  # tensors
+    number: PassId  # from 0
+    roots: tuple[TensorId, ...]  # tensors
     vectors: tuple[Value, ...]  # one for each root
-    after: int  # how many operations had run before
+    after: OperationCount  # how many operations had run before
     keep: bool  # retain_graph
     create_graph: bool
-    inputs: tuple[int, ...] | None  # tensors, if it was for these alone
+    inputs: tuple[TensorId, ...] | None  # tensors, if it was for these alone
     stores: bool  # into .grad; False: autograd.grad
     error: str
     span: Span | None
-    until: int = 0  # how many operations had run when it was over
+    until: OperationCount = 0  # how many operations had run when it was over
 
 
 class TrainingStep(NamedTuple):
@@ -275,9 +283,9 @@ class TrainingStep(NamedTuple):
     """
 
     number: int  # from 1
-    operations: tuple[int, int]  # from the first to before the last
+    operations: tuple[OperationCount, OperationCount]  # from the first to before the last
     passes: tuple[int, int]  # likewise; numbers of backward passes, whether or not the run was watched
-    roots: tuple[int, ...]  # the tensors that its passes began at
+    roots: tuple[TensorId, ...]  # the tensors that its passes began at
     span: Span | None  # of the update or the pass that ends it
 
 
@@ -287,11 +295,11 @@ class Escape(NamedTuple):
     """
 
     how: str
-    tensor: int | None
-    after: int  # how many operations had run before
+    tensor: TensorId | None
+    after: OperationCount  # how many operations had run before
     span: Span | None
     text: str
-    out: int | None = None  # the tensor that .data or nn.Parameter() gave
+    out: TensorId | None = None  # the tensor that .data or nn.Parameter() gave
 
 
 class Change(NamedTuple):
@@ -304,9 +312,9 @@ class Change(NamedTuple):
     how: str
     tensors: Group  # all versions of all tensors on that storage
     of_grad: bool
-    after: int  # how many operations had run before
-    after_steps: int  # how many backward steps
-    operation: int | None
+    after: OperationCount  # how many operations had run before
+    after_steps: StepCount  # how many backward steps
+    operation: OperationId | None
     grad_enabled: bool
     span: Span | None
     text: str
@@ -315,8 +323,8 @@ class Change(NamedTuple):
 class Begun(NamedTuple):
     """The place where a tensor began to require grad."""
 
-    tensor: int
-    after: int
+    tensor: TensorId
+    after: OperationCount
     span: Span | None
 
 
@@ -324,7 +332,7 @@ class OptimiserRecord(NamedTuple):
     """An optimiser of a watched run. `tensors` are the last versions of its tensors that are in the trace."""
 
     kind: str  # its class: "SGD"
-    tensors: tuple[int, ...]
+    tensors: tuple[TensorId, ...]
     held: int  # how many tensors it holds; more than `tensors` if the program did not use some
     lr: float | None  # of its first group, when it was made
     span: Span | None  # where it was made
@@ -373,7 +381,7 @@ class BufferRecord(NamedTuple):
     """A buffer of a module; with `is_sent` DistributedDataParallel sends rank 0's to all ranks before each forward."""
 
     name: str
-    tensor: int  # its last version
+    tensor: TensorId  # its last version
     is_sent: bool
 
 
@@ -389,7 +397,7 @@ class Failure(NamedTuple):
     message: str
     span: Span | None
     forward: Span | None = None  # of an error in backward: the operation that was differentiated
-    operation: int | None = None  # the Operation that failed (see trace/failed.py)
+    operation: OperationId | None = None  # the Operation that failed (see trace/failed.py)
 
 
 class Trace(NamedTuple):
@@ -401,10 +409,10 @@ class Trace(NamedTuple):
     operations: tuple[Operation, ...]
     functions: tuple[FunctionRecord, ...]
     function_edges: tuple[FunctionEdge, ...]
-    roots: tuple[int, ...]
-    outputs: tuple[int, ...]
+    roots: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
     backward_runs: int
-    names: tuple[tuple[str, int], ...]
+    names: tuple[tuple[str, TensorId], ...]
     scopes: tuple[ScopeRecord, ...] = ()
     steps: tuple[BackwardStep, ...] = ()
     passes: tuple[PassRecord, ...] = ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.trace.part import Part, Renumbered
-from gradtrace.trace.record import TensorRecord, Trace, Value
+from gradtrace.trace.record import TensorRecord, Trace, TrainingStep, Value
+from gradtrace.trace.window import Window
 
 
 def relevant(trace: Trace) -> Trace:
@@ -14,8 +14,7 @@ def relevant(trace: Trace) -> Trace:
         return trace
     operations = [o for o in trace.operations if not kept.isdisjoint(o.outputs)]
     tensors = kept | {i for o in operations for i in o.outputs}
-    part = Whole(Part(trace, sorted(tensors), operations, range(len(trace.passes)), trace.roots, None))
-    return part.trace()._replace(training=part.training_steps(), earlier_passes=0)
+    return RelevantWindow(trace, tensors, operations, range(len(trace.passes)), trace.roots).trace()
 
 
 def needed(trace: Trace) -> set[int]:
@@ -61,29 +60,23 @@ def owner(name: str) -> str:
     return name.partition(".")[0].partition("[")[0]
 
 
-class Whole(Renumbered):
-    """The part of a whole run that is relevant; names, labels and the ids of functions do not change."""
+class RelevantWindow(Window):
+    """The window on what is relevant in a whole run; names, labels and the ids of functions and scopes stay."""
 
-    def __init__(self, part: Part) -> None:
-        super().__init__(part)
-        whole = part.whole
-        self.functions = {f.id: f.id for f in whole.functions}
-        self.labels = {t.id: (t.label, t.names) for t in whole.tensors}
-        self.outer = set()
-        self.scopes = {s.id: s.id for s in whole.scopes}
+    def find_functions(self) -> set[int]:
+        return set(range(len(self.whole.functions)))
 
-    def window(self, first: int, last: int) -> tuple[int, int]:
+    def find_scopes(self) -> set[int]:
+        return set(range(len(self.whole.scopes)))
+
+    def find_labels(self) -> dict[int, tuple[str, tuple[str, ...]]]:
+        return {t.id: (t.label, t.names) for t in self.whole.tensors}
+
+    def extent(self) -> tuple[int, int]:
         return 0, len(self.whole.operations)
 
-    def gradient(self, t: TensorRecord) -> Value | None:
-        return t.grad
+    def gradient(self, record: TensorRecord) -> Value | None:
+        return record.grad
 
-    def training_steps(self) -> Any:
-        """Return the steps of the training loop, with the part's own ids."""
-        return tuple(
-            step._replace(
-                operations=(self.count(step.operations[0]), self.count(step.operations[1])),
-                roots=self.known(step.roots),
-            )
-            for step in self.whole.training
-        )
+    def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:
+        return tuple(map(self.renumbered, self.whole.training))

@@ -18,7 +18,7 @@ from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.engine.data.state import Watcher, state, unobserved, using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
-from gradtrace.trace.events import BeginEvent, EscapeEvent, Held, PassEvent, Turn
+from gradtrace.trace.events import BeginEvent, ChangeEvent, EscapeEvent, EventStream, Held, PassEvent, Turn
 from gradtrace.trace.history import in_trace
 from gradtrace.trace.keeper import SMALL, Kept, storage_of
 from gradtrace.trace.local import jacobians, local_derivatives
@@ -29,7 +29,7 @@ Noted = Value | Kept | float | None
 Values = tuple[Noted, ...]
 
 
-class Watch(Watcher):
+class Watch(EventStream, Watcher):
     """The watcher of a run. `grad_modes` has the grad mode at each recorded operator call.
 
     With `detailed`, only some passes of a long loop are recorded node by node: the first ones (with local derivatives),
@@ -38,18 +38,13 @@ class Watch(Watcher):
     """
 
     def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
+        super().__init__()
         self.detailed = detailed  # how many of the first passes are noted node by node; None: all
         self.slopes = slopes  # whether to note local derivatives
         self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
-        self.passes: list[PassEvent] = []
-        self.escaped: list[EscapeEvent] = []
-        self.leaves_begun: list[BeginEvent] = []
-        self.turns = 0  # of all passes
         self._leaves: dict[int, Tensor] = {}  # by id() of the storage of the gradient that a pass left in it
-        self.changed: list[tuple[str, Tensor, Any, Tensor | None, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
-        self.optimisers: dict[int, Held] = {}  # by id(optimiser)
         self.custom: dict[int, Any] = {}  # by id(node): the first call of each of the program's own Functions
         self.checks: dict[str, tuple[Any, Any]] = {}  # by such a Function's name: what `opcheck` found, and the node
         self.checking: Any = None  # a context within which a Function's forward may run again; None: it must not
@@ -81,7 +76,7 @@ class Watch(Watcher):
         self.grad_modes.append(state.grad_enabled)
 
     def begins(self, leaf: Tensor) -> None:
-        self.leaves_begun.append(BeginEvent(leaf, len(self.grad_modes), state.place()))
+        self.begun.append(BeginEvent(leaf, len(self.grad_modes), state.place()))
 
     def escapes(self, how: str, tensor: Tensor, out: Any) -> None:
         self.escaped.append(EscapeEvent(how, tensor, out, len(self.grad_modes), state.place()))
@@ -92,7 +87,9 @@ class Watch(Watcher):
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
         storage = None if how in ("cleared", "assigned") else storage_of(in_trace(tensor)._data)
         leaf = None if storage is None else self._leaf_of(storage)
-        self.changed.append((how, tensor, storage, leaf, len(self.grad_modes), self.turns, state.grad_enabled, origin))
+        of_grad = how in ("cleared", "assigned")
+        at, enabled = len(self.grad_modes), state.grad_enabled
+        self.changed.append(ChangeEvent(how, (tensor, storage, leaf), of_grad, at, self.turns, None, enabled, origin))
 
     def _leaf_of(self, storage: Any) -> Tensor | None:
         """Return the leaf whose present gradient has this storage, if a pass stored it."""
@@ -119,13 +116,9 @@ class Watch(Watcher):
 
     def stepped(self, optimiser: Any) -> None:
         held = self.optimisers.get(id(optimiser))
-        if held is None:
-            return
-        if not held.steps:
-            held.step_origin = state.place()
-        held.steps += 1
-        held.note_rate(optimiser)
-        held.idle += not any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+        if held is not None:
+            has_gradient = any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+            held.add_step(optimiser, 0 if held.steps else state.place(), not has_gradient)
 
     # ---- backward
 
@@ -181,7 +174,7 @@ class Watch(Watcher):
         if not self._open or not self._open[-1].turns:
             return
         old, new = first(before), first(after)
-        self.turn.hooks.append((kind, hook, old, new, old != new and kind != "retain"))
+        self.turn.hooks.append((kind, hook or "retain_grad", old, new, old != new and kind != "retain"))
 
     def runs(self, node: Node, gradient: Any) -> None:
         turn = self.turn

@@ -7,14 +7,9 @@ iteration. A run with a single update or pass has no steps.
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple, Sequence, TypeVar
+from gradtrace.annotations import Any, NamedTuple, Sequence, TypeVar
 from gradtrace.engine.data.state import Scope
 from gradtrace.trace.keeper import Keeper, Mark
-from gradtrace.trace.record import TrainingStep
-
-if TYPE_CHECKING:
-    from gradtrace.trace.capture import RecordBuilder
-
 
 T = TypeVar("T", bound=Any)
 
@@ -25,17 +20,6 @@ class StepCalls(NamedTuple):
     calls: tuple[int, int]
     passes: tuple[int, int]
     origin: int  # of the update or the pass that ends it
-
-
-def training_steps(keeper: Keeper, scopes: Sequence[Scope | None], builder: RecordBuilder) -> tuple[TrainingStep, ...]:
-    """Return the steps of a training loop, with ids of the trace."""
-    steps = []
-    for number, step in enumerate(steps_of(keeper, scopes), 1):
-        nodes = [id(node) for mark in keeper.passes[slice(*step.passes)] for node, _ in mark.roots or ()]
-        roots = tuple(builder.results[node][0].id for node in nodes if node in builder.results)
-        first, last = map(builder.before, step.calls)
-        steps.append(TrainingStep(number, (first, last), step.passes, roots, builder.source.span(step.origin)))
-    return tuple(steps)
 
 
 def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:

@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 gt = pytest.importorskip("gradtrace.torch")
 
 from gradtrace.analysis.training import training  # noqa: E402
-from gradtrace.trace.part import step_of_trace  # noqa: E402
+from gradtrace.trace.window import step_window  # noqa: E402
 
 
 def weight():
@@ -141,7 +141,7 @@ def test_what_zero_grad_clears_next_is_the_gradient_of_its_step():
     with gt.record() as r:
         by_an_optimizer(w)
     for number in (1, 2, 3):
-        step = step_of_trace(r.trace(), number)
+        step = step_window(r.trace(), number)
         (found,) = [t for t in step.tensors if t.is_leaf and t.requires_grad]
         assert found.value.data.tolist() == pytest.approx([0.8 ** (number - 1), -2 * 0.8 ** (number - 1)])
         assert found.grad.data.tolist() == pytest.approx([2 * 0.8 ** (number - 1), -4 * 0.8 ** (number - 1)])

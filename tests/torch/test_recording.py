@@ -18,7 +18,7 @@ import gradtrace.torch as gt  # noqa: E402
 from gradtrace.analysis.stats import stats  # noqa: E402
 from gradtrace.torch import contents, measure, recording  # noqa: E402
 from gradtrace.trace import fields, file  # noqa: E402
-from gradtrace.trace.part import step_of_trace  # noqa: E402
+from gradtrace.trace.window import step_window  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = torch.randn(8, 16, generator=torch.Generator().manual_seed(1))
@@ -385,7 +385,7 @@ def test_a_step_of_a_recorded_loop_has_its_leaves_and_its_engine():
         for _ in range(2):
             model(X).pow(2).mean().backward()
             optimizer.step()
-    step = step_of_trace(r.trace(), 1)
+    step = step_window(r.trace(), 1)
     found = stats(step)
     assert (found.structure.leaves, found.engine) == (4, r.trace().engine)
     assert found.memory.leaf_gradients == sum(p.numel() * 4 for p in model.parameters())

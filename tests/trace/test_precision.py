@@ -9,8 +9,8 @@ from gradtrace.cli import session
 from gradtrace.cli.options import Request
 from gradtrace.program.parse import parse
 from gradtrace.trace import file
-from gradtrace.trace.part import step_of_trace
 from gradtrace.trace.precision import LossScale
+from gradtrace.trace.window import step_window
 
 TEXT = """import torch
 w = torch.tensor([0.1, 0.7]).half().requires_grad_()
@@ -41,7 +41,7 @@ def test_a_file_has_the_rounding_errors():
 
 def test_a_step_has_its_own_rounding_errors():
     trace = measured()
-    part = step_of_trace(trace, 2)
+    part = step_window(trace, 2)
     assert len(part.precision.measured) * 3 + 1 == len(trace.precision.measured)  # the cast before the loop
     assert {row.passed for row in part.precision.measured} == {None, 0}
     for row in part.precision.measured:

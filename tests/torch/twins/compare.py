@@ -15,7 +15,7 @@ from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.training import training
 from gradtrace.analysis.why import explain
 from gradtrace.trace import FunctionRecord, TensorRecord, Trace, Value
-from gradtrace.trace.part import step_of_trace
+from gradtrace.trace.window import step_window
 
 # Numbers may differ by this, relative and absolute: kernels differ in the last bits of float32, loops let that grow.
 RELATIVE, ABSOLUTE = 2e-3, 1e-5
@@ -121,7 +121,7 @@ def why(trace: Trace) -> Iterator[str]:
 def parts(trace: Trace) -> Iterator[str]:
     """What is said of the first step of a training loop, of the second and of the last alone."""
     for number in sorted({1, 2, len(trace.training)} & set(range(1, len(trace.training) + 1))):
-        step = step_of_trace(trace, number)
+        step = step_window(trace, number)
         for line in (*values(step), *why(step)):
             yield f"step {number}: {line}"
 

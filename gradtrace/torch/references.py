@@ -1,12 +1,12 @@
-"""The events that the recorder notes while a program runs. None of them holds a live tensor or a node of the graph."""
+"""What the recorder's events refer to: tensors, nodes and modules of the program, none of which it keeps alive."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradtrace.engine.data import state
-from gradtrace.trace import events
+from gradtrace.trace.events import Call, Entry
 
 
 class Known:
@@ -49,49 +49,6 @@ class StorageUsers:
         return self.live
 
 
-class Entry(events.Entry):
-    """One version of a tensor, with its contents. `fn` is the number of its node, `id` its place among all entries."""
-
-    __slots__ = ("device", "grad", "is_leaf", "is_parameter", "requires_grad", "retains", "value")
-
-    def __init__(self, tensor: Known, call: Call | None, number: int, version: int) -> None:
-        self.tensor = tensor  # not by super().__init__(): there is one for every tensor
-        self.call = call
-        self.version = version
-        self.fn = None
-        self.last = True
-        self.names = []
-        self.id = number
-        self.value: Any = None  # a Noted
-        self.is_leaf = True
-        self.requires_grad = False
-        self.is_parameter = False
-        self.grad: Any = None  # of an overwritten version of a leaf, its gradient then
-        self.retains = False
-        self.device = ""
-
-    @property
-    def maker(self) -> Call | None:
-        """The call that made it; of a version that was written unseen, the one that made the first version."""
-        return self.call or self.tensor.first.call
-
-    @property
-    def is_current(self) -> bool:
-        return self.last
-
-
-class Call(events.Call):
-    """One operator call. Its arguments have a Known in place of each tensor; the others are plain data."""
-
-    __slots__ = ("fn", "grad_enabled", "kwargs")
-
-    def __init__(self, name: str, origin: int, scope: Scope | None, grad_enabled: bool) -> None:
-        super().__init__(name, origin, scope)
-        self.fn: int | None = None
-        self.grad_enabled = grad_enabled
-        self.kwargs: dict[str, Any] = {}
-
-
 class Node:
     """One node of the backward graph. `edges` has (node, output number) or None for each input."""
 
@@ -118,16 +75,3 @@ class Scope(state.Scope):
         super().__init__(parent, "module", weakref.ref(module))
         self.detail = type(module).__name__
         self.origin = origin
-
-
-class Written(NamedTuple):
-    """A write in place, with the fields of `trace.record.Change`."""
-
-    how: str
-    tensors: list[Known]  # one list for all writes to a storage, which grows with the tensors that use it
-    of_grad: bool
-    after: int
-    after_steps: int
-    call: Call | None
-    grad_enabled: bool
-    origin: int

@@ -7,7 +7,6 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import without_call
 from gradtrace.analysis.terms import loads, plain, spans_of, stores
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Escape, Span, TensorRecord
@@ -36,7 +35,7 @@ def copied(facts: Facts, record: TensorRecord, subject: str = "it") -> Cause | N
         how = f" by {escape.how}()" if escape is not None and named else ""
         return Cause(
             "copied",
-            f"{subject} was made from the numbers of {name}{how}{at_line(head)}, a copy without history",
+            f"{subject} was made from the numbers of {name}{how}{facts.at_line(head)}, a copy without history",
             [facts.at(f"a new leaf is made from the numbers of {name}", head)],
             (stacked(facts, statement) or f"compute with {name} itself, which keeps its graph",),
         )
@@ -77,7 +76,7 @@ def rewrapped(facts: Facts, reached: set[int], results: Sequence[int]) -> Cause 
             advice = stacked(facts, statement) or "torch.stack([...]) joins tensors and keeps their history"
         return Cause(
             "copied",
-            f"its value was copied into a new tensor{at_line(head)}, which has no history",
+            f"its value was copied into a new tensor{facts.at_line(head)}, which has no history",
             [facts.at("a new leaf is made of the numbers alone", head)],
             (advice,),
         )
@@ -98,7 +97,7 @@ def left_as_number(facts: Facts, reached: set[int], results: Sequence[int]) -> C
         escape = next((e for e in escapes if not is_printed(facts, e)), None)
     if escape is None:
         return None
-    where = at_line(escape.span)
+    where = facts.at_line(escape.span)
     wrapped = facts.text.statement(escape.span)
     call = places.method_call(wrapped, WRAPPERS)
     if escape.how in ("item", "tolist") and call is not None and escape.text.startswith(facts.text.cut(call.func)):
@@ -226,7 +225,7 @@ def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
         source = facts.tensors[escape.tensor]  # type: ignore[index]
         if not source.requires_grad or source.is_leaf:
             continue
-        where, number = at_line(escape.span), NUMBERS[escape.how]
+        where, number = facts.at_line(escape.span), NUMBERS[escape.how]
         return Cause(
             escape.how,
             f"{plain(source.label)} left the graph as {number}{where}, and the numbers have no history",

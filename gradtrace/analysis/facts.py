@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.leading import own_lines
 from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
@@ -37,24 +40,16 @@ class Facts:
         self.storing = [pass_ for pass_ in storing if not pass_.error] or storing  # one that failed left nothing
         # the leaves that optimisers hold, in their order
         self.optimised = tuple(dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors))
-        self._arrivals: Arrivals | None = None
         self._held: dict[int, frozenset[int]] = {}
         self._leaves: dict[int, tuple[int, ...]] = {}
-        self._stored: dict[int, list[BackwardStep]] | None = None
-        self._hooked: list[BackwardStep] | None = None
-        self._lines: frozenset[int] | None = None
-        self._writes: dict[tuple[int | None, str], list[Change]] = {}  # by operation and `how`
-        self._by_name: dict[str, list[Operation]] = {}
         self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
 
-    @property
+    @cached_property
     def arrivals(self) -> Arrivals:
-        if self._arrivals is None:
-            self._arrivals = Arrivals(self.trace)
-        return self._arrivals
+        return Arrivals(self.trace)
 
     def held(self, change: Change) -> frozenset[int]:
         """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
@@ -75,10 +70,14 @@ class Facts:
 
     def calls_of(self, names: Iterable[str]) -> list[Operation]:
         """Return the operations of the operators with these names, in order."""
-        if not self._by_name:
-            for operation in self.operations:
-                self._by_name.setdefault(operation.name, []).append(operation)
         return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Operation]]:
+        operations: dict[str, list[Operation]] = {}
+        for operation in self.operations:
+            operations.setdefault(operation.name, []).append(operation)
+        return operations
 
     def maker(self, tensor: int | None) -> Operation | None:
         """Return the operation that made a tensor."""
@@ -112,36 +111,45 @@ class Facts:
         """Return the tensor that a variable holds."""
         return self.tensors[self.names[name]] if name in self.names else None
 
-    @property
+    @cached_property
     def stored(self) -> dict[int, list[BackwardStep]]:
         """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
-        if self._stored is None:
-            self._stored = {}
-            for step in self.steps:
-                leaf = self.functions[step.function].variable
-                if leaf is not None and step.grad_after is not None:
-                    self._stored.setdefault(self.flow.tensor(leaf), []).append(step)
-        return self._stored
+        stored: dict[int, list[BackwardStep]] = {}
+        for step in self.steps:
+            leaf = self.functions[step.function].variable
+            if leaf is not None and step.grad_after is not None:
+                stored.setdefault(self.flow.tensor(leaf), []).append(step)
+        return stored
 
-    @property
+    @cached_property
     def changed_by_hooks(self) -> list[BackwardStep]:
         """The turns of functions whose gradient a hook changed."""
-        if self._hooked is None:
-            self._hooked = [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
-        return self._hooked
+        return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
 
-    @property
+    @cached_property
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
-        if self._lines is None:
-            spans = [record.span for record in self.passes] + [record.span for record in self.operations]
-            self._lines = frozenset(span.line for span in spans if span is not None and not span.file)
-        return self._lines
+        spans = [record.span for record in self.passes] + [record.span for record in self.operations]
+        return frozenset(span.line for span in spans if span is not None and not span.file)
+
+    @cached_property
+    def leads(self) -> dict[str, str]:
+        """What to call lines of libraries, by their own places (see `own_lines`)."""
+        return own_lines(self.trace)
 
     # ---- evidence
 
     def at(self, text: str, span: Span | None) -> Evidence:
-        return Evidence(text, span, self.text.line(span))
+        lead = "" if span is None else self.leads.get(span.where, "")
+        return Evidence(text, span, self.text.line(span), lead)
+
+    def at_line(self, span: Span | None) -> str:
+        """Return " on line 3", or "" without a place; a line of a library is named by the program's own."""
+        return "" if span is None else f" on line {self.where(span)}"
+
+    def where(self, span: Span) -> str:
+        """Return the place of a line in words: "3", or "12, in BertModel (modeling_bert.py:130)" in a library."""
+        return self.leads.get(span.where, span.where)
 
     def origin(self, record: TensorRecord) -> Evidence:
         """Return the evidence of where a tensor was made."""
@@ -235,11 +243,15 @@ class Facts:
         changes = reversed(self.trace.changes)
         return next((c for c in changes if c.of_grad and record.id in self.held(c)), None)
 
+    @cached_property
+    def _writes(self) -> dict[tuple[int | None, str], list[Change]]:
+        writes: dict[tuple[int | None, str], list[Change]] = {}
+        for change in self.trace.changes:
+            writes.setdefault((change.operation, change.how), []).append(change)
+        return writes
+
     def written(self, change: Change) -> tuple[Value | None, Value | None]:
         """Return what an operation's write to a tensor or its gradient found there, and what it left."""
-        if not self._writes:
-            for record in self.trace.changes:
-                self._writes.setdefault((record.operation, record.how), []).append(record)
         operation = None if change.operation is None else self.operations[change.operation]
         beside = self._writes[change.operation, change.how]
         if operation is None or operation.name != change.how or len(beside) != len(operation.outputs):

@@ -18,7 +18,6 @@ from gradtrace.analysis.spelling import spelled
 from gradtrace.analysis.terms import code_at, enclosed
 from gradtrace.analysis.unused import ENDED, unused_under_ddp
 from gradtrace.analysis.why import unreached
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
@@ -85,7 +84,8 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     how = "an optimiser's step" if change.how == "step" else f"{change.how}()"
     return Cause(
         "modified in place",
-        f"{name} was saved by {saver}{at_line(function.span)} and changed in place by {how}{at_line(change.span)} "
+        f"{name} was saved by {saver}{facts.at_line(function.span)} and changed in place by "
+        f"{how}{facts.at_line(change.span)} "
         "before backward used it",
         [
             facts.at(f"{saver} saves {name} for its derivative", function.span),
@@ -127,7 +127,7 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         code = f"{target} = " + (
             f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({arguments})"
         )
-    line = at_line(places.head_of(statement))
+    line = facts.at_line(places.head_of(statement))
     return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
 
 
@@ -152,7 +152,7 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
     operation = facts.arrivals.operations.get(function.id)
     saver = operation.name if operation is not None else function.name
     saved = facts.labels(s.tensor for s in function.saved if s.tensor is not None)
-    where = "" if earlier is None else at_line(earlier.span)
+    where = "" if earlier is None else facts.at_line(earlier.span)
     return Cause(
         "freed",
         f"{roots}'s graph was used a second time: the backward{where} had freed what {saver} saved",
@@ -219,7 +219,8 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     name, span = call.func.value.id, places.span_of(call)
     return Cause(
         "forward without apply",
-        f"{name}.forward was called directly{at_line(span)}: without apply it gets no ctx, and {name}.backward is not "
+        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, "
+        f"and {name}.backward is not "
         "used",
         [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
@@ -353,7 +354,7 @@ def underived(facts: Facts, failure: Failure) -> Cause | None:
     remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
     return Cause(
         "no derivative",
-        f"{operation.name}{at_line(function.span)} has no derivative, and backward comes through it to {name}",
+        f"{operation.name}{facts.at_line(function.span)} has no derivative, and backward comes through it to {name}",
         [facts.at(f"{operation.name} is used here", function.span)],
         remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)),
         name=name,

@@ -7,7 +7,7 @@ from gradtrace.analysis.causes.loops import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
 from gradtrace.analysis.terms import named
-from gradtrace.analysis.words import at_line, folded, one
+from gradtrace.analysis.words import folded, one
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
 from gradtrace.trace.record import PIPELINE, TensorRecord
@@ -74,7 +74,8 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
     """Yield what is worth knowing of a run in which nothing is wrong, most important first."""
     update = None if facts.optimised else own_update(facts)
     if update is not None and adds(update):
-        yield f"{facts.text.cut(update)}{at_line(places.head_of(update))} adds the gradient: such steps raise the loss."
+        place = facts.at_line(places.head_of(update))
+        yield f"{facts.text.cut(update)}{place} adds the gradient: such steps raise the loss."
     unread = [t for t in trained if t.id not in facts.stored and not facts.readers(t.id)]
     if unread:
         yield f"No operation of these steps reads {names(unread)}."

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.annotations import Sequence
 from gradtrace.trace.record import Span, Trace
 
 
-def with_own_lines(trace: Trace, causes: Sequence[Cause]) -> list[Cause]:
-    """Return causes whose sentences and evidence name the program's own lines before those of libraries."""
-    places = library_lines(trace) if trace.files else {}
-    return [renamed(cause, places) for cause in causes] if places else list(causes)
-
-
-def library_lines(trace: Trace) -> dict[str, str]:
+def own_lines(trace: Trace) -> dict[str, str]:
     """Return, by the place of a library's line in words ("130 of modeling_bert.py"), the place to show for it. A line
     that several lines of the program lead to has none.
     """
+    if not trace.files:
+        return {}
     by_line: dict[str, set[str]] = {}
     by_file: dict[str, set[str]] = {}
     spans: dict[str, Span] = {}
@@ -50,23 +44,3 @@ def lead_of(trace: Trace, scope: int | None) -> str:
             return f"{record.span.line}, in {record.detail}"
         scope = record.parent
     return ""
-
-
-def renamed(cause: Cause, places: dict[str, str]) -> Cause:
-    evidence = [with_place(item._replace(text=replaced(item.text, places)), places) for item in cause.evidence]
-    advice = tuple(replaced(text, places) for text in cause.advice)
-    because, sentence = replaced(cause.because, places), replaced(cause.what, places)
-    return cause._replace(because=because, what=sentence, evidence=evidence, advice=advice)
-
-
-def with_place(item: Evidence, places: dict[str, str]) -> Evidence:
-    return item if item.span is None else item._replace(place=places.get(item.span.where, ""))
-
-
-def replaced(text: str, places: dict[str, str]) -> str:
-    """Return a text in which each line of a library is called by its place."""
-    head, *rest = text.split("line ")
-    for part in rest:
-        where = next((where for where in places if part.startswith(where)), None)
-        head += "line " + (part if where is None else places[where] + part[len(where) :])
-    return head

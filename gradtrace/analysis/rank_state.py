@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rank_values import parting
-from gradtrace.analysis.words import at_line, folded, named_ranks
+from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Any, Iterator, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.record import Failure, Operation, TensorRecord, Trace
@@ -75,7 +75,7 @@ def same_draws(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         "their generators have the same seed, so the noise of the ranks does not average out",
         (facts.at(f"elements of {facts.labels(operation.outputs)} become 0, the same on each rank", operation.span),),
         ("torch.manual_seed(seed + rank), after the model is made",),
-        what=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{at_line(operation.span)}",
+        what=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{facts.at_line(operation.span)}",
     )
 
 
@@ -139,7 +139,7 @@ def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
             "gradtrace why step.rank*.gt, with the records of all ranks: it names the one that failed first",
             "look for the first process that failed in torchrun's output",
         ),
-        what=f"Rank {rank} stopped{at_line(failure.span)}",
+        what=f"Rank {rank} stopped{facts.at_line(failure.span)}",
     )
 
 

@@ -18,7 +18,7 @@ from gradtrace.analysis.rank_values import parting
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
 from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use
-from gradtrace.analysis.words import at_line, folded, named_ranks
+from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
@@ -227,7 +227,7 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
         "each adds the same gradient, so more processes do not make a larger batch",
         (facts.at("made here, with the same numbers on each rank", span),) if span is not None else (),
         ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
-        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{at_line(span)}",
+        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{facts.at_line(span)}",
     )
 
 

@@ -62,7 +62,7 @@ def cancellation(facts: Facts, record: TensorRecord) -> str | None:
     if unseen is None:
         return because
     change = "a constant that is added" if adds else "a factor"
-    return f"{because}, since {change} before {unit(unseen)} does not change its result"
+    return f"{because}, since {change} before {unit(facts, unseen)} does not change its result"
 
 
 def keys_cancel(facts: Facts, record: TensorRecord) -> str:
@@ -85,7 +85,7 @@ def keys_cancel(facts: Facts, record: TensorRecord) -> str:
         return ""
     return (
         f"; elements {count // 3} to {2 * count // 3 - 1}, the part of the keys, cancel out, but for rounding, since a "
-        f"constant that is added to the keys before {unit(unseen)} does not change its result"
+        f"constant that is added to the keys before {unit(facts, unseen)} does not change its result"
     )
 
 

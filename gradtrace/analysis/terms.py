@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.facts import Facts, parsed
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import record_of
@@ -207,9 +206,9 @@ def operator(operation: Operation) -> str:
     return operation.name.rstrip("_")
 
 
-def unit(operation: Operation) -> str:
+def unit(facts: Facts, operation: Operation) -> str:
     """Return an operator with its line: "log on line 14"."""
-    return f"{operator(operation)}{at_line(operation.span)}"
+    return f"{operator(operation)}{facts.at_line(operation.span)}"
 
 
 def is_comparison(name: str) -> bool:

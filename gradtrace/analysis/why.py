@@ -14,7 +14,7 @@ from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, reachable_functions
 from gradtrace.analysis.left_numbers import left_numbers
 from gradtrace.analysis.rewrites import with_line_after, with_statement
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
 
@@ -57,7 +57,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Cause | None:
         return None
     return Cause(
         "cleared",
-        f"it was set to None{at_line(last.span)}, after backward had filled it",
+        f"it was set to None{facts.at_line(last.span)}, after backward had filled it",
         [
             facts.origin(record),
             *map(facts.backward, facts.storing[-1:]),
@@ -114,7 +114,7 @@ def uncalled(facts: Facts, origin: Evidence) -> Cause:
         return Cause("never called", because, list(dict.fromkeys([origin, *cause.evidence])), cause.advice)
     if statement is not None:
         text, head = facts.text.cut(statement), places.head_of(statement)
-        fix = with_statement(facts, statement, f"{text}()", f"{text}(){at_line(head)}")
+        fix = with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}")
         here = facts.at("this only looks the method up", head)
         because = f"backward was not called: line {head.line} names {text} without parentheses"
         return Cause("never called", because, [origin, here], (fix,))
@@ -198,7 +198,7 @@ def ways(facts: Facts, record: TensorRecord, cuts: list[Cut], first: Cause) -> l
     others = [history.describe(facts, cut).because for cut in cuts]
     after = facts.flow.after([record.id])
     numbers = [number.escape for number in left_numbers(facts) if number.tensor in after]
-    others += [f"{escape.how}(){at_line(escape.span)}" for escape in numbers]
+    others += [f"{escape.how}(){facts.at_line(escape.span)}" for escape in numbers]
     reasons = list(dict.fromkeys([first.because, *others]))
     return reasons if len(reasons) <= MOST_WAYS else [*reasons[:MOST_WAYS], f"{len(reasons) - MOST_WAYS} more"]
 

@@ -7,7 +7,6 @@ from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
 from gradtrace.analysis.ranges import SMALLEST, magnitude
 from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, mask_behind, named, operator, unit
-from gradtrace.analysis.words import at_line
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
@@ -89,8 +88,8 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     hiding = hiding_mask(facts, zeros)
     if hiding is not None:
         attention, hidden = hiding
-        name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
-        because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
+        name, where = named(facts, hidden.id), facts.at_line(made_at(facts, hidden))
+        because = f"{cause.because}: {name}{where}, the mask of {unit(facts, attention)}, hides"
         return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
     maker, leaf = origin_of_zeros(facts, zeros)
     if leaf is not None and facts.tensors[leaf].is_parameter:
@@ -101,7 +100,7 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     operands = [] if maker is None else facts.operands(maker)
     if maker is None or not operands:
         return cause
-    name, because = operator(maker), f"{cause.because}: {unit(maker)}"
+    name, because = operator(maker), f"{cause.because}: {unit(facts, maker)}"
     if name == "dropout":
         return Cause("dropout", f"{because} dropped every element", advice=DROPPED)
     if reason_of(name) == "rectifier" and (top := highest(operands[0][1])) is not None and top <= 0:

@@ -8,7 +8,6 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import inside, loads, loop_around, named, operator, scopes_of, spans_of, stores
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
@@ -97,7 +96,7 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     earlier = cross.earlier.span
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{at_line(earlier)} had freed it, and {how}",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier)} had freed it, and {how}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier pass", head),
             facts.at("the first backward frees it", earlier),
@@ -131,18 +130,21 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
     origin = cross.maker.span if cross.made is None else places.head_of(cross.made)
     first = next((o for o in facts.readers(cross.tensor) if o.id < earlier.after), None)
     used = None if first is None else spans_of(facts, first)[-1]
-    fix = [f"{name}.detach(){at_line(used)}, if its backward should stop there"] if used is not None else []
+    fix = [f"{name}.detach(){facts.at_line(used)}, if its backward should stop there"] if used is not None else []
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line "
-        f"{head.line} uses {name}, made{at_line(origin)}, again",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had freed it, and line "
+        f"{head.line} uses {name}, made{facts.at_line(origin)}, again",
         (
             facts.at(f"{name} is made here", origin),
             facts.at("the first backward frees its graph", earlier.span),
             facts.at(f"{name} is used again", head),
             facts.at("the second backward needs it again", cross.failed.span),
         ),
-        (*fix, f"or backward(retain_graph=True){at_line(earlier.span)}; or one backward of the sum of both losses"),
+        (
+            *fix,
+            f"or backward(retain_graph=True){facts.at_line(earlier.span)}; or one backward of the sum of both losses",
+        ),
         name=name,
     )
 
@@ -199,7 +201,7 @@ def changed_since(facts: Facts, change: Change) -> Cause | None:
     return Cause(
         "carried over",
         f"line {head.line} carries {name} and its graph {over_steps(facts, cross)}, and "
-        f"{change.text or 'the step'}{at_line(change.span)} has changed the weights in place since{kept}",
+        f"{change.text or 'the step'}{facts.at_line(change.span)} has changed the weights in place since{kept}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier step", head),
             facts.at("the step changes the weights that this graph needs", change.span),

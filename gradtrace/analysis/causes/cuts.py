@@ -10,7 +10,6 @@ from gradtrace.analysis.history import without_recomputing
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import code_at, named, plain, scopes_of, stores
 from gradtrace.analysis.why import explain
-from gradtrace.analysis.words import at_line
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import words
@@ -103,7 +102,7 @@ def never_used(facts: Facts) -> Cause | None:
             use = f"look for what leaves {text} out of its module's forward: an adapter that is switched off, an option"
         return cause._replace(
             code="unused layer",
-            because=f"{text}{at_line(head)} {unused}",
+            because=f"{text}{facts.at_line(head)} {unused}",
             evidence=[*evidence, *cause.evidence],
             advice=(use, f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
@@ -202,7 +201,8 @@ def constant_cause(facts: Facts, one: PassRecord, name: str, record: TensorRecor
     end = named(facts, root)
     return Cause(
         "no create_graph",
-        f"autograd.grad{at_line(one.span)} was called without create_graph=True, so {name} is a constant in {end}",
+        f"autograd.grad{facts.at_line(one.span)} was called without create_graph=True, so {name} "
+        f"is a constant in {end}",
         (
             facts.at(f"{name} is a gradient, numbers without history", one.span),
             facts.at(f"{end} is computed with it from here on", facts.readers(record.id)[0].span),

@@ -7,7 +7,7 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import NUMBERS, WRAPPERS, stacked, statements_after
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, named, plain, scopes_of
-from gradtrace.analysis.words import at_line, folded
+from gradtrace.analysis.words import folded
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
@@ -114,8 +114,9 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{holder.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {noun} out and the "
-        f"optimiser{at_line(optimiser.span)} does not hold them",
+        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() "
+        f"leaves its {noun} out and the "
+        f"optimiser{facts.at_line(optimiser.span)} does not hold them",
         (
             facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
@@ -148,7 +149,8 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
         head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
         return Cause(
             "stale optimiser",
-            f"{base} was made{at_line(optimiser.span)}, before line {head.line} replaced {target}, so the optimiser "
+            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced "
+            f"{target}, so the optimiser "
             f"still holds the old tensors and not {taken[0]}",
             (
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
@@ -176,7 +178,7 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
         return None
     return Cause(
         "other tensors",
-        f"the optimiser{at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
+        f"the optimiser{facts.at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
         f"{taken[0]} itself",
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
@@ -198,7 +200,8 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             continue
         return Cause(
             "copied",
-            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{at_line(span)}, a copy without "
+            f"{facts.root_names()} is made from the numbers of "
+            f"{plain(source.label)}{facts.at_line(span)}, a copy without "
             "history",
             (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
             (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
@@ -236,8 +239,9 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             head = places.head_of(node)
             return Cause(
                 "other tensors",
-                f"self.{name}{at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out and the "
-                f"optimiser{at_line(optimiser.span)} does not hold it",
+                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
+                "parameters() leaves it out and the "
+                f"optimiser{facts.at_line(optimiser.span)} does not hold it",
                 (
                     facts.at("a module does not see a plain tensor", head),
                     facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),
@@ -263,7 +267,7 @@ def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Caus
     own = f"{len(held)} others" if held else f"{optimiser.held} tensors, none of which gets a gradient"
     return Cause(
         "other tensors",
-        f"the optimiser{at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
+        f"the optimiser{facts.at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
         (facts.at(f"this optimiser holds {own}, and not {named(facts, mine[0])}", optimiser.span),),
         (
             "give the optimiser these too, and make it after everything that adds or replaces parameters",
@@ -294,8 +298,8 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
         evidence.append(facts.at(f"{source} is used here", used))
     return Cause(
         "other tensors",
-        f"{roots} is computed from {source}{at_line(used)}, and does not depend on {own}, which the optimiser"
-        f"{at_line(optimiser.span)} holds",
+        f"{roots} is computed from {source}{facts.at_line(used)}, and does not depend on {own}, which the optimiser"
+        f"{facts.at_line(optimiser.span)} holds",
         evidence,
         (f"compute {roots} with {own} instead of {source}", f"or give the optimiser {source}'s tensors"),
         what="nothing that the optimiser holds is updated",

@@ -13,7 +13,7 @@ from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
 from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.terms import assigned_name, has_nan, loads, named, optimiser_name
 from gradtrace.analysis.updates import is_updated_between
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
@@ -81,13 +81,13 @@ def diverges(facts: Facts) -> Cause | None:
     if span is not None:
         evidence.insert(0, facts.at(f"the steps are made{rate}", span))
     factor = (sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5
-    fix = f"a smaller factor{at_line(span)}: a tenth of it, or less"
+    fix = f"a smaller factor{facts.at_line(span)}: a tenth of it, or less"
     if lr is not None:
-        fix = f"{smaller(lr, 1 + max(factor, 2.0))}{at_line(span)}"
+        fix = f"{smaller(lr, 1 + max(factor, 2.0))}{facts.at_line(span)}"
     return Cause(
         "diverges",
         f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; the steps overshoot{rate}"
-        f"{at_line(span)}, the learning rate is too large",
+        f"{facts.at_line(span)}, the learning rate is too large",
         evidence,
         (fix, "or scale the inputs down first: x = (x - x.mean(0)) / x.std(0)"),
         what="the loop diverges",
@@ -103,9 +103,10 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
     head = places.head_of(schedule.statement)
     return Cause(
         "diverges",
-        f"{schedule.named} has raised the learning rate from {lr:g} to {rate:.3g} by then, which is too large",
+        f"{schedule.kind}{facts.at_line(head)} has raised the learning rate from {lr:g} to "
+        f"{rate:.3g} by then, which is too large",
         (facts.at("this sets the learning rate", head), facts.at("the steps are made with it", optimiser.step_span)),
-        (f"a schedule{at_line(head)} that lowers the learning rate: a factor below 1",),
+        (f"a schedule{facts.at_line(head)} that lowers the learning rate: a factor below 1",),
         what="the loop diverges",
     )
 
@@ -130,10 +131,11 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     decays = [f"{rate * decay:.3g} times themselves in {when}" for rate, when in ends]
     return Cause(
         "diverges",
-        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{at_line(optimiser.span)} multiplies the parameters by "
+        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} "
+        "multiplies the parameters by "
         f"{', and by '.join(factors)}",
         (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
-        (f"weight_decay=0.01{at_line(optimiser.span)}: its product with lr is far below 1",),
+        (f"weight_decay=0.01{facts.at_line(optimiser.span)}: its product with lr is far below 1",),
         what="the loop diverges",
     )
 
@@ -198,7 +200,8 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
         grown = sizes[before] / sizes[before - 1]
         return Cause(
             "diverges",
-            f"step {before} with lr={lr:g}{at_line(optimiser.span)} makes {name} {grown:.2g} times as large, and the "
+            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} "
+            f"{grown:.2g} times as large, and the "
             f"loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
             (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
@@ -206,7 +209,7 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
                     f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
                 ),
             ),
-            (f"{smaller(lr, grown)}{at_line(optimiser.span)}", "or scale the inputs down"),
+            (f"{smaller(lr, grown)}{facts.at_line(optimiser.span)}", "or scale the inputs down"),
             what="the loop diverges",
             status="nan",
         )
@@ -283,10 +286,11 @@ def never_cleared(facts: Facts) -> Cause | None:
         call = f"{optimiser_name(facts, optimiser)}.zero_grad()"
     return Cause(
         "accumulated",
-        f"gradients accumulate: no zero_grad() clears them between the steps, so backward{at_line(pass_.span)} adds "
+        "gradients accumulate: no zero_grad() clears them between the steps, so "
+        f"backward{facts.at_line(pass_.span)} adds "
         f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
         evidence,
-        (f"{call} before backward{at_line(pass_.span)}",),
+        (f"{call} before backward{facts.at_line(pass_.span)}",),
         tensors=frozenset(leaves),
     )
 
@@ -305,8 +309,8 @@ def cleared_early(facts: Facts) -> Cause | None:
         ran, call = facts.passes[visits[leaf][0].number], clear.text or "zero_grad()"
         return Cause(
             "cleared early",
-            f"{call}{at_line(clear.span)} clears the gradients of backward{at_line(ran.span)} before "
-            f"step(){at_line(optimiser.step_span)} uses them",
+            f"{call}{facts.at_line(clear.span)} clears the gradients of backward{facts.at_line(ran.span)} before "
+            f"step(){facts.at_line(optimiser.step_span)} uses them",
             (
                 facts.backward(ran),
                 facts.at(f"{named(facts, leaf)}.grad is cleared here", clear.span),
@@ -339,7 +343,7 @@ def no_step(facts: Facts) -> Cause | None:
     optimisers = facts.trace.optimisers
     still = next((optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None)
     if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
-        because = f"the optimiser{at_line(still.span)} was made with lr=0, so that its steps change nothing"
+        because = f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps change nothing"
         evidence = facts.at("lr=0 here", still.span), facts.at(f"{still.steps} steps were taken", still.step_span)
         return not_updated(facts, still, because, evidence, "lr=1e-3, or a scheduler that raises it")
     stored = [p for p in facts.passes if p.stores and not p.error]
@@ -354,9 +358,9 @@ def no_step(facts: Facts) -> Cause | None:
     if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):
         return None
     name = assigned_name(facts, idle.span) or "optimizer"
-    because = f"{name}, made{at_line(idle.span)}, never takes a step: {name}.step() is not called"
+    because = f"{name}, made{facts.at_line(idle.span)}, never takes a step: {name}.step() is not called"
     evidence = facts.at(f"{name} holds {idle.held} tensors", idle.span), facts.backward(stored[-1])
-    return not_updated(facts, idle, because, evidence, f"{name}.step() after backward{at_line(stored[-1].span)}")
+    return not_updated(facts, idle, because, evidence, f"{name}.step() after backward{facts.at_line(stored[-1].span)}")
 
 
 def not_updated(

@@ -6,7 +6,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, code_at, highest, lowest, named, operator, own_span, unit
-from gradtrace.analysis.words import at_line, one
+from gradtrace.analysis.words import one
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
@@ -32,7 +32,7 @@ def exchanged_kl(facts: Facts) -> Cause | None:
             continue
         return Cause(
             "kl exchanged",
-            f"{unit(operation)} has a constant, {named(facts, first.id)}, as its input, and what is trained, "
+            f"{unit(facts, operation)} has a constant, {named(facts, first.id)}, as its input, and what is trained, "
             f"{named(facts, second.id)}, as its target: the other way round than to fit a fixed distribution",
             (facts.at("F.kl_div(input, target) is KL(target || exp(input))", operation.span),),
             ("to fit a fixed distribution: F.kl_div(F.log_softmax(student, -1), F.softmax(teacher, -1))",),
@@ -69,7 +69,8 @@ def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: flo
     because = "is added to the loss: a KL divergence is never negative, its minus sign is missing"
     return Cause(
         "negative kl",
-        f"{name}{at_line(term.span)} is {one(size)} and {because if is_negative else 'is subtracted from the loss'}, "
+        f"{name}{facts.at_line(term.span)} is {one(size)} and "
+        f"{because if is_negative else 'is subtracted from the loss'}, "
         "and the steps make the divergence larger",
         (
             facts.at("1 + s - m * m - exp(s) is at most 0, and -0.5 times its sum is the divergence", operation.span),
@@ -140,7 +141,7 @@ def sorted_data(facts: Facts, span: Span, steps: dict[int, tuple[int, int]]) -> 
         evidence.insert(0, facts.at("the data are not shuffled", places.head_of(plain)))
     return Cause(
         "one class in a batch",
-        f"each batch has labels of one class alone: {operator(operation)}{at_line(place)} gets {shown}",
+        f"each batch has labels of one class alone: {operator(operation)}{facts.at_line(place)} gets {shown}",
         evidence,
         ("DataLoader(..., shuffle=True), or shuffle the data before they are cut into batches",),
     )
@@ -165,7 +166,7 @@ def large_inputs(facts: Facts) -> Cause | None:
         name, top = named(facts, data.id), one(highest(value))
         return Cause(
             "large inputs",
-            f"{unit(operation)} is saturated from the start: {share:.0%} of what it gives is within 0.01 of its "
+            f"{unit(facts, operation)} is saturated from the start: {share:.0%} of what it gives is within 0.01 of its "
             f"bounds, where it is flat; its layer gets {name}, which goes from {one(lowest(value))} to {top}",
             (
                 facts.at(f"{name}, up to {top}, goes into this layer", own_span(facts, layer)),

@@ -10,7 +10,6 @@ from gradtrace.analysis.causes.trail import back
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import CONSTANT, Operation, PassRecord, TensorRecord
 
@@ -132,7 +131,8 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         advice = (f"leave such rows out: {code}[{rows}]", f"or replace them first: {replaced}")
     return Cause(
         f"{kind} in data",
-        f"{f'{where} of ' if where else ''}{name} already holds {kind}{at_line(own)}, before anything is computed",
+        f"{f'{where} of ' if where else ''}{name} already holds {kind}{facts.at_line(own)}, "
+        "before anything is computed",
         evidence,
         advice,
     )

@@ -36,7 +36,7 @@ def unmasked_rows(facts: Facts, operation: Operation, maker: Operation | None) -
         return (f"{UNMASK}, or {CLEAR} such as -1e9",)
     zeros = f".masked_fill({hidden}, 0.)"
     end = Span(operation.span.end_line, operation.span.end_column, operation.span.end_line, operation.span.end_column)
-    return unmasked, Fix(f"{finite}, and {zeros} after {unit(operation)}", [*finite.edits, (end, zeros)])
+    return unmasked, Fix(f"{finite}, and {zeros} after {unit(facts, operation)}", [*finite.edits, (end, zeros)])
 
 
 def dim_of(operation: Operation) -> str:

@@ -10,7 +10,6 @@ from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import named, operator
 from gradtrace.analysis.updates import update_of
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Span, TensorRecord, Value
 
@@ -85,7 +84,7 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
     verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"
-    others = "".join(f", and {p.name}{at_line(p.span)} by about {p.each:.2g}" for p in second[:1])
+    others = "".join(f", and {p.name}{facts.at_line(p.span)} by about {p.each:.2g}" for p in second[:1])
     evidence = [
         facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.passes[step.number].span),
         *[
@@ -96,7 +95,8 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     ]
     return Cause(
         "vanishes" if vanishes else "explodes",
-        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{at_line(main.span)}, {main.times} "
+        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through "
+        f"{main.name}{facts.at_line(main.span)}, {main.times} "
         f"times a factor of about {main.each:.2g}{others}",
         evidence,
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),

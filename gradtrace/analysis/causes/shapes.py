@@ -9,7 +9,6 @@ from gradtrace.analysis.causes.scene import tensors_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import arguments, expression, instead, span_of
 from gradtrace.analysis.terms import made_at, named, operator
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -69,18 +68,20 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     shaped = next((o for t in tensors if (o := reshaped_by(facts, t)) is not None), None)
     span = shaped.span if shaped is not None else made_at(facts, tensors[-1])
     pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in tensors[:2])
-    clause = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
+    clause = (
+        f", made by {operator(shaped)}{facts.at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
+    )
     return Cause(
         "wrong shape",
         f"{pair}{clause}, which do not fit together",
         [shape_evidence(facts, t) for t in tensors],
-        (f"give them one shape where they are made{at_line(span)}: view, unsqueeze(1), or the other size",),
+        (f"give them one shape where they are made{facts.at_line(span)}: view, unsqueeze(1), or the other size",),
         name=named(facts, tensors[0].id),
     )
 
 
 def at_made(facts: Facts, records: list[TensorRecord]) -> str:
-    lines = [span.where for t in records[:2] if (span := made_at(facts, t)) is not None]
+    lines = [facts.where(span) for t in records[:2] if (span := made_at(facts, t)) is not None]
     return f" (made on lines {' and '.join(lines)})" if len(lines) == 2 else ""
 
 
@@ -125,21 +126,21 @@ def of_product(
         begun = facts.begun.get(layer.id)
         owner = named(facts, layer.id).removesuffix(".weight")
         evidence.append(facts.at(f"{owner} takes {wanted} features", begun))
-        taker = f"{owner}, made{at_line(begun)}, takes {wanted}"
-        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){at_line(begun)}")
+        taker = f"{owner}, made{facts.at_line(begun)}, takes {wanted}"
+        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){facts.at_line(begun)}")
     else:
         taker = f"the other matrix has {wanted} rows, shape {shapes[1]}"
         if right is not None:
             evidence.append(shape_evidence(facts, right))
     before = None if operation is None or not operation.tensors else facts.tensors[operation.tensors[0]].value
     if before is not None and before.shape and before.numel == wanted * before.shape[0]:
-        fix.insert(0, f"x = x.flatten(1){at_line(span)}: then it has {wanted} features for each sample")
+        fix.insert(0, f"x = x.flatten(1){facts.at_line(span)}: then it has {wanted} features for each sample")
     elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
         second = f"transpose the second: {name} @ {named(facts, right.id)}.t()"
         fix = transposed(facts, product, shapes) or [second]
     return Cause(
         "wrong shape",
-        f"{name}{at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
+        f"{name}{facts.at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
         evidence,
         tuple(fix) or ("look at the sizes of both",),
         name=name,

@@ -11,7 +11,6 @@ from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts, is_zero, loss_of
 from gradtrace.analysis.terms import named
 from gradtrace.analysis.why import explain
-from gradtrace.analysis.words import at_line
 
 LARGER = 10  # by how much a step makes a layer larger
 LEAST = 2  # steps after it with gradients of 0
@@ -47,10 +46,10 @@ def stopped(facts: Facts) -> Cause | None:
     ]
     return of_several(facts, cause, dead)._replace(
         code="stopped",
-        because=f"{cause.because}; it is 0 since step {end}, and step {step} with lr={rate:g}{at_line(optimiser.span)} "
-        f"made {layer} {growth:.2g} times as large",
+        because=f"{cause.because}; it is 0 since step {end}, and step {step} with "
+        f"lr={rate:g}{facts.at_line(optimiser.span)} made {layer} {growth:.2g} times as large",
         evidence=[*evidence, *cause.evidence],
-        advice=(f"{smaller(rate, growth)}{at_line(optimiser.span)}", *cause.advice),
+        advice=(f"{smaller(rate, growth)}{facts.at_line(optimiser.span)}", *cause.advice),
     )
 
 

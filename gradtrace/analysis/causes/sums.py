@@ -9,7 +9,6 @@ from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.terms import highest, named, operator, optimiser_name
-from gradtrace.analysis.words import at_line
 from gradtrace.analysis.words import one as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
@@ -107,16 +106,16 @@ def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, othe
     loss, own = name_of_root(facts, other), name_of_root(facts, last)
     return Cause(
         "another loss",
-        f"{variable}.step(){at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
-        f"{at_line(other.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
-        f"{at_line(last.span)}",
+        f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
+        f"{facts.at_line(other.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{facts.at_line(last.span)}",
         (
             facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", other.span),
             facts.at(f"{own} adds its own to them", last.span),
             facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
         ),
         (
-            f"{variable}.zero_grad() right before backward{at_line(last.span)}",
+            f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
             f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to change it",
         ),
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
@@ -139,11 +138,12 @@ def undivided(facts: Facts) -> Cause | None:
             continue
         if any(pass_.vectors and highest(pass_.vectors[0]) != 1 for pass_ in passes):
             continue
-        line, count, loss = at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
+        line, count, loss = facts.at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
         which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
         return Cause(
             "undivided",
-            f"{which}{at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each begins at "
+            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
+            "undivided: each begins at "
             f"a mean ({loss}), so the gradient is {count} times that of their average",
             (
                 facts.at(f"this runs {count} times for {which}", passes[0].span),
@@ -189,7 +189,8 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
-            f"clip_grad_norm_{at_line(clip.span)} measures gradients that are still multiplied by the loss scale, "
+            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still "
+            "multiplied by the loss scale, "
             f"{_number(factor)}: unscale_() is not called before it",
             (
                 facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
@@ -207,7 +208,7 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
         return None
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(zero.span)} makes every gradient 0: its largest norm is 0",
+        f"clip_grad_norm_{facts.at_line(zero.span)} makes every gradient 0: its largest norm is 0",
         (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
         ("a norm above 0, for instance 1.0",),
         what="nothing is updated",
@@ -236,7 +237,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     norms = f"from {_number(before)} to {_number(bound)}"
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} times that "
+        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients "
+        f"{norms}, and lr={lr:g} times that "
         f"is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
         (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
         ("a larger norm, for instance 1.0",),

@@ -6,7 +6,6 @@ from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import with_statement
-from gradtrace.analysis.words import at_line
 
 METHODS = ("backward", "step", "zero_grad")
 
@@ -19,7 +18,7 @@ def not_called(facts: Facts) -> Cause | None:
     text, head = facts.text.cut(statement), places.head_of(statement)
     because = f"line {head.line} names {text} without parentheses, so it is not called"
     evidence = [facts.at("this only looks the method up", head)]
-    advice: tuple[str, ...] = (with_statement(facts, statement, f"{text}()", f"{text}(){at_line(head)}"),)
+    advice: tuple[str, ...] = (with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),)
     root = facts.variable(text.removesuffix(".backward"))
     if root is not None and not root.requires_grad:
         cause = history.no_history(facts, root)

@@ -27,7 +27,7 @@ from gradtrace.analysis.terms import (
     result,
     unit,
 )
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -144,7 +144,7 @@ def of_nothing(facts: Facts, operation: Operation) -> Cause:
     """Explain the mean of a tensor without elements."""
     return Cause(
         "mean of nothing",
-        f"{unit(operation)} averages over no element{reads(facts, operation)}, which is 0 / 0",
+        f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 / 0",
         (facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span),),
         ("skip a batch that has no element left: if mask.any(): ...", "or divide a sum by count.clamp(min=1)"),
     )
@@ -167,7 +167,7 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
     if item is None and not stores(operation):
         return Cause(
             f"{kind} in data",
-            f"{unit(operation)} computes with a number that is {kind}",
+            f"{unit(facts, operation)} computes with a number that is {kind}",
             (facts.at(f"one of its arguments is {kind}", operation.span),),
             (f"find why that number is {kind}",),
         )
@@ -183,7 +183,7 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
         name = f"the result of {operator(operation)}"
     return Cause(
         f"{kind} in data",
-        f"line {operation.span.where if operation.span else '?'} writes {kind} into {name}, before it is used",
+        f"line {facts.where(operation.span) if operation.span else '?'} writes {kind} into {name}, before it is used",
         (facts.at(f"{name} holds {kind} from here on", operation.span),),
         advice,
     )
@@ -196,12 +196,12 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
     if name in SOFTMAXES and all(is_negative(facts, i) for i in operation.tensors if has_inf(facts.tensors[i].value)):
         return empty_softmax(facts, operation, maker)
-    combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(operation)}"
+    combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(facts, operation)}"
     if maker is None:
         return of_given_infinity(facts, operation, source, here, combined)
     gave = gave_here(facts, maker, "a value")
     below = origin_of_argument(facts, maker) if operator(maker) in ("div", "reciprocal") else None
-    underflow = "" if below is None else f": what {unit(below)} gave has underflowed to 0"
+    underflow = "" if below is None else f": what {unit(facts, below)} gave has underflowed to 0"
     evidence = [facts.at(f"{operator(maker)} gives {gist(result(facts, maker))} here", maker.span)]
     earlier = origin_of_argument(facts, maker)
     if earlier is not None:
@@ -215,7 +215,9 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
 def gave_here(facts: Facts, maker: Operation, unknown: str) -> str:
     """Return "exp on line 3 already gave inf in forward in step 2 (x is 90)"."""
     point = too_large(facts, maker) or at_point(facts, maker)
-    return f"{unit(maker)} already gave {gist(result(facts, maker), unknown)} in forward{facts.step(maker)}{point}"
+    return (
+        f"{unit(facts, maker)} already gave {gist(result(facts, maker), unknown)} in forward{facts.step(maker)}{point}"
+    )
 
 
 def of_given_infinity(
@@ -229,9 +231,11 @@ def of_given_infinity(
     subject = data if given is None else f"{f'{row} of ' if row else ''}{data}, which holds inf,"
     because = f"{subject} meets another number that it has no result with: {combined}"
     if operator(operation) in SOFTMAXES:
-        because = f"{subject} reaches {unit(operation)}, which has no result for it"
+        because = f"{subject} reaches {unit(facts, operation)}, which has no result for it"
     if is_product and inf_constant(operation):
-        because = f"{unit(operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
+        because = (
+            f"{unit(facts, operation)} multiplies 0 by {'-inf' if '-inf' in operation.label else 'inf'}, which is nan"
+        )
     mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))"
     if is_product:
         mask = "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
@@ -261,7 +265,7 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
     empty = f"{operator(operation)} over a row of nothing but -inf is 0 / 0{facts.step(operation)}"
     return Cause(
         "empty softmax",
-        f"{unit(operation)} has a row in which every element is -inf{source}",
+        f"{unit(facts, operation)} has a row in which every element is -inf{source}",
         (*evidence, facts.at(empty, operation.span)),
         unmasked_rows(facts, operation, maker),
     )
@@ -270,7 +274,7 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
 def filled_by(facts: Facts, operation: Operation, maker: Operation) -> tuple[str, list[Evidence]]:
     """Say which operation made the infinities that a softmax read, and by which mask if all of them are its own."""
     alone = is_only_source(facts, operation, maker)
-    source = f": {unit(maker)} put it into {'all' if alone else 'some'} of them"
+    source = f": {unit(facts, maker)} put it into {'all' if alone else 'some'} of them"
     evidence = [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
     masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"] if alone else []
     if not masks:
@@ -278,7 +282,10 @@ def filled_by(facts: Facts, operation: Operation, maker: Operation) -> tuple[str
     mask = mask_behind(facts, masks[0])
     name, place = named(facts, mask.id), made_at(facts, mask)
     which = name if name.endswith("mask") else f"the mask {name}"
-    return f"{source}, by {which}{at_line(place)}", [facts.at(f"{name} leaves nothing of a row", place), *evidence]
+    return f"{source}, by {which}{facts.at_line(place)}", [
+        facts.at(f"{name} leaves nothing of a row", place),
+        *evidence,
+    ]
 
 
 def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool:
@@ -299,7 +306,7 @@ def of_one(facts: Facts, operation: Operation) -> Cause:
     shapes = [f" (its argument has the shape {v.shape})" for _, v in facts.operands(operation)[:1]]
     return Cause(
         "spread of one",
-        f"{unit(operation)} is taken over 1 element{''.join(shapes)}, which divides 0 by n - 1 = 0",
+        f"{unit(facts, operation)} is taken over 1 element{''.join(shapes)}, which divides 0 by n - 1 = 0",
         (facts.at(f"{name} of a single element is nan{facts.step(operation)}", operation.span),),
         (
             f"{argument(facts, operation)}.{name}(dim=0, correction=0)",
@@ -319,7 +326,7 @@ def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
     normalize = ("or F.normalize, which does that",) if "norm" in divisor else ()
     return Cause(
         "0 / 0",
-        f"{unit(operation)} divides 0 by {divisor}, which is 0{how_many}",
+        f"{unit(facts, operation)} divides 0 by {divisor}, which is 0{how_many}",
         evidence,
         (*fixes(facts, operation, "div"), *normalize),
     )
@@ -336,7 +343,7 @@ def outside(facts: Facts, operation: Operation) -> Cause:
         clause = f" has no value for a negative number{at_point(facts, operation)}"
     evidence = facts.at(f"{name} gives nan here{step}", operation.span)
     advice = fixes(facts, operation, is_below=is_below)
-    return Cause("not finite", f"{unit(operation)}{clause}{step}", (evidence,), advice)
+    return Cause("not finite", f"{unit(facts, operation)}{clause}{step}", (evidence,), advice)
 
 
 def goes_below(facts: Facts, operation: Operation) -> bool:
@@ -423,7 +430,7 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
         size, verb = f"less than {dtype} holds (underflow)", "underflows to 0"
         if rounds_to_one(facts, earlier):
             size, verb = f"so close to 1 that {dtype} rounds it to 1", "rounds to 1"
-        because += f": what {unit(earlier)} gave is {size}"
+        because += f": what {unit(facts, earlier)} gave is {size}"
         evidence.append(facts.at(f"{operator(earlier)} {verb} here", earlier.span))
     return Cause("not finite", because, evidence, fixes_of_inf(facts, operation, earlier))
 
@@ -449,4 +456,4 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
             f"mask the argument before {name}, not its result: {called}(torch.where(ok, {x}, torch.ones_like({x})))",
             "torch.where does not help by itself: both branches are differentiated",
         )
-    return Cause("not finite", f"the derivative of {unit(operation)} is not finite{point}", evidence, advice)
+    return Cause("not finite", f"the derivative of {unit(facts, operation)} is not finite{point}", evidence, advice)

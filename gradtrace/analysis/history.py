@@ -225,9 +225,9 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
     )
 
 
-def without_recomputing(facts: Facts, results: Iterable[int]) -> Cause | None:
+def without_recomputing(facts: Facts, results: Iterable[int], which: str = ", which") -> Cause | None:
     """Explain a reentrant checkpoint without inputs that require grad, behind some results: it runs under no_grad and
-    keeps no graph.
+    keeps no graph. `which` begins the clause about it.
     """
     if not any(t.is_parameter and t.requires_grad for t in facts.tensors):
         return None
@@ -239,7 +239,7 @@ def without_recomputing(facts: Facts, results: Iterable[int]) -> Cause | None:
         name = plain(facts.label(operation.tensors[0])) if operation.tensors else "its input"
         return Cause(
             "reentrant checkpoint",
-            f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}, which gives the parameters "
+            f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}{which} gives the parameters "
             f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
             [facts.at(f"the block runs under no_grad, for {name} does not require grad", operation.span)],
             (

@@ -28,6 +28,7 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         assigned = [] if last is None or last.how != "assigned" else [facts.at(f"{name}.grad is assigned", last.span)]
         return Cause("assigned", "it was set by the program", [origin, *assigned]).about(record, "gradient", total)
     code, how, advice = came_by(facts, record, visits)
+    is_reason = code not in ("backward", "hook on the way")
     cut = cut_off(facts, record)
     how += f"; another path is cut by {cut.because}" if cut is not None else ""
     evidence = [origin, *of_its_own(facts, record), *turns(facts, since_cleared(visits), name)]
@@ -53,11 +54,15 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         note = f"note: {of}.forward without apply runs as plain code, {of}.backward is not used"
         evidence.append(facts.at(note, places.span_of(call)))
     share = zero_share(record.grad)
-    if code == "backward" and (cancels := cancellation(facts, record)) is not None:
-        code, how = "symmetry", f"{how}: {cancels}"
-    elif code == "backward":
+    cancels = cancellation(facts, record) if code == "backward" else None
+    if cancels is not None:
+        because = f"{cancels.clause(facts, ', but for rounding')}{share}"
+        return Cause("symmetry", because, evidence, advice).about(record, "gradient", f"{total}, {how}")
+    if code == "backward":
         how += keys_cancel(facts, record)
-    return Cause(code, "", evidence, advice).about(record, "gradient", f"{total}{how}{share}.")
+    if is_reason:
+        return Cause(code, f"{how}{share}", evidence, advice).about(record, "gradient", total)
+    return Cause(code, "", evidence, advice).about(record, "gradient", f"{total}, {how}{share}.")
 
 
 def rewritten(facts: Facts, record: TensorRecord) -> Change | None:
@@ -83,19 +88,19 @@ def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> t
     if hooked:
         call = places.hook_call(facts.text, hooked[-1].name, name)
         where = "" if call is None else facts.at_line(places.span_of(call))
-        how = f": the hook {hooked[-1].name}{where} replaced what backward brought"
+        how = f"the hook {hooked[-1].name}{where} replaced what backward brought"
         return "hook", how, (KEPT_BY_HOOK,)
     summed = since_cleared(visits)
     if (summed[0].grad_before is not None and not is_zero(summed[0].grad_before)) or len(summed) > 1:
         added = f"{len(summed)} passes added up" if len(summed) > 1 else "a pass added to the gradient from before"
-        how = f": {added}, for gradients are not zeroed between passes"
+        how = f"{added}, for gradients are not zeroed between passes"
         if (cleared := cleared_before(facts, record, summed[0])) is not None:
-            return "accumulated", f": {added} since it was cleared{facts.at_line(cleared.span)}", ()
+            return "accumulated", f"{added} since it was cleared{facts.at_line(cleared.span)}", ()
         if (update := update_of_sum(facts, record, summed)) is not None:
-            return "accumulated", f": {added} for the update{facts.at_line(update.span)}", ()
+            return "accumulated", f"{added} for the update{facts.at_line(update.span)}", ()
         fix = f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
         return "accumulated", how, (fix,)
-    how = f", from backward{facts.at_line(facts.storing[-1].span if facts.storing else None)}"
+    how = f"from backward{facts.at_line(facts.storing[-1].span if facts.storing else None)}"
     way = hook_on_the_way(facts, record, visits[-1].number)
     return ("backward", how, ()) if way is None else ("hook on the way", f"{how}; {way}", (KEPT_BY_HOOK,))
 

@@ -24,7 +24,6 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, TensorRecord, Trace, Value
 
-BAD = ("nan", "inf")
 Ranks = Mapping[int, Facts]
 
 
@@ -86,8 +85,8 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
     somewhere = set.union(*(set(by_label) for by_label in lacking.values())) - everywhere
     if everywhere and failure is not None:
         facts = next(iter(ranks.values()))
-        cause = unused_cause(facts, [t for t in parameters_of(facts) if t.label in everywhere], failure)
-        yield cause._replace(what=cause.what.replace("in the last pass", "on any rank"))
+        lacking_parameters = [t for t in parameters_of(facts) if t.label in everywhere]
+        yield unused_cause(facts, lacking_parameters, failure, "on any rank")
     if somewhere:
         without = [rank for rank, by_label in lacking.items() if somewhere & set(by_label)]
         there = [rank for rank in ranks if rank not in without] or [r for r in ranks if r != without[0]]
@@ -119,7 +118,7 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     earliest = min(first.values())
     begun = [rank for rank, step in first.items() if step == earliest]
     facts = ranks[begun[0]]
-    cause = next((candidate for candidate in causes_in(facts) if any(word in candidate.what for word in BAD)), None)
+    cause = next((candidate for candidate in causes_in(facts) if candidate.status == "nan"), None)
     if cause is None:
         return
     rest = [rank for rank in first if rank not in begun]

@@ -35,8 +35,8 @@ def zero(facts: Facts, record: TensorRecord) -> Cause:
         return Cause("assigned", "the program set it", [facts.origin(record)]).about(record, "zero", "0")
     cancels = cancellation(facts, record)
     cause = None
-    if cancels is not None and (", since " in cancels or len(facts.arrivals.at(visits[-1])) == 1):
-        cause = Cause("symmetry", cancels.replace(", but for rounding", ""))
+    if cancels is not None and (cancels.unseen is not None or len(facts.arrivals.at(visits[-1])) == 1):
+        cause = Cause("symmetry", cancels.clause(facts))
     cause = cause or started_at_zero(facts, record) or origin_of_zero(facts, visits[-1])
     evidence = [facts.origin(record), facts.backward(facts.passes[visits[-1].number]), *cause.evidence]
     return cause._replace(evidence=evidence).about(record, "zero", "0")

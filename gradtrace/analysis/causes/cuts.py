@@ -75,12 +75,11 @@ def ends_at_zero(facts: Facts) -> bool:
 def never_used(facts: Facts) -> Cause | None:
     """Find a layer whose parameters an optimiser holds, and that no operation which leads to a loss reads."""
     lacking = [t for t in without_stored(facts) if t.requires_grad and not is_called(facts, t)]
-    hidden = without_recomputing(facts, facts.roots) if lacking else None
+    hidden = without_recomputing(facts, facts.roots, "") if lacking else None
     if hidden is not None:
         text = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
-        clause = hidden.because.replace(", which gives", " gives", 1)
         reads = f"reads {'them' if len(lacking) > 1 else 'it'}"
-        because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {clause}"
+        because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {hidden.because}"
         return hidden._replace(what=text, because=because, tensors=frozenset(t.id for t in lacking))
     for record in lacking:
         layer = record.label.rpartition(".")[0]

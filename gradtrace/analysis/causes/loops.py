@@ -155,7 +155,7 @@ def is_given(facts: Facts, number: int) -> bool:
     roots = next((step.roots for step in facts.trace.training if step.number == number), ())
     bad = [i for i in roots if not is_finite(facts.tensors[i].value)]
     causes = [forward_cause(facts, i, "nan" if has_nan(facts.tensors[i].value) else "inf") for i in bad]
-    return any(cause is not None and cause.code.endswith(" in data") for cause in causes)
+    return any(cause is not None and cause.code in ("nan in data", "inf in data") for cause in causes)
 
 
 def kind(loss: float) -> str:

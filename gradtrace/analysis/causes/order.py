@@ -173,7 +173,9 @@ def not_finite(facts: Facts) -> Cause | None:
         return None
     cause = None if symptom.root is None else forward_cause(facts, symptom.root, symptom.kind)
     cause = cause or backward_cause(facts, symptom)
-    return None if cause is None else cause._replace(what=cause.what or what_of(facts, symptom), status="nan")
+    if cause is None:
+        return None
+    return cause._replace(what=what_of(facts, symptom), status="nan", kind=symptom.kind)
 
 
 def what_of(facts: Facts, symptom: Symptom) -> str:

@@ -179,7 +179,7 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
         return own if better is None else better.about(record, own.status, "None")
     if not is_finite(grad):
         bad = next((c for c in causes if c.status == "nan"), None)
-        if bad is not None and (grad.has_nan or " is nan" not in bad.what):
+        if bad is not None and (grad.has_nan or bad.kind != "nan"):
             return bad.about(record, "nan", brief(grad))
         return own
     cause = mine[0] if mine else own
@@ -187,7 +187,7 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
         return cause.about(record, "zero", "zeroed")._replace(what=f"{name}.grad was zeroed, but {cause.what}")
     if own.code not in PLAIN or not mine:
         return own
-    symptom = f", but {cause.what}" if cause.what and ".grad is" not in cause.what else ""
+    symptom = f", but {cause.what}" if cause.what and cause.status != "gradient" else ""
     return cause.about(record, own.status, brief(grad) + symptom)
 
 
@@ -196,7 +196,9 @@ def is_left(facts: Facts, record: TensorRecord, own: Cause, causes: list[Cause])
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False
     leaf = facts.flow.tensor(record.id)
-    return not any(c.tensors is None or leaf in c.tensors or c.because in own.sentence for c in causes)
+    return not any(
+        c.tensors is None or leaf in c.tensors or (c.code, c.because) == (own.code, own.because) for c in causes
+    )
 
 
 VAGUE = ("not on a path", "unused", "no gradient", "cleared")  # why a gradient is None, but not what for

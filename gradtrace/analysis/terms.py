@@ -206,6 +206,18 @@ def operator(operation: Operation) -> str:
     return operation.name.rstrip("_")
 
 
+def numbers_in(operation: Operation, options: bool = True) -> list[float]:
+    """Return the arguments of an operation that are Python numbers, also those given by a name if `options`."""
+    numbers = []
+    for text in operation.constants:
+        _, equals, value = text.rpartition("=")
+        try:
+            numbers += [float(value)] if options or not equals else []
+        except ValueError:
+            continue
+    return numbers
+
+
 def unit(facts: Facts, operation: Operation) -> str:
     """Return an operator with its line: "log on line 14"."""
     return f"{operator(operation)}{facts.at_line(operation.span)}"

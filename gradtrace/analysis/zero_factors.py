@@ -6,7 +6,17 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
 from gradtrace.analysis.ranges import SMALLEST, magnitude
-from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, mask_behind, named, operator, unit
+from gradtrace.analysis.terms import (
+    code_of,
+    highest,
+    is_comparison,
+    made_at,
+    mask_behind,
+    named,
+    numbers_in,
+    operator,
+    unit,
+)
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
@@ -217,7 +227,7 @@ def underflows(facts: Facts, operation: Operation | None, operand: int | None, g
     if operator(operation) not in ("mul", "div"):
         return vanishes_below(facts, operation, got)
     others = [facts.tensors[i].value for i in factors(operation, operand)]
-    return not any(map(is_zero, others)) and all(text.strip("-0.") for text in operation.constants)
+    return not any(map(is_zero, others)) and 0 not in numbers_in(operation, options=False)
 
 
 def vanishes_below(facts: Facts, operation: Operation, got: Value) -> bool:

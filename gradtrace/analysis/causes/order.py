@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
-from gradtrace.analysis.causes.element import bad_place, line_of_element
-from gradtrace.analysis.causes.signs import is_negative
-from gradtrace.analysis.causes.trail import back
+from gradtrace.analysis.causes.points import bad_place, line_of_element
+from gradtrace.analysis.causes.trail import back, is_negative
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gradtrace.analysis.compare.search import Difference
 from gradtrace.analysis.compare.tolerance import Tolerance
-from gradtrace.analysis.compare.verdict import Difference, Verdict, compare
+from gradtrace.analysis.compare.verdict import Verdict, compare
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import Trace
 

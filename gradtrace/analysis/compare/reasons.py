@@ -12,7 +12,6 @@ from gradtrace.trace.operands import DEFAULTS, record_of
 from gradtrace.trace.record import Operation, Value
 
 Side = tuple["int | None", "int | None"]  # a tensor and an operation
-Alone = tuple[list[Cell], list[Cell]]
 INPUT, PARAMETER, FORWARD, BACKWARD, UPDATE = "input", "parameter", "forward", "backward", "update"
 DRAW, SHAPE, ONLY = "random draw", "shape", ("only in A", "only in B")
 TRAINING = frozenset({"training", "train", "use_input_stats"})
@@ -115,7 +114,7 @@ def sent(run: RecordedRun, operation: int, tensor: int) -> Value | None:
 # ---- kind and reason
 
 
-def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side], alone: Alone) -> tuple[str, str]:
+def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, str]:
     """Return the kind of a difference and its reason in words; "" if none is known."""
     kind, i = cell
     operations = [

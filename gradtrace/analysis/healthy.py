@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.causes.loops import adds, own_update
+from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
 from gradtrace.analysis.terms import named

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import (
     cuts,
+    divergence,
     holders,
     kept,
     layout,
@@ -16,9 +17,7 @@ from gradtrace.analysis.causes import (
     rates,
     scale,
     silent,
-    stopped,
     sums,
-    uncalled,
 )
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.spelling import spelled
@@ -42,14 +41,14 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question(uncalled.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
+    Question(loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
     Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
     Question(sums.other_loss, (("another loss", "a step that also uses the gradients of another optimiser's loss"),)),
     Question(
         loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),), unless=("another loss",)
     ),
     Question(
-        loops.diverges,
+        divergence.diverges,
         (("diverges", "the loss grows from step to step"), ("ascent", "an update that adds the gradient")),
     ),
     Question(
@@ -97,7 +96,7 @@ QUESTIONS = (
     ),
     Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
     Question(
-        stopped.stopped,
+        divergence.stopped,
         (("stopped", "a step so large that gradients are 0 after it"),),
         unless=("cleared early", "diverges", "not finite", "gradient overflow", "constant sum"),
     ),

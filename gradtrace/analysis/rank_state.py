@@ -1,10 +1,11 @@
-"""Buffers that differ between ranks, random numbers that do not, and ranks that are gone."""
+"""Buffers that differ between ranks, random numbers that do not, ranks that are gone, and operations that part."""
 
 from __future__ import annotations
 
-from gradtrace.analysis.cause import Cause
+import itertools
+
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.rank_values import parting
 from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Any, Iterator, Mapping
 from gradtrace.engine.data.lazy import np
@@ -168,3 +169,22 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
     died = "they died or were killed" if several else "it died or was killed"
     yield Cause("rank without record", f"{died}, {not_given}", here, advice, what=sentence + after)
+
+
+# ---- operations
+
+
+def parting(a: Facts, b: Facts, rank: int, other: int) -> Iterator[Evidence]:
+    """Yield the first operation of each of two ranks that the other one does not have at that place."""
+    for ours, theirs in itertools.zip_longest(a.operations, b.operations):
+        if ours is None or theirs is None or signature(ours) != signature(theirs):
+            if ours is not None:
+                yield a.at(f"rank {rank} goes on here ({ours.name})", ours.span)
+            if theirs is not None:
+                yield b.at(f"rank {other} goes on here ({theirs.name})", theirs.span)
+            return
+
+
+def signature(operation: Operation) -> tuple[Any, ...]:
+    span = operation.span
+    return operation.name, None if span is None else (span.file, span.line)

@@ -13,8 +13,7 @@ from gradtrace.analysis.causes.table import causes_in
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.lasting import lasting
-from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, same_draws
-from gradtrace.analysis.rank_values import parting
+from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, parting, same_draws
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
 from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use

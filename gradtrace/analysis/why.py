@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, reachable_functions
-from gradtrace.analysis.left_numbers import left_numbers
 from gradtrace.analysis.rewrites import with_line_after, with_statement
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace

@@ -5,12 +5,13 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
-from gradtrace.analysis.ranges import SMALLEST, magnitude
 from gradtrace.analysis.terms import (
+    SMALLEST,
     code_of,
     highest,
     is_comparison,
     made_at,
+    magnitude,
     mask_behind,
     named,
     numbers_in,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, goes_bad, is_zero
-from gradtrace.analysis.ranges import SHORT, SMALLEST
 from gradtrace.analysis.symmetries import cancellation
-from gradtrace.analysis.terms import code_of, named, operator
+from gradtrace.analysis.terms import SHORT, SMALLEST, code_of, named, operator
 from gradtrace.analysis.words import brief
 from gradtrace.analysis.zero_factors import (
     RECTIFIED,

@@ -7,8 +7,7 @@ import re
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.loops import rebound
-from gradtrace.analysis.causes.scene import statements, tensors_at
-from gradtrace.analysis.causes.shapes import wrong_shape
+from gradtrace.analysis.causes.shapes import failed_statements, tensors_at, wrong_shape
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import span_of, with_line_after
 from gradtrace.analysis.terms import is_place, made_at, method_of, named, operator
@@ -340,7 +339,7 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
     bound = rebound(facts)
     if bound is not None:
         return bound
-    for statement in statements(facts, failure)[:1]:
+    for statement in failed_statements(facts, failure)[:1]:
         for node in ast.walk(statement):
             name = facts.text.cut(node.value) if isinstance(node, ast.Attribute) and node.attr == "grad" else ""
             record = facts.variable(name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_finite
-from gradtrace.analysis.ranges import LARGEST, magnitude
-from gradtrace.analysis.terms import operator, result, unit
+from gradtrace.analysis.terms import LARGEST, magnitude, operator, result, unit
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import BackwardStep, Operation
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from gradtrace.analysis import history
 from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.copies import LeftNumber, left_numbers
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import Cut
-from gradtrace.analysis.left_numbers import LeftNumber, left_numbers
 from gradtrace.analysis.rewrites import expression, operands, without_call
 from gradtrace.analysis.terms import code_of, named, operator, unit
 from gradtrace.analysis.words import folded

@@ -1,14 +1,13 @@
-"""Explain shapes that do not fit, by the place where each of them was made."""
+"""Explain shapes that do not fit, by the place where each of them was made, and find the tensors at a failure."""
 
 from __future__ import annotations
 
 import re
 
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes.scene import tensors_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import arguments, expression, instead, span_of
-from gradtrace.analysis.terms import made_at, named, operator
+from gradtrace.analysis.terms import made_at, named, operator, scopes_of
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -153,3 +152,26 @@ def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | N
     if maker is not None:
         record = facts.tensors[maker.tensors[0]] if maker.tensors else None
     return record if record is not None and record.is_parameter else None
+
+
+# ---- the place of a failure
+
+
+def failed_statements(facts: Facts, failure: Failure) -> list[Any]:
+    """Return the statement that failed, then the failed_statements whose calls it ran in."""
+    spans: list[Span | None] = [failure.span]
+    for operation in facts.operations[-1:]:
+        spans += [s.span for s in scopes_of(facts, operation) if s.kind in ("module", "function")]
+    around = dict.fromkeys(map(facts.text.statement, spans))
+    return [s for s in around if s is not None and not hasattr(s, "body")]
+
+
+def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
+    """Return the tensors at the place of the failure: variables, and results of expressions."""
+    tensors: dict[int, TensorRecord] = {}
+    for statement in failed_statements(facts, failure):
+        texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
+        for record in reversed(facts.tensors):
+            if named(facts, record.id) in texts or record.name in texts:
+                tensors.setdefault(record.first, record)
+    return list(tensors.values())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import (
+    carried,
     cuts,
     divergence,
     holders,
-    kept,
     layout,
     loops,
     modes,
@@ -130,7 +130,7 @@ QUESTIONS = (
     Question(objectives.large_inputs, (("large inputs", "data so large that they saturate a sigmoid or tanh"),)),
     Question(objectives.one_class, (("one class in a batch", "batches whose labels are of one class each"),)),
     Question(partial.partial_cut, (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),)),
-    Question(kept.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
+    Question(carried.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
     Question(sums.undivided, (("undivided", "gradients of micro-batches that are added up, not averaged"),)),
     Question(
         scale.vanishing_or_exploding,

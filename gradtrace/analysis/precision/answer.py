@@ -10,8 +10,7 @@ from gradtrace.analysis.precision.dtypes import DtypeUse, dtypes_used, largest_p
 from gradtrace.analysis.precision.flow import ROUNDING, Errors, Origin
 from gradtrace.analysis.precision.kinds import facts_of, kind_of
 from gradtrace.analysis.precision.remedies import rewrite
-from gradtrace.analysis.precision.scaler import skipped_steps
-from gradtrace.analysis.precision.updates import lost_updates
+from gradtrace.analysis.precision.updates import lost_updates, skipped_steps
 from gradtrace.analysis.terms import plain
 from gradtrace.analysis.words import at_line, folded
 from gradtrace.annotations import Any, NamedTuple

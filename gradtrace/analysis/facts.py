@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.leading import own_lines
 from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.engine.operators.op import lazy
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
@@ -47,7 +46,7 @@ class Facts:
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
 
-    @cached_property
+    @lazy
     def arrivals(self) -> Arrivals:
         return Arrivals(self.trace)
 
@@ -72,7 +71,7 @@ class Facts:
         """Return the operations of the operators with these names, in order."""
         return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
 
-    @cached_property
+    @lazy
     def _by_name(self) -> dict[str, list[Operation]]:
         operations: dict[str, list[Operation]] = {}
         for operation in self.operations:
@@ -111,7 +110,7 @@ class Facts:
         """Return the tensor that a variable holds."""
         return self.tensors[self.names[name]] if name in self.names else None
 
-    @cached_property
+    @lazy
     def stored(self) -> dict[int, list[BackwardStep]]:
         """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
         stored: dict[int, list[BackwardStep]] = {}
@@ -121,18 +120,18 @@ class Facts:
                 stored.setdefault(self.flow.tensor(leaf), []).append(step)
         return stored
 
-    @cached_property
+    @lazy
     def changed_by_hooks(self) -> list[BackwardStep]:
         """The turns of functions whose gradient a hook changed."""
         return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
 
-    @cached_property
+    @lazy
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
         spans = [record.span for record in self.passes] + [record.span for record in self.operations]
         return frozenset(span.line for span in spans if span is not None and not span.file)
 
-    @cached_property
+    @lazy
     def leads(self) -> dict[str, str]:
         """What to call lines of libraries, by their own places (see `own_lines`)."""
         return own_lines(self.trace)
@@ -243,7 +242,7 @@ class Facts:
         changes = reversed(self.trace.changes)
         return next((c for c in changes if c.of_grad and record.id in self.held(c)), None)
 
-    @cached_property
+    @lazy
     def _writes(self) -> dict[tuple[int | None, str], list[Change]]:
         writes: dict[tuple[int | None, str], list[Change]] = {}
         for change in self.trace.changes:
@@ -280,8 +279,9 @@ def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
     if maker is not None and maker.name == "mul" and maker.tensors and is_scaling(maker.text) and names_scaler(trace):
         number = trace.tensors[maker.tensors[0]]
         maker = maker_of(trace, number)
-    if maker is not None and maker.name in ("mul", "div") and len(maker.tensors) == 1 and is_part_of_loss(maker.text):
-        return trace.tensors[maker.tensors[0]]
+    if maker is not None and maker.name in ("mul", "div") and is_multiple(maker):
+        named = trace.tensors[maker.tensors[0]]
+        return number if named.operation is None else named
     return number
 
 
@@ -301,11 +301,13 @@ def is_scaling(text: str) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "scale"
 
 
-def is_part_of_loss(text: str) -> bool:
-    """Whether this divides or multiplies what the program calls its loss, as in `loss / steps`."""
-    whole = parsed(text)
-    sides = (whole.left, whole.right) if isinstance(whole, ast.BinOp) else ()
-    return any("loss" in dotted(side).rpartition(".")[2].lower() for side in sides)
+def is_multiple(operation: Operation) -> bool:
+    """Whether this divides or multiplies a tensor that the program has a name for by a number: `loss / steps`."""
+    whole = parsed(operation.text)
+    positions = [operand.position for operand in operation.inputs if operand.tensor is not None]
+    if not isinstance(whole, ast.BinOp) or len(positions) != 1:
+        return False
+    return bool(dotted((whole.left, whole.right)[positions[0]]))
 
 
 def parsed(text: str) -> ast.expr | None:

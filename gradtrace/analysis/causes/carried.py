@@ -175,7 +175,7 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
             f"or keep numbers in it: {base}.append(loss.detach())",
         )
     detached = f"{name} = {name}.detach()"
-    if "LSTM" in facts.trace.source_text and operator(cross.maker) != "gru":
+    if any(scope.detail in ("LSTM", "LSTMCell") for scope in facts.trace.scopes):
         detached += f" (of a tuple: tuple(s.detach() for s in {name}))"
     if "." in name:
         return (f"{detached}, before line {cross.read.lineno} reads it",)

@@ -201,8 +201,9 @@ def lookup(facts: Facts, failure: Failure, whole: list[TensorRecord]) -> tuple[T
     layers = set(re.findall(r"(\w+)\(", facts.text.line(failure.span)))
     called = [t for t in facts.tensors if t.is_parameter and layers.intersection(t.label.split(".")[-2:-1])]
     unnamed = [t for t in reversed(facts.tensors) if called and t.dtype == "int64" and not facts.readers(t.id)]
+    most = None if called else 10**6  # an index beyond that of an unknown layer may be something else
     pairs = ((t, w) for t in (*whole, *unnamed) for w in called or facts.tensors)
-    return next(((t, w) for t, w in pairs if beyond(t, w)), None)
+    return next(((t, w) for t, w in pairs if beyond(t, w, most)), None)
 
 
 def negative_label(facts: Facts, name: str, span: Any, label: str) -> Cause:
@@ -229,12 +230,12 @@ def largest(record: TensorRecord) -> Any:
     return None if record.value is None else record.value.summary.maximum
 
 
-def beyond(record: TensorRecord, weight: TensorRecord) -> bool:
+def beyond(record: TensorRecord, weight: TensorRecord, most: int | None) -> bool:
     """Whether the largest index exceeds the rows of a parameter that the failed lookup may have read."""
     top = largest(record)
     if top is None or not weight.is_parameter or len(weight.shape) != 2:
         return False
-    return bool(top >= weight.shape[0] and ("emb" in weight.label.lower() or top < 10**6))
+    return bool(top >= weight.shape[0] and (most is None or top < most))
 
 
 def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cause:

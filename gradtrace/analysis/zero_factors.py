@@ -42,7 +42,7 @@ def reason_of(name: str) -> str:
 def product(facts: Facts, base: str, operation: Operation | None, operand: int | None, where: str) -> Cause:
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
-    if base == "dropout" or (operation is not None and "dropout" in operation.text):
+    if "dropout" in base:
         return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]

@@ -156,7 +156,7 @@ def draws(run: RecordedRun, operation: Operation) -> bool:
     record = record_of(operation.name)
     if (record is not None and record.kind == "random") or "dropout" in operation.name:
         return True
-    return "Dropout" in run.kind_of_module(operation) or "dropout" in operation.text
+    return "Dropout" in run.kind_of_module(operation)
 
 
 def of_leaf(cells: Cells, i: int) -> tuple[str, str]:

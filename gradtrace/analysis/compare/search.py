@@ -143,7 +143,7 @@ class Search:
             m is not None
             and not draws(self.a, operation)
             and (operation.name, operation.grad_fn) == (self.b.operations[m].name, self.b.operations[m].grad_fn)
-            and options(operation) == options(self.b.operations[m])
+            and constants(operation) == constants(self.b.operations[m])
             for operation, m in pairs
         )
 
@@ -156,7 +156,7 @@ class Search:
         if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):  # of another shape, other dims
             return False
         left, right = self.a.operations[maker], self.b.operations[self.pairs.operations[maker]]
-        return left.name == right.name and options(left) != options(right)
+        return left.name == right.name and constants(left) != constants(right)
 
     def is_rounding(self, cell: Cell) -> bool:
         """Whether an origin is within the tolerance and only its dtype differs: what follows amplifies a rounding."""
@@ -227,7 +227,7 @@ class Search:
         return updates
 
 
-def options(operation: Operation) -> tuple[str, ...]:
+def constants(operation: Operation) -> tuple[str, ...]:
     return tuple(sorted(operation.constants))
 
 

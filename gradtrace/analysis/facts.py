@@ -6,8 +6,7 @@ from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.leading import own_lines
-from gradtrace.annotations import Any, Callable, Iterable
-from gradtrace.engine.operators.op import lazy
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
@@ -21,6 +20,11 @@ from gradtrace.trace.record import (
     TrainingStep,
     Value,
 )
+
+if TYPE_CHECKING:
+    from functools import cached_property as lazy
+else:
+    from gradtrace.engine.operators.op import lazy
 
 
 class Facts:

@@ -85,8 +85,7 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "modified in place",
         f"{name} was saved by {saver}{facts.at_line(function.span)} and changed in place by "
-        f"{how}{facts.at_line(change.span)} "
-        "before backward used it",
+        f"{how}{facts.at_line(change.span)} before backward used it",
         [
             facts.at(f"{saver} saves {name} for its derivative", function.span),
             facts.at(f"{how} changes {name} in place", change.span),
@@ -219,9 +218,8 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     name, span = call.func.value.id, places.span_of(call)
     return Cause(
         "forward without apply",
-        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, "
-        f"and {name}.backward is not "
-        "used",
+        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, and "
+        f"{name}.backward is not used",
         [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
         name=name,

@@ -67,9 +67,8 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         head = places.head_of(switch)
         return Cause(
             "set_grad_enabled",
-            f"{called}, which ran while gradients were off: "
-            f"set_grad_enabled(False){facts.at_line(head)} turned them off for "
-            "the rest of the program",
+            f"{called}, which ran while gradients were off: set_grad_enabled(False){facts.at_line(head)} turned "
+            "them off for the rest of the program",
             [facts.at("gradients are turned off from here on", head), *evidence],
             ("with torch.no_grad(): around what needs no gradient; it turns them on again at its end",),
         )

@@ -96,9 +96,8 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
         evidence.insert(0, facts.at(f"the derivative of {operation.name} is not finite here", span))
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was "
-        f"inf: {owner}.grad held "
-        f"inf{origin}",
+        f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was inf: {owner}.grad "
+        f"held inf{origin}",
         evidence,
         (
             f"keep the gradient of {owner} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
@@ -303,9 +302,8 @@ def straight_through(facts: Facts, operation: Operation | None, operand: int | N
         soft, hard = named(facts, operand), named(facts, operation.outputs[0])
         return Cause(
             "straight-through reversed",
-            f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: "
-            "it detaches the part with "
-            f"{soft}, and its gradient goes through {hard}, which is flat",
+            f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: it detaches the "
+            f"part with {soft}, and its gradient goes through {hard}, which is flat",
             [
                 facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
                 facts.at(f"detach() here cuts off {soft}, not {hard}", detach.span),

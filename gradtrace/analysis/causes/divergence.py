@@ -131,9 +131,8 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     decays = [f"{rate * decay:.3g} times themselves in {when}" for rate, when in ends]
     return Cause(
         "diverges",
-        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} "
-        "multiplies the parameters by "
-        f"{', and by '.join(factors)}",
+        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} multiplies the "
+        f"parameters by {', and by '.join(factors)}",
         (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
         (f"weight_decay=0.01{facts.at_line(optimiser.span)}: its product with lr is far below 1",),
     )
@@ -200,9 +199,8 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
         grown = sizes[before] / sizes[before - 1]
         return Cause(
             "diverges",
-            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} "
-            f"{grown:.2g} times as large, and the "
-            f"loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
+            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} times as large, "
+            f"and the loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
             (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(

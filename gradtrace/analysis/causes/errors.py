@@ -160,9 +160,8 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
             fix = f"{right}.t() @ {left.removesuffix('.t()')}, which has the shape {wanted}"
     return Cause(
         "wrong gradient shape",
-        f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape "
-        f"{got}; the input has the shape "
-        f"{wanted}",
+        f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape {got}; the input has "
+        f"the shape {wanted}",
         (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
         (fix,),
         name=name,
@@ -291,9 +290,8 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
     name, span = named(facts, index.id), made_at(facts, index)
     return Cause(
         "wrong shape",
-        f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an "
-        "index of as many dimensions as "
-        "its input",
+        f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an index of as many "
+        "dimensions as its input",
         (facts.at(f"{name} has {len(index.shape)} dimension", span),),
         (f"{name}.unsqueeze(1), and .squeeze(1) of the result",),
         name=name,
@@ -320,8 +318,7 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "row in place",
         f"line {head.line} changes {target} in place, one of several views that "
-        f"{operator(split)}{facts.at_line(split.span)} "
-        f"gives of {whole}",
+        f"{operator(split)}{facts.at_line(split.span)} gives of {whole}",
         (
             facts.at(f"{target} is a view of {whole}, taken while iterating", split.span),
             facts.at("it is changed in place here", head),

@@ -114,9 +114,8 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() "
-        f"leaves its {noun} out and the "
-        f"optimiser{facts.at_line(optimiser.span)} does not hold them",
+        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() leaves its {noun} "
+        f"out and the optimiser{facts.at_line(optimiser.span)} does not hold them",
         (
             facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
@@ -149,9 +148,8 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
         head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
         return Cause(
             "stale optimiser",
-            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced "
-            f"{target}, so the optimiser "
-            f"still holds the old tensors and not {taken[0]}",
+            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced {target}, so the "
+            f"optimiser still holds the old tensors and not {taken[0]}",
             (
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
                 facts.at(f"{target} is replaced here", head),
@@ -200,9 +198,8 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             continue
         return Cause(
             "copied",
-            f"{facts.root_names()} is made from the numbers of "
-            f"{plain(source.label)}{facts.at_line(span)}, a copy without "
-            "history",
+            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{facts.at_line(span)}, a copy "
+            "without history",
             (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
             (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
             what="nothing that the optimiser holds is updated",
@@ -239,9 +236,8 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             head = places.head_of(node)
             return Cause(
                 "other tensors",
-                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
-                "parameters() leaves it out and the "
-                f"optimiser{facts.at_line(optimiser.span)} does not hold it",
+                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out "
+                f"and the optimiser{facts.at_line(optimiser.span)} does not hold it",
                 (
                     facts.at("a module does not see a plain tensor", head),
                     facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),

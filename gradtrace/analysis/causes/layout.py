@@ -44,9 +44,8 @@ def exchanged(facts: Facts) -> Cause | None:
             fix = f"{operator(operation)}{straight} and then transpose({a}, {b})"
         return Cause(
             "view for transpose",
-            f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order "
-            "of the numbers in memory, "
-            f"which transpose() would change: {mixed}",
+            f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order of the numbers in "
+            f"memory, which transpose() would change: {mixed}",
             (facts.at(f"{name} has the shape {before.shape}; a view only cuts it up in another way", operation.span),),
             (fix,),
         )
@@ -112,9 +111,8 @@ def over_the_queries(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the queries",
-            f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and "
-            f"{unit(facts, product)} sums over the "
-            f"{keys} keys: the weights of a query do not add up to 1",
+            f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and {unit(facts, product)} "
+            f"sums over the {keys} keys: the weights of a query do not add up to 1",
             (
                 facts.at(f"{named(facts, operation.outputs[0])} has the shape {shape}: queries, keys", operation.span),
                 facts.at("each row is multiplied with the values here", product.span),
@@ -137,9 +135,8 @@ def over_the_rows(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the batch",
-            f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and "
-            f"{unit(facts, total)} adds up what the "
-            f"{shape[1]} columns weight: the weights of a row do not add up to 1",
+            f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and {unit(facts, total)} adds "
+            f"up what the {shape[1]} columns weight: the weights of a row do not add up to 1",
             (
                 facts.at(
                     f"{named(facts, operation.outputs[0])} has the shape {shape}, a row for each sample", operation.span

@@ -70,8 +70,7 @@ def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: flo
     return Cause(
         "negative kl",
         f"{name}{facts.at_line(term.span)} is {one(size)} and "
-        f"{because if is_negative else 'is subtracted from the loss'}, "
-        "and the steps make the divergence larger",
+        f"{because if is_negative else 'is subtracted from the loss'}, and the steps make the divergence larger",
         (
             facts.at("1 + s - m * m - exp(s) is at most 0, and -0.5 times its sum is the divergence", operation.span),
             facts.at(f"the loss grows {'with' if is_negative else 'against'} {name}", term.span),

@@ -150,9 +150,8 @@ def of_factor(facts: Facts, operation: Operation, cut: Cut, leaves: list[int]) -
     cause, name = history.describe(facts, cut), named(facts, cut.tensor)
     return Cause(
         "partial cut",
-        f"{unit(facts, operation)} multiplies {name} by its own values without history "
-        f"({cause.because}), and no gradient "
-        f"comes back through that factor: {missing(facts, leaves)}",
+        f"{unit(facts, operation)} multiplies {name} by its own values without history ({cause.because}), and no "
+        f"gradient comes back through that factor: {missing(facts, leaves)}",
         (*cause.evidence, facts.at(f"{name} is the other factor", operation.span)),
         ("leave it as it is if that factor is meant to count as a constant", *(f"or {text}" for text in cause.advice)),
         tensors=frozenset(leaves),

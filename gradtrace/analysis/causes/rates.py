@@ -94,10 +94,9 @@ def stepped_early(facts: Facts) -> Cause | None:
         head = places.head_of(early)
         return Cause(
             "early schedule",
-            f"{schedule.variable}.step(){facts.at_line(head)} comes before the optimiser's step"
-            f"{facts.at_line(optimiser.step_span)} in the loop: the first step is made with "
-            f"lr={used:g}, the second value of "
-            "the schedule",
+            f"{schedule.variable}.step(){facts.at_line(head)} comes before the optimiser's "
+            f"step{facts.at_line(optimiser.step_span)} in the loop: the first step is made with lr={used:g}, the "
+            "second value of the schedule",
             (
                 facts.at(f"{schedule.kind} starts from lr={optimiser.lr or 0:g}", places.head_of(schedule.statement)),
                 facts.at("the learning rate changes here", head),

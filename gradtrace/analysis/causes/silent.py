@@ -88,9 +88,8 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     ]
     return Cause(
         "broadcast",
-        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of "
-        f"shape {b.shape}: they broadcast "
-        f"to ({n}, {n}), each with each",
+        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape {b.shape}: they "
+        f"broadcast to ({n}, {n}), each with each",
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
         (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
     )
@@ -157,9 +156,8 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     taken = "a sigmoid" if "binary" in name else "a softmax"
     return Cause(
         "softmax twice",
-        f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets "
-        f"what {unit(facts, earlier)} has "
-        "already made probabilities: it is applied twice",
+        f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets what "
+        f"{unit(facts, earlier)} has already made probabilities: it is applied twice",
         (evidence, facts.at(f"{loss} gets them here", operation.span)),
         (f"leave out {unit_to_change(facts, earlier)}: give {loss} the logits",),
     )

@@ -142,9 +142,8 @@ def undivided(facts: Facts) -> Cause | None:
         which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
         return Cause(
             "undivided",
-            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
-            "undivided: each begins at "
-            f"a mean ({loss}), so the gradient is {count} times that of their average",
+            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each "
+            f"begins at a mean ({loss}), so the gradient is {count} times that of their average",
             (
                 facts.at(f"this runs {count} times for {which}", passes[0].span),
                 facts.at("the step uses the sum", optimiser.step_span),
@@ -189,9 +188,8 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
-            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still "
-            "multiplied by the loss scale, "
-            f"{_number(factor)}: unscale_() is not called before it",
+            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still multiplied by the loss "
+            f"scale, {_number(factor)}: unscale_() is not called before it",
             (
                 facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
                 facts.at("the norm of the multiplied gradients is clipped", clip.span),
@@ -237,9 +235,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     norms = f"from {_number(before)} to {_number(bound)}"
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients "
-        f"{norms}, and lr={lr:g} times that "
-        f"is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
+        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} "
+        f"times that is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
         (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
         ("a larger norm, for instance 1.0",),
         what="next to nothing is updated",

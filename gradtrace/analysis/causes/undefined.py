@@ -115,6 +115,7 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
     owner = operation.text.partition(f".{operation.name}(")[0]
     if not is_place(name) and operation.name.endswith("_") and facts.text.assignments(owner):
         name = owner  # an attribute that a method changes: h.buf.fill_(x)
+    advice: tuple[str, ...]
     if is_place(name):
         keep = f"{'~torch.isnan' if kind == 'nan' else 'torch.isfinite'}({code_of(name)})"
         advice = (f"leave such rows out of the batches: keep = {keep}", "or write a number there")

@@ -18,10 +18,10 @@ from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
 from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use
 from gradtrace.analysis.words import folded, named_ranks
-from gradtrace.annotations import Iterable, Iterator, Mapping, Sequence
+from gradtrace.annotations import Iterable, Iterator, Mapping, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, TensorRecord, Trace, Value
+from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, Shard, TensorRecord, Trace, Value
 
 Ranks = Mapping[int, Facts]
 
@@ -264,3 +264,42 @@ def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:
     for name, value in first.items():
         if any(name in values and value != values[name] for values in others):
             yield name
+
+
+# ---- parameters in parts
+
+
+class WholeNorms(NamedTuple):
+    """A parameter with the norms of all its parts together; None if a part is missing or was not measured."""
+
+    name: str
+    shape: tuple[int, ...]
+    placement: str
+    norm: float | None
+    grad_norm: float | None
+    missing: int  # parts without a record
+
+
+def whole_norms(traces: Sequence[Trace]) -> list[WholeNorms]:
+    """Return the norms of each parameter that these records have in parts."""
+    parts: dict[str, list[Shard]] = {}
+    for facts in by_rank(traces).values():
+        for shard in facts.trace.shards:
+            parts.setdefault(shard.name, []).append(shard)
+    return [with_all_parts(some) for some in parts.values()]
+
+
+def with_all_parts(parts: Sequence[Shard]) -> WholeNorms:
+    first = parts[0]
+    missing = max(0, first.processes - len(parts))
+    norm, grad = (
+        None if missing else norm_of([getattr(shard, which) for shard in parts], first.copies)
+        for which in ("squares", "grad_squares")
+    )
+    return WholeNorms(first.name, first.shape, first.placement, norm, grad, missing)
+
+
+def norm_of(squares: Sequence[float | None], copies: int) -> float | None:
+    """Return the norm of parts of which each stands in `copies` records."""
+    present = [square for square in squares if square is not None]
+    return None if len(present) < len(squares) else float((sum(present) / copies) ** 0.5)

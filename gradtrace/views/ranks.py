@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradtrace.analysis.compare.ranks import Ranks
+from gradtrace.analysis.compare.verdict import Ranks
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, rows
 from gradtrace.views.cells import visible

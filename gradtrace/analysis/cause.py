@@ -42,7 +42,7 @@ class Cause(NamedTuple):
     because: str
     evidence: Sequence[Evidence] = ()
     advice: tuple[str, ...] = ()
-    what: str = ""
+    symptom: str = ""
     name: str = ""
     status: str = "found"
     tensors: frozenset[int] | None = None
@@ -53,10 +53,10 @@ class Cause(NamedTuple):
     @property
     def sentence(self) -> str:
         if not self.because:
-            return self.what
-        return f"{self.what}: {self.because}." if self.what else f"{self.because}."
+            return self.symptom
+        return f"{self.symptom}: {self.because}." if self.symptom else f"{self.because}."
 
     def about(self, record: TensorRecord, status: str, grad: str) -> Cause:
         """Return the cause as the explanation of a tensor's gradient, which is described by `grad`."""
         sentence = f"{record.label}.grad is {grad}"
-        return self._replace(name=record.label, status=status, what=sentence, value=record.grad)
+        return self._replace(name=record.label, status=status, symptom=sentence, value=record.grad)

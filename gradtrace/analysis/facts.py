@@ -175,11 +175,11 @@ class Facts:
             return f"a non-leaf, made by {record.op or record.grad_fn}"
         return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
 
-    def backward(self, one: PassRecord) -> Evidence:
+    def backward(self, pass_: PassRecord) -> Evidence:
         """Return the evidence of where a pass was called."""
-        called = "backward" if one.stores else "autograd.grad"
-        where = "" if one.span is not None else " (called by this command)"
-        return self.at(f"{called} runs from {self.labels(one.roots) or 'a tensor'}{where}", one.span)
+        called = "backward" if pass_.stores else "autograd.grad"
+        where = "" if pass_.span is not None else " (called by this command)"
+        return self.at(f"{called} runs from {self.labels(pass_.roots) or 'a tensor'}{where}", pass_.span)
 
     def uses(self, tensor: int) -> list[Evidence]:
         """Return the evidence of the operations that read a tensor."""

@@ -38,7 +38,7 @@ def explain_failure(trace: Trace) -> Cause | None:
         if cause is not None:
             return spelled(facts, cause._replace(status="failed", evidence=(*cause.evidence, here)))
     operands = errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
-    return Cause(failure.kind, "", (here, *operands), what=ended_by(failure), status="failed")
+    return Cause(failure.kind, "", (here, *operands), symptom=ended_by(failure), status="failed")
 
 
 def ended_by(failure: Failure) -> str:
@@ -96,13 +96,13 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     )
 
 
-def in_place_advice(facts: Facts, change: Change, name: str, what: str) -> tuple[str, ...]:
+def in_place_advice(facts: Facts, change: Change, name: str, symptom: str) -> tuple[str, ...]:
     if change.how == "step":
         code = code_at(facts, change.span) or "the step"
         return (f"call backward before {code}, or run forward again after it",)
     return (
         out_of_place(facts, facts.text.statement(change.span)),
-        f"or give {what} a copy: {name}.clone()",
+        f"or give {symptom} a copy: {name}.clone()",
         "or change it after backward",
     )
 
@@ -197,7 +197,7 @@ def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
 
 def without_grad(facts: Facts, name: str, record: TensorRecord) -> Cause:
     """Explain why a tensor that the program differentiates does not require grad."""
-    return history.no_history(facts, record)._replace(name=name, what=f"{name} does not require grad")
+    return history.no_history(facts, record)._replace(name=name, symptom=f"{name} does not require grad")
 
 
 def no_grad_root(facts: Facts, failure: Failure) -> Cause | None:
@@ -333,7 +333,7 @@ def unused(facts: Facts, failure: Failure) -> Cause | None:
         cause = unreached(facts, record) if record.function not in reached else None
         if cause is not None:
             advice = ("allow_unused=True gives None for it", *cause.advice)
-            return cause._replace(name=name, what=f"{name} has no gradient from {facts.root_names()}", advice=advice)
+            return cause._replace(name=name, symptom=f"{name} has no gradient from {facts.root_names()}", advice=advice)
     return None
 
 

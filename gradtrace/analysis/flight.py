@@ -158,13 +158,13 @@ def flight_ranks(logs: Sequence[FlightLog]) -> FlightRanks:
     return FlightRanks(lasts, spreads(flights), first_events(flights, "spikes"), first_events(flights, "bad"), whole)
 
 
-def spreads(found: Mapping[int, Flight]) -> tuple[Spread, ...]:
-    first = next(iter(found.values()))
+def spreads(flights: Mapping[int, Flight]) -> tuple[Spread, ...]:
+    first = next(iter(flights.values()))
     listed = []
     for i, curve in enumerate(first.curves):
         medians = [
             (rank_flight.curves[i].median, rank)
-            for rank, rank_flight in found.items()
+            for rank, rank_flight in flights.items()
             if rank_flight.curves[i].median is not None
         ]
         measured = [(x, rank) for x, rank in medians if x is not None]
@@ -173,10 +173,10 @@ def spreads(found: Mapping[int, Flight]) -> tuple[Spread, ...]:
     return tuple(listed)
 
 
-def first_events(found: Mapping[int, Flight], kind: str) -> tuple[RankEvent, ...]:
+def first_events(flights: Mapping[int, Flight], kind: str) -> tuple[RankEvent, ...]:
     events = [
         RankEvent(rank, getattr(rank_flight, kind)[0])
-        for rank, rank_flight in found.items()
+        for rank, rank_flight in flights.items()
         if getattr(rank_flight, kind)
     ]
     return tuple(

@@ -7,7 +7,7 @@ from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
 from gradtrace.analysis.terms import named
-from gradtrace.analysis.words import folded, one
+from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
 from gradtrace.trace.record import PIPELINE, TensorRecord
@@ -51,18 +51,18 @@ def steps(facts: Facts) -> Iterator[str]:
         yield f"{root if root.isidentifier() else 'loss'} {ends}"
 
 
-def gradients(facts: Facts, known: list[TensorRecord], trained: int) -> str:
+def gradients(facts: Facts, stored: list[TensorRecord], trained: int) -> str:
     """Return how many parameters have gradients, and between which norms."""
-    values = [facts.stored[t.id][-1].grad_after for t in known]
+    values = [facts.stored[t.id][-1].grad_after for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
-    if len(known) == trained:
+    if len(stored) == trained:
         return f"all {trained} parameters have gradients{between}" if trained > 1 else "the parameter has a gradient"
-    return f"{len(known)} of {trained} parameters have gradients{between}"
+    return f"{len(stored)} of {trained} parameters have gradients{between}"
 
 
 def short(x: float) -> str:
-    return one(float(f"{x:.1g}"))
+    return short_number(float(f"{x:.1g}"))
 
 
 def argument(label: str) -> str:

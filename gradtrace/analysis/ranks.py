@@ -67,7 +67,7 @@ def nothing_wrong(traces: Sequence[Trace]) -> str:
 
 def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
     for cause in causes_in(facts):
-        yield cause._replace(what=f"On rank {rank}, {cause.what}" if cause.what else f"On rank {rank}")
+        yield cause._replace(symptom=f"On rank {rank}, {cause.symptom}" if cause.symptom else f"On rank {rank}")
 
 
 # ---- gradients that a rank did not compute
@@ -125,7 +125,7 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     if len(begun) < len(ranks) and not rest:
         where += " alone"
     samples = tuple(bad_samples(facts))
-    yield cause._replace(what=f"{where}, {cause.what}", evidence=(*cause.evidence, *samples))
+    yield cause._replace(symptom=f"{where}, {cause.symptom}", evidence=(*cause.evidence, *samples))
 
 
 def first_bad_step(facts: Facts) -> int | None:
@@ -176,7 +176,7 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
             continue
         cause = explain_failure(trace)
         if cause is not None:
-            yield cause._replace(what=f"On rank {rank}: {cause.what}" if cause.what else f"On rank {rank}")
+            yield cause._replace(symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}")
     is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())  # by `absent`
     if followed and len(followed) == len(failed) and not is_explained:
         yield Cause(
@@ -203,7 +203,7 @@ def apart_at_start(ranks: Ranks) -> Iterator[Cause]:
             "wrap the model in DistributedDataParallel, which sends rank 0's parameters to all",
             "or seed all ranks alike before the model is made, or dist.broadcast(p.data, 0) for each parameter",
         ),
-        what=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
+        symptom=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
     )
 
 
@@ -225,7 +225,7 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
         "each adds the same gradient, so more processes do not make a larger batch",
         (facts.at("made here, with the same numbers on each rank", span),) if span is not None else (),
         ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
-        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{facts.at_line(span)}",
+        symptom=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{facts.at_line(span)}",
     )
 
 

@@ -27,9 +27,9 @@ def explain(facts: Facts, record: TensorRecord) -> Cause:
     cause = of_gradient(facts, record)
     grad = record.grad
     is_part = grad is not None and grad.is_measured and any(shard.name == record.label for shard in facts.trace.shards)
-    return (
-        cause._replace(what=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.what}") if is_part else cause
-    )
+    if not is_part:
+        return cause
+    return cause._replace(symptom=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.symptom}")
 
 
 def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
@@ -242,12 +242,12 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     )
 
 
-def only_returned(facts: Facts, origin: Evidence, one: PassRecord) -> Cause:
+def only_returned(facts: Facts, origin: Evidence, pass_: PassRecord) -> Cause:
     """Explain a gradient that autograd.grad returned."""
     return Cause(
         "autograd.grad",
         "autograd.grad returns gradients, it stores none in .grad",
-        [origin, facts.backward(one)],
+        [origin, facts.backward(pass_)],
         ("take the gradient from what autograd.grad returns", "or call backward() instead"),
     )
 

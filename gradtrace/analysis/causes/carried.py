@@ -20,7 +20,7 @@ class Crossing(NamedTuple):
     maker: Operation
     reader: Operation
     name: str
-    made: Any  # the statements
+    making: Any  # the statements
     read: Any
     earlier: PassRecord
     failed: PassRecord
@@ -92,7 +92,7 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     if is_carried(facts, cross):
         how = f"line {head.line} carries {name} {over_steps(facts, cross)}"
     else:
-        line = places.head_of(cross.made).line if cross.made else "?"
+        line = places.head_of(cross.making).line if cross.making else "?"
         how = f"{name} was computed once, on line {line}, and line {head.line} uses it again"
     earlier = cross.earlier.span
     return Cause(
@@ -128,7 +128,7 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
     """Explain two losses that share a graph, with a backward for each: the first one frees what both need."""
     name, head, earlier = cross.name, places.head_of(cross.read), cross.earlier
-    origin = cross.maker.span if cross.made is None else places.head_of(cross.made)
+    origin = cross.maker.span if cross.making is None else places.head_of(cross.making)
     first = next((o for o in facts.readers(cross.tensor) if o.id < earlier.after), None)
     used = None if first is None else spans_of(facts, first)[-1]
     fix = [f"{name}.detach(){facts.at_line(used)}, if its backward should stop there"] if used is not None else []
@@ -153,15 +153,15 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
 def is_carried(facts: Facts, cross: Crossing) -> bool:
     """Whether the result is made in the loop that reads it."""
     loop = loop_around(facts, cross.read)
-    return cross.made is cross.read or (cross.made is not None and loop is not None and inside(cross.made, loop))
+    return cross.making is cross.read or (cross.making is not None and loop is not None and inside(cross.making, loop))
 
 
 def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
     name, loop = cross.name, loop_around(facts, cross.read)
     if not is_carried(facts, cross):
         if "." in name:
-            return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.made)}",)
-        code = facts.text.cut(cross.made) if cross.made is not None else name
+            return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.making)}",)
+        code = facts.text.cut(cross.making) if cross.making is not None else name
         return (f"compute it inside of the loop, before backward: {code}", f"or {name} = {name}.detach()")
     if is_sum(facts, cross):
         return (
@@ -189,7 +189,7 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
 def is_sum(facts: Facts, cross: Crossing) -> bool:
     """Whether the carried variable is a running sum on which backward is called."""
     ends = {i for p in facts.passes if p.error for i in p.roots}
-    return cross.read is cross.made and operator(cross.reader) == "add" and not ends.isdisjoint(cross.reader.outputs)
+    return cross.read is cross.making and operator(cross.reader) == "add" and not ends.isdisjoint(cross.reader.outputs)
 
 
 def changed_since(facts: Facts, change: Change) -> Cause | None:

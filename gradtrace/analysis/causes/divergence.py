@@ -58,7 +58,7 @@ def diverges(facts: Facts) -> Cause | None:
         cause = cause or decayed_beyond(facts, optimiser, optimiser.lr)
     cause = cause or overshoots(facts, growth, optimiser, by_hand)
     status = "found" if growth.end is None else "nan"
-    return cause._replace(because=f"{growth.clause}; {cause.because}", what="the loop diverges", status=status)
+    return cause._replace(because=f"{growth.clause}; {cause.because}", symptom="the loop diverges", status=status)
 
 
 def growth_of(losses: list[tuple[int, float]], finite: list[tuple[int, float]]) -> Growth | None:
@@ -181,7 +181,7 @@ def ascent(facts: Facts, statement: Any, growth: Growth) -> Cause:
         f"and {high:.4g} in step {last}",
         (facts.at("the gradient points to where the loss grows", head),),
         (f"{target} -= {facts.text.cut(statement.value)}",),
-        what="the loss grows",
+        symptom="the loss grows",
     )
 
 
@@ -208,7 +208,7 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
                 ),
             ),
             (f"{smaller(lr, grown)}{facts.at_line(optimiser.span)}", "or scale the inputs down"),
-            what="the loop diverges",
+            symptom="the loop diverges",
             status="nan",
         )
     return None

@@ -41,7 +41,7 @@ def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
     for ask in ASKED:
         cause = ask(facts, failure)
         if cause is not None:
-            return cause._replace(what="the program failed")
+            return cause._replace(symptom="the program failed")
     return no_gradient(facts, failure)
 
 
@@ -343,7 +343,7 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
             record = facts.variable(name)
             if record is not None and record.grad is None:
                 cause = explain(facts, record)
-                return cause._replace(what=f"{name}.grad is None{facts.at_line(failure.span)}", name=name)
+                return cause._replace(symptom=f"{name}.grad is None{facts.at_line(failure.span)}", name=name)
     return None
 
 

@@ -121,7 +121,7 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
-        what="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
+        symptom="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
     )
 
 
@@ -155,15 +155,15 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
                 facts.at(f"{target} is replaced here", head),
             ),
             (f"make the optimiser after line {head.line}: {facts.text.cut(assignment)}",),
-            what=never_change(facts, loose),
+            symptom=never_change(facts, loose),
         )
     return None
 
 
-def mentions(made: Any, text: str) -> bool:
+def mentions(statement: Any, text: str) -> bool:
     """Whether the statement that makes an optimiser names this variable."""
     base = text.partition(".")[0].partition("[")[0]
-    return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(made))
+    return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(statement))
 
 
 def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
@@ -180,7 +180,7 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
         f"{taken[0]} itself",
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
-        what=never_change(facts, loose),
+        symptom=never_change(facts, loose),
     )
 
 
@@ -202,22 +202,22 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             "without history",
             (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
             (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
-            what="nothing that the optimiser holds is updated",
+            symptom="nothing that the optimiser holds is updated",
             tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
         )
     return None
 
 
-def numbers_in(facts: Facts, made: Any) -> list[int]:
+def numbers_in(facts: Facts, statement: Any) -> list[int]:
     """Return the tensors whose values became numbers in a statement, or in one that it reads from."""
-    call = places.method_call(made, WRAPPERS)
+    call = places.method_call(statement, WRAPPERS)
     escapes = [e for e in facts.trace.escapes if e.how in NUMBERS] if call else []
     return [
         e.tensor
         for e in escapes
         if e.tensor is not None
         and (taken := facts.text.statement(e.span)) is not None
-        and made in statements_after(facts, taken)
+        and statement in statements_after(facts, taken)
     ]
 
 
@@ -243,7 +243,7 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
                     facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),
                 ),
                 (f"self.{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
-                what=f"self.{name} gets gradients and never changes",
+                symptom=f"self.{name} gets gradients and never changes",
             )
     return None
 
@@ -269,7 +269,7 @@ def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Caus
             "give the optimiser these too, and make it after everything that adds or replaces parameters",
             "or requires_grad_(False) for what is not to be trained",
         ),
-        what=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
+        symptom=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
     )
 
 
@@ -298,7 +298,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
         f"{facts.at_line(optimiser.span)} holds",
         evidence,
         (f"compute {roots} with {own} instead of {source}", f"or give the optimiser {source}'s tensors"),
-        what="nothing that the optimiser holds is updated",
+        symptom="nothing that the optimiser holds is updated",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 

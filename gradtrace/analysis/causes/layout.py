@@ -60,8 +60,8 @@ def exchanges(facts: Facts, operation: Operation, before: Shape, after: Shape) -
     if dims is None or facts.reader_after(operation, lambda reader: tells_positions(facts, reader), 4, 4) is None:
         return None
 
-    def undoes(one: Operation) -> bool:
-        return operator(one) in VIEWS and facts.tensors[one.outputs[0]].shape[:2] == before[:2]
+    def undoes(view: Operation) -> bool:
+        return operator(view) in VIEWS and facts.tensors[view.outputs[0]].shape[:2] == before[:2]
 
     return None if facts.reader_after(operation, undoes, 12, 4) is not None else dims
 

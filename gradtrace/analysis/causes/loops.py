@@ -113,7 +113,7 @@ def cleared_early(facts: Facts) -> Cause | None:
                 facts.at(f"{optimiser.idle or 'all'} of {optimiser.steps} steps find no gradient", optimiser.step_span),
             ),
             (f"move {call} before backward(), or after step()",),
-            what="nothing is updated",
+            symptom="nothing is updated",
             tensors=frozenset(leaves),
         )
     return None
@@ -163,7 +163,7 @@ def not_updated(
     facts: Facts, optimiser: OptimiserRecord, because: str, evidence: tuple[Evidence, ...], fix: str
 ) -> Cause:
     leaves = frozenset(map(facts.flow.tensor, optimiser.tensors))
-    return Cause("no step", because, evidence, (fix,), what="nothing is updated", tensors=leaves)
+    return Cause("no step", because, evidence, (fix,), symptom="nothing is updated", tensors=leaves)
 
 
 # ---- methods that are not called

@@ -6,7 +6,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, code_at, highest, lowest, named, operator, own_span, unit
-from gradtrace.analysis.words import one
+from gradtrace.analysis.words import short_number
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
@@ -69,7 +69,7 @@ def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: flo
     because = "is added to the loss: a KL divergence is never negative, its minus sign is missing"
     return Cause(
         "negative kl",
-        f"{name}{facts.at_line(term.span)} is {one(size)} and "
+        f"{name}{facts.at_line(term.span)} is {short_number(size)} and "
         f"{because if is_negative else 'is subtracted from the loss'}, and the steps make the divergence larger",
         (
             facts.at("1 + s - m * m - exp(s) is at most 0, and -0.5 times its sum is the divergence", operation.span),
@@ -162,11 +162,11 @@ def large_inputs(facts: Facts) -> Cause | None:
         share = saturated(result, operator(operation))
         if share < SATURATED:
             continue
-        name, top = named(facts, data.id), one(highest(value))
+        name, top = named(facts, data.id), short_number(highest(value))
         return Cause(
             "large inputs",
             f"{unit(facts, operation)} is saturated from the start: {share:.0%} of what it gives is within 0.01 of its "
-            f"bounds, where it is flat; its layer gets {name}, which goes from {one(lowest(value))} to {top}",
+            f"bounds, where it is flat; its layer gets {name}, which goes from {short_number(lowest(value))} to {top}",
             (
                 facts.at(f"{name}, up to {top}, goes into this layer", own_span(facts, layer)),
                 facts.at(f"the {operator(operation)} of its results is flat here", own_span(facts, operation)),

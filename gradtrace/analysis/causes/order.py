@@ -20,7 +20,7 @@ class Symptom(NamedTuple):
     finite.
     """
 
-    one: PassRecord | None
+    pass_: PassRecord | None
     root: int | None
     kind: str  # "nan" or "inf"
 
@@ -147,7 +147,7 @@ def was_there(facts: Facts, record: TensorRecord) -> bool:
 
 def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
     """Return the first function that received finite gradients and sent back one that is not finite."""
-    first = 0 if symptom.one is None else symptom.one.number
+    first = 0 if symptom.pass_ is None else symptom.pass_.number
     step = next((s for s in facts.steps if s.number >= first and goes_bad(s)), None)
     operation = None if step is None else facts.arrivals.operations.get(step.function)
     if step is None or operation is None:
@@ -174,17 +174,17 @@ def not_finite(facts: Facts) -> Cause | None:
     cause = cause or backward_cause(facts, symptom)
     if cause is None:
         return None
-    return cause._replace(what=what_of(facts, symptom), status="nan", kind=symptom.kind)
+    return cause._replace(symptom=describe_symptom(facts, symptom), status="nan", kind=symptom.kind)
 
 
-def what_of(facts: Facts, symptom: Symptom) -> str:
+def describe_symptom(facts: Facts, symptom: Symptom) -> str:
     """Return the symptom in words: "loss is nan in step 5"."""
-    number = None if symptom.one is None else facts.step_of_pass(symptom.one.number)
+    number = None if symptom.pass_ is None else facts.step_of_pass(symptom.pass_.number)
     when = "" if number is None else f" in step {number}"
     if symptom.root is not None:
         name = named(facts, symptom.root)
         return f"{name if len(name) < 40 else 'the result'} is {symptom.kind}{when}"
-    steps = [s for s in facts.steps if symptom.one is not None and s.number == symptom.one.number]
+    steps = [s for s in facts.steps if symptom.pass_ is not None and s.number == symptom.pass_.number]
     step = next((s for s in steps if s.grad_after is not None and not s.grad_after.all_finite), None)
     leaf = None if step is None else facts.functions[step.function].variable
     return f"{'a gradient' if leaf is None else named(facts, leaf) + '.grad'} is {symptom.kind}{when}"

@@ -69,7 +69,7 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
         f"{facts.at_line(optimiser.span)} are made with lr=0, {by}",
         evidence,
         (fix, f"or print it in the loop: {assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']"),
-        what="nothing is updated" if first == 1 and last == total else "",
+        symptom="nothing is updated" if first == 1 and last == total else "",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 

@@ -217,7 +217,7 @@ def constant_sum(facts: Facts) -> Cause | None:
                 f"take one of the probabilities: {code}.max({dim}).values, {code}.gather(...)",
                 f"or sum something else of it: ({code} * {code}.log()).sum({dim})",
             ),
-            what=f"{facts.root_names()} does not depend on what goes into {unit(facts, operation)}",
+            symptom=f"{facts.root_names()} does not depend on what goes into {unit(facts, operation)}",
         )
     return None
 

@@ -9,7 +9,7 @@ from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.terms import highest, named, operator, optimiser_name
-from gradtrace.analysis.words import one as short
+from gradtrace.analysis.words import short_number as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -67,12 +67,12 @@ def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
     return rows
 
 
-def name_of_root(facts: Facts, one: PassRecord) -> str:
+def name_of_root(facts: Facts, pass_: PassRecord) -> str:
     """Return the variable x of the call x.backward() that ran a pass, else the name of its root."""
-    variable, dot, _ = facts.text.line(one.span).partition(".backward(")
+    variable, dot, _ = facts.text.line(pass_.span).partition(".backward(")
     if dot and variable.isidentifier():
         return variable
-    return named(facts, one.roots[0]) if one.roots else "the loss"
+    return named(facts, pass_.roots[0]) if pass_.roots else "the loss"
 
 
 # ---- two losses
@@ -100,17 +100,17 @@ def foreign(used: Used, others: list[int]) -> PassRecord | None:
     return None
 
 
-def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, other: PassRecord) -> Cause:
+def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, foreign: PassRecord) -> Cause:
     last, name = used.passes[-1], named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
-    loss, own = name_of_root(facts, other), name_of_root(facts, last)
+    loss, own = name_of_root(facts, foreign), name_of_root(facts, last)
     return Cause(
         "another loss",
         f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
-        f"{facts.at_line(other.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{facts.at_line(foreign.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
         f"{facts.at_line(last.span)}",
         (
-            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", other.span),
+            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", foreign.span),
             facts.at(f"{own} adds its own to them", last.span),
             facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
         ),
@@ -209,7 +209,7 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
         f"clip_grad_norm_{facts.at_line(zero.span)} makes every gradient 0: its largest norm is 0",
         (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
         ("a norm above 0, for instance 1.0",),
-        what="nothing is updated",
+        symptom="nothing is updated",
     )
 
 
@@ -239,7 +239,7 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
         f"times that is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
         (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
         ("a larger norm, for instance 1.0",),
-        what="next to nothing is updated",
+        symptom="next to nothing is updated",
     )
 
 

@@ -183,10 +183,10 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
         return own
     cause = mine[0] if mine else own
     if own.code == "zeroed" and cause.status == "nan":
-        return cause.about(record, "zero", "zeroed")._replace(what=f"{name}.grad was zeroed, but {cause.what}")
+        return cause.about(record, "zero", "zeroed")._replace(symptom=f"{name}.grad was zeroed, but {cause.symptom}")
     if own.code not in PLAIN or not mine:
         return own
-    symptom = f", but {cause.what}" if cause.what and cause.status != "gradient" else ""
+    symptom = f", but {cause.symptom}" if cause.symptom and cause.status != "gradient" else ""
     return cause.about(record, own.status, brief(grad) + symptom)
 
 

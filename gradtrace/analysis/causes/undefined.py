@@ -227,17 +227,17 @@ def gave_here(facts: Facts, maker: Operation, unknown: str) -> str:
 
 
 def of_given_infinity(
-    facts: Facts, operation: Operation, given: TensorRecord | None, here: Evidence, combined: str
+    facts: Facts, operation: Operation, source: TensorRecord | None, here: Evidence, combined: str
 ) -> Cause:
     """Explain an infinity that no operation made: a constant, or an element of a tensor."""
     name = operator(operation)
     literal = next(filter(isinf, numbers_in(operation)), None)
     data = subject = "inf"
     place = operation.span
-    if given is not None:
-        data = named(facts, given.id)
-        place = made_at(facts, given) or place
-        row = bad_place(given.value, "inf")[0]
+    if source is not None:
+        data = named(facts, source.id)
+        place = made_at(facts, source) or place
+        row = bad_place(source.value, "inf")[0]
         subject = f"{f'{row} of ' if row else ''}{data}, which holds inf,"
     if name == "mul" and literal is not None:
         because = f"{unit(facts, operation)} multiplies 0 by {literal}, which is nan"
@@ -245,7 +245,7 @@ def of_given_infinity(
         because = f"{subject} reaches {unit(facts, operation)}, which has no result for it"
     else:
         because = f"{subject} meets another number that it has no result with: {combined}"
-    if given is not None and name != "mul":
+    if source is not None and name != "mul":
         code = enclosed(code_of(data)) or "..."
         advice = (f"leave the infinities out: {code}[torch.isfinite({code})]", f"or {code}.clamp(max=1e6)")
     else:

@@ -184,11 +184,11 @@ class Rank(NamedTuple):
     """One record: its name, and its comparison with the one that most agree with (None: it is that one)."""
 
     name: str
-    found: Verdict | None
+    verdict: Verdict | None
 
     @property
     def first(self) -> Difference | None:
-        return self.found.differences[0] if self.found is not None and self.found.differences else None
+        return self.verdict.differences[0] if self.verdict is not None and self.verdict.differences else None
 
 
 class Ranks(NamedTuple):
@@ -197,7 +197,7 @@ class Ranks(NamedTuple):
 
     @property
     def same(self) -> bool:
-        return all(rank.found is None or rank.found.same for rank in self.ranks)
+        return all(rank.verdict is None or rank.verdict.same for rank in self.ranks)
 
 
 def ranks(names: list[str], traces: list[Trace], tolerance: Tolerance) -> Ranks:

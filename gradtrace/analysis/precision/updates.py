@@ -58,11 +58,11 @@ def broken_updates(trace: Trace, broken: list[UpdateLoss]) -> Cause:
     return cause_of(trace, "broken update", first, clause, advice, f"the updates of {names} are not finite")
 
 
-def cause_of(trace: Trace, code: str, update: UpdateLoss, clause: str, advice: tuple[str, ...], what: str) -> Cause:
+def cause_of(trace: Trace, code: str, update: UpdateLoss, clause: str, advice: tuple[str, ...], symptom: str) -> Cause:
     span = place_of(trace, update)
     source = Text(trace.source_text, trace.files).line(span)
     evidence = (Evidence("each update was also computed in a wider type", span, source),)
-    return Cause(code, at_line(span).lstrip() + ", " * bool(span) + clause, evidence, advice, what)
+    return Cause(code, at_line(span).lstrip() + ", " * bool(span) + clause, evidence, advice, symptom)
 
 
 def place_of(trace: Trace, update: UpdateLoss) -> Span | None:

@@ -63,6 +63,11 @@ def at_line(span: Span | None) -> str:
     return f" on line {span.where}" if span is not None else ""
 
 
+def on_line(span: Span | None) -> str:
+    """Return "on line 3, " to begin a clause, or "" without a place."""
+    return f"on line {span.where}, " if span is not None else ""
+
+
 def short_number(x: Any) -> str:
     if isinstance(x, (bool, int)):
         return str(x)

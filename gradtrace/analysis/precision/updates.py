@@ -6,7 +6,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.places import Text
 from gradtrace.analysis.precision.kinds import wider
 from gradtrace.analysis.terms import plain
-from gradtrace.analysis.words import at_line, folded
+from gradtrace.analysis.words import folded, on_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.precision import UpdateLoss
 from gradtrace.trace.record import Span, Trace
@@ -62,7 +62,7 @@ def cause_of(trace: Trace, code: str, update: UpdateLoss, clause: str, advice: t
     span = place_of(trace, update)
     source = Text(trace.source_text, trace.files).line(span)
     evidence = (Evidence("each update was also computed in a wider type", span, source),)
-    return Cause(code, at_line(span).lstrip() + ", " * bool(span) + clause, evidence, advice, symptom)
+    return Cause(code, on_line(span) + clause, evidence, advice, symptom)
 
 
 def place_of(trace: Trace, update: UpdateLoss) -> Span | None:
@@ -98,7 +98,7 @@ def skipped_steps(trace: Trace) -> SkippedSteps | None:
     row = next((row for row in rows if operation is not None and row.operation == operation.id), None)
     span = None if operation is None else operation.span
     names = [plain(trace.tensors[i].label) for i in first.tensors]
-    where = at_line(span).lstrip() + ", " * bool(span)
+    where = on_line(span)
     clause = f"{where}the gradients overflow, scaled by {first.scale:g}"
     if operation is None:
         clause = "no measured gradient is finite in float64 and not in its own type, so another scale does not help"

@@ -5,9 +5,16 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.annotations import Any
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
+from gradtrace.trace.failed import dotted
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, OptimiserRecord, ScopeRecord, Span, TensorRecord, Value
+
+DROPOUTS = function_table(
+    "analysis.terms.DROPOUTS",
+    ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"),
+)
 
 # ---- names and places
 
@@ -221,6 +228,13 @@ def numbers_in(operation: Operation, options: bool = True) -> list[float]:
 def unit(facts: Facts, operation: Operation) -> str:
     """Return an operator with its line: "log on line 14"."""
     return f"{operator(operation)}{facts.at_line(operation.span)}"
+
+
+def is_dropout(operation: Operation, module: str) -> bool:
+    """Whether an operation is a dropout, or a part of one: by its operator, its call, or the class of its module."""
+    call = parsed(operation.text)
+    function = dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
+    return "dropout" in operation.name or function in DROPOUTS or "Dropout" in module
 
 
 def is_comparison(name: str) -> bool:

@@ -10,12 +10,14 @@ from gradtrace.analysis.terms import (
     code_of,
     highest,
     is_comparison,
+    is_dropout,
     made_at,
     magnitude,
     mask_behind,
     named,
     numbers_in,
     operator,
+    scopes_of,
     unit,
 )
 from gradtrace.engine.operators.tables import function_table
@@ -42,7 +44,9 @@ def reason_of(name: str) -> str:
 def product(facts: Facts, base: str, operation: Operation | None, operand: int | None, where: str) -> Cause:
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
-    if "dropout" in base:
+    scopes = [] if operation is None else scopes_of(facts, operation)
+    module = scopes[0].detail if scopes and scopes[0].kind == "module" else ""
+    if base == "dropout" or (operation is not None and is_dropout(operation, module)):
         return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import loop_around, operator, own_span, unit
+from gradtrace.analysis.terms import DROPOUTS, loop_around, operator, own_span, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, Span, TrainingStep
 
-DROPOUTS = function_table("analysis.causes.modes.DROPOUTS", ("dropout", "alpha_dropout", "feature_alpha_dropout"))
 NORMS = function_table("analysis.causes.modes.NORMS", ("batch_norm",))
 
 

@@ -6,6 +6,7 @@ from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells, elements
 from gradtrace.analysis.compare.distance import relative
 from gradtrace.analysis.compare.relations import close_to_multiple, relation
 from gradtrace.analysis.compare.runs import RecordedRun, base_name
+from gradtrace.analysis.terms import is_dropout
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.operands import DEFAULTS, record_of
@@ -141,7 +142,7 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, 
 def draws(run: RecordedRun, operation: Operation) -> bool:
     record = record_of(operation.name)
     is_random = record is not None and record.kind == "random"
-    return is_random or "dropout" in operation.name or "Dropout" in run.kind_of_module(operation)
+    return is_random or is_dropout(operation, run.kind_of_module(operation))
 
 
 def of_leaf(cells: Cells, i: int) -> tuple[str, str]:

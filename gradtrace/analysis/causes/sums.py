@@ -100,17 +100,17 @@ def foreign(used: Used, others: list[int]) -> PassRecord | None:
     return None
 
 
-def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, foreign: PassRecord) -> Cause:
+def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord) -> Cause:
     last, name = used.passes[-1], named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
-    loss, own = name_of_root(facts, foreign), name_of_root(facts, last)
+    loss, own = name_of_root(facts, added), name_of_root(facts, last)
     return Cause(
         "another loss",
         f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
-        f"{facts.at_line(foreign.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
         f"{facts.at_line(last.span)}",
         (
-            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", foreign.span),
+            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", added.span),
             facts.at(f"{own} adds its own to them", last.span),
             facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
         ),

@@ -233,7 +233,7 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
         origin = origin._replace(rows=(emptied,))
     trace, i = errors.trace, origin.rows[0]
     row = errors.rows[i]
-    operation = None if row.operation is None else trace.operations[row.operation]
+    operation = errors.maker(row)
     if operation is None:  # the sum of a tensor's gradients: the last operation that sends one
         parts = [j for j, _ in errors.sources(i)] or [i]
         sender = errors.rows[max(parts)].operation

@@ -66,7 +66,7 @@ class VagueShadows:
 
     def adds(self, row: Measured) -> bool:
         """Return whether a row is a sum or difference of its inputs."""
-        operation = None if row.operation is None else self.errors.trace.operations[row.operation]
+        operation = self.errors.maker(row)
         record = None if operation is None else record_of(operation.name)
         if operation is None or record is None or row.passed is not None:
             return operation is None
@@ -87,7 +87,7 @@ class VagueShadows:
         unit = UNIT_OF_LONG_DOUBLE if row.dtype == "float64" else UNIT
         if row.added or row.rounds:
             return unit
-        operation = None if row.operation is None else self.errors.trace.operations[row.operation]
+        operation = self.errors.maker(row)
         record = None if operation is None else record_of(operation.name)
         if operation is None or record is None or record.sign or record.kind != "elementwise" or row.passed is not None:
             return 0.0

@@ -143,6 +143,11 @@ def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
     return next((name for name in names if name and name.replace(".", "").isidentifier()), "optimizer")
 
 
+def settings(optimiser: OptimiserRecord) -> dict[str, str]:
+    """Return the options of an optimiser's first group, as texts."""
+    return dict(text.split("=", 1) for text in optimiser.options)
+
+
 def loads(node: Any) -> set[str]:
     """Return the variables and attributes ("self.h") that a piece of text reads, without the functions that it
     calls.

@@ -12,7 +12,7 @@ from gradtrace.analysis.causes.loops import updated, versions
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
-from gradtrace.analysis.terms import has_nan, named
+from gradtrace.analysis.terms import has_nan, named, settings
 from gradtrace.analysis.why import explain
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
@@ -116,9 +116,8 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     1 - lr * weight_decay, with the learning rate of that step.
     """
     call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
-    keywords = {} if call is None else {k.arg: k.value for k in call.keywords}
-    decay = getattr(keywords.get("weight_decay"), "value", None)
-    if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or call is None:
+    decay = float(settings(optimiser).get("weight_decay", 0))
+    if optimiser.kind not in ("SGD", "AdamW") or call is None:
         return None
     rates = optimiser.rates or ((1, lr),)
     has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))  # which have options of their own

@@ -42,7 +42,7 @@ def exchanged_kl(facts: Facts) -> Cause | None:
 
 def negative_kl(facts: Facts) -> Cause | None:
     """Find the divergence of a Gaussian from the standard one, 1 + s - m * m - exp(s), in a loss that makes it grow."""
-    if any("maximize" in facts.text.cut(s) for s in map(facts.text.statement, made_optimisers(facts)) if s is not None):
+    if any("maximize=True" in optimiser.options for optimiser in facts.trace.optimisers):
         return None
     for operation in facts.calls_of(("sub",)):
         value = facts.tensors[operation.outputs[0]].value
@@ -57,10 +57,6 @@ def negative_kl(facts: Facts) -> Cause | None:
         if size * slope < 0:
             return growing_kl(facts, term, operation, size)
     return None
-
-
-def made_optimisers(facts: Facts) -> list[Span]:
-    return [optimiser.span for optimiser in facts.trace.optimisers if optimiser.span is not None]
 
 
 def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: float) -> Cause:

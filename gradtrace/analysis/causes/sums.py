@@ -8,7 +8,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.terms import highest, named, operator, optimiser_name
+from gradtrace.analysis.terms import highest, named, operator, optimiser_name, settings
 from gradtrace.analysis.words import short_number as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
@@ -244,10 +244,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
 
 
 def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
-    options = [option.partition("=") for option in optimiser.options]
-    return optimiser.kind == "SGD" and not any(
-        name in ("momentum", "weight_decay") and value not in ("0", "0.0") for name, _, value in options
-    )
+    options = settings(optimiser)
+    return optimiser.kind == "SGD" and not any(float(options.get(name, 0)) for name in ("momentum", "weight_decay"))
 
 
 def _is_zero(texts: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells, elements
 from gradtrace.analysis.compare.distance import relative
 from gradtrace.analysis.compare.relations import close_to_multiple, relation
 from gradtrace.analysis.compare.runs import RecordedRun, base_name
-from gradtrace.analysis.terms import is_dropout
+from gradtrace.analysis.terms import is_dropout, settings
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.operands import DEFAULTS, record_of
@@ -280,12 +280,12 @@ def of_update(cells: Cells, i: int) -> str:
 
 def other_settings(left: OptimiserRecord, right: OptimiserRecord) -> list[str]:
     """Return the options of two optimisers that differ."""
-    settings = []
+    differences = []
     if left.lr is not None and right.lr is not None and left.lr != right.lr:
-        settings.append(f"lr={left.lr:g} in A, {right.lr:g} in B")
-    first, second = (dict(text.split("=", 1) for text in optimiser.options) for optimiser in (left, right))
+        differences.append(f"lr={left.lr:g} in A, {right.lr:g} in B")
+    first, second = settings(left), settings(right)
     shared = [key for key in first if first[key] != second.get(key, first[key])]
-    return settings + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
+    return differences + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
 
 
 def optimiser_of(run: RecordedRun, tensor: int) -> OptimiserRecord | None:

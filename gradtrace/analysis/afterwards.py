@@ -55,7 +55,7 @@ def of_gradient(name: str, grad: Value) -> Cause:
         because = f"backward reached {name}, and nothing but zeros arrived"
         return Cause("zero", because, (), (RECORD,), f"{name}.grad is zero", name, "zero", value=grad)
     size = f"has the shape {grad.shape} and the norm {grad.norm:.6g}" if grad.shape else f"is {grad.data:.6g}"
-    return Cause("gradient", "", what=f"{name}.grad {size}.", name=name, status="gradient", value=grad)
+    return Cause("gradient", "", symptom=f"{name}.grad {size}.", name=name, status="gradient", value=grad)
 
 
 def none(name: str, code: str, because: str, evidence: tuple[Evidence, ...], *advice: str) -> Cause:

@@ -31,29 +31,32 @@ class Cause(NamedTuple):
 
     `code` is a short word for it, `because` a clause without its subject, `advice` what to change, best first. A `Fix`
     among the advice can be tried; `tried` has those that were, with success. `what` is the symptom that it explains;
-    without a clause it is the whole sentence. `name` and `value` are of the tensor that was asked about. `tensors` are
-    the leaves (their last versions) that it explains; None: all. `status` is that of the tensor's gradient ("gradient",
-    "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a run.
+    without a clause it is the whole sentence. `name` and `value` are of the tensor that was asked about; a cause in the
+    run has no name. `tensors` are the leaves (their last versions) that it explains; None: all. `status` is that of the
+    tensor's gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a run.
+    `kind` is "nan" or "inf" if the symptom is such a value. What a program asks of a cause it asks of these fields: the
+    sentences are only printed.
     """
 
     code: str
     because: str
     evidence: Sequence[Evidence] = ()
     advice: tuple[str, ...] = ()
-    what: str = ""
+    symptom: str = ""
     name: str = ""
     status: str = "found"
     tensors: frozenset[int] | None = None
     value: Value | None = None
     tried: tuple[str, ...] = ()
+    kind: str = ""
 
     @property
     def sentence(self) -> str:
         if not self.because:
-            return self.what
-        return f"{self.what}: {self.because}." if self.what else f"{self.because}."
+            return self.symptom
+        return f"{self.symptom}: {self.because}." if self.symptom else f"{self.because}."
 
     def about(self, record: TensorRecord, status: str, grad: str) -> Cause:
         """Return the cause as the explanation of a tensor's gradient, which is described by `grad`."""
         sentence = f"{record.label}.grad is {grad}"
-        return self._replace(name=record.label, status=status, what=sentence, value=record.grad)
+        return self._replace(name=record.label, status=status, symptom=sentence, value=record.grad)

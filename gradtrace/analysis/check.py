@@ -76,10 +76,10 @@ def elements(
     for element in chosen:
         measured: dict[float, float] = {}
 
-        def f(by: float, element: int = element, known: dict[float, float] = measured) -> float:
-            if by not in known:
-                known[by] = measure(element, by)
-            return known[by]
+        def f(by: float, element: int = element, cache: dict[float, float] = measured) -> float:
+            if by not in cache:
+                cache[by] = measure(element, by)
+            return cache[by]
 
         expected = 0.0 if analytic is None else float(analytic.reshape(-1)[element])
         judged = judge(f, expected, float(values.reshape(-1)[element]), eps)
@@ -108,6 +108,6 @@ def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def excused(found: Sequence[Element], cut: Callable[[str], bool]) -> tuple[Element, ...]:
+def excused(elements: Sequence[Element], cut: Callable[[str], bool]) -> tuple[Element, ...]:
     """Return the elements; wrong ones get the verdict "cut" if the program itself cuts their leaf's gradient."""
-    return tuple(e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in found)
+    return tuple(e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in elements)

@@ -1,16 +1,17 @@
-"""Find values that were copied without their history: into new tensors, Python numbers, numpy arrays, indices."""
+"""Find values that were copied without their history: into new tensors, Python numbers, numpy arrays, indices; and the
+numbers of tensors that a result was computed with.
+"""
 
 from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.rewrites import without_call
+from gradtrace.analysis.rewrites import expression, place, without_call
 from gradtrace.analysis.terms import loads, plain, spans_of, stores
-from gradtrace.analysis.words import at_line
-from gradtrace.annotations import Any, Iterable, Iterator, Sequence
+from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple, Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Escape, Span, TensorRecord
+from gradtrace.trace.record import Escape, Operation, Span, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
@@ -36,7 +37,7 @@ def copied(facts: Facts, record: TensorRecord, subject: str = "it") -> Cause | N
         how = f" by {escape.how}()" if escape is not None and named else ""
         return Cause(
             "copied",
-            f"{subject} was made from the numbers of {name}{how}{at_line(head)}, a copy without history",
+            f"{subject} was made from the numbers of {name}{how}{facts.at_line(head)}, a copy without history",
             [facts.at(f"a new leaf is made from the numbers of {name}", head)],
             (stacked(facts, statement) or f"compute with {name} itself, which keeps its graph",),
         )
@@ -77,7 +78,7 @@ def rewrapped(facts: Facts, reached: set[int], results: Sequence[int]) -> Cause 
             advice = stacked(facts, statement) or "torch.stack([...]) joins tensors and keeps their history"
         return Cause(
             "copied",
-            f"its value was copied into a new tensor{at_line(head)}, which has no history",
+            f"its value was copied into a new tensor{facts.at_line(head)}, which has no history",
             [facts.at("a new leaf is made of the numbers alone", head)],
             (advice,),
         )
@@ -98,7 +99,7 @@ def left_as_number(facts: Facts, reached: set[int], results: Sequence[int]) -> C
         escape = next((e for e in escapes if not is_printed(facts, e)), None)
     if escape is None:
         return None
-    where = at_line(escape.span)
+    where = facts.at_line(escape.span)
     wrapped = facts.text.statement(escape.span)
     call = places.method_call(wrapped, WRAPPERS)
     if escape.how in ("item", "tolist") and call is not None and escape.text.startswith(facts.text.cut(call.func)):
@@ -226,7 +227,7 @@ def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
         source = facts.tensors[escape.tensor]  # type: ignore[index]
         if not source.requires_grad or source.is_leaf:
             continue
-        where, number = at_line(escape.span), NUMBERS[escape.how]
+        where, number = facts.at_line(escape.span), NUMBERS[escape.how]
         return Cause(
             escape.how,
             f"{plain(source.label)} left the graph as {number}{where}, and the numbers have no history",
@@ -237,3 +238,64 @@ def numbers_before(facts: Facts, record: TensorRecord) -> Cause | None:
             ),
         )
     return None
+
+
+# ---- numbers that a result was computed with
+
+
+class LeftNumber(NamedTuple):
+    """A tensor's value that became a number, and the operation that computes with it; `operand` is its text there."""
+
+    escape: Escape
+    tensor: int
+    operation: Operation
+    operand: Any
+
+
+def left_numbers(facts: Facts) -> list[LeftNumber]:
+    """Return the numbers of tensors that require grad which the roots of the last pass were computed with."""
+    taken: dict[Any, tuple[Escape, int]] = {}
+    for record in facts.trace.escapes:
+        is_own = record.how in NUMBERS and record.span is not None and not record.span.file
+        if is_own and record.tensor is not None and facts.tensors[record.tensor].requires_grad:
+            taken[record.span] = record, record.tensor
+    if not taken:
+        return []
+    into = facts.flow.before(facts.roots)
+    operations = {o.span: o for o in facts.operations if o.constants and o.span and not into.isdisjoint(o.outputs)}
+    numbers = [(operation, operand) for operation in operations.values() for operand in constants(facts, operation)]
+    return [
+        LeftNumber(escape, tensor, operation, operand)
+        for escape, tensor in taken.values()
+        for operation, operand in numbers
+        if operation.id >= escape.after and is_read(facts, escape, operand)
+    ]
+
+
+def constants(facts: Facts, operation: Operation) -> Iterator[Any]:
+    """Yield the operands of an operation's text that no other operation made."""
+    node = expression(facts, operation.span)
+    operands = getattr(node, "args", ())
+    if isinstance(node, ast.BinOp):
+        operands = [node.left, node.right]
+    elif isinstance(node, ast.Compare):
+        operands = [node.left, *node.comparators]
+    spans = {facts.tensors[i].span for i in operation.tensors}
+    for operand in operands:
+        if not any(span is not None and place(operand) == span[:4] for span in spans):
+            yield operand
+
+
+def is_read(facts: Facts, escape: Escape, operand: Any) -> bool:
+    """Whether a piece of text has the number of an escape: its call, or a variable that was bound to it."""
+    assert escape.span is not None
+    parts = list(ast.walk(operand))
+    if any(isinstance(n, ast.expr) and place(n) == escape.span[:4] for n in parts):
+        return True
+    statement = facts.text.statement(escape.span)
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    name = statement.targets[0].id
+    if facts.variable(name) is not None:  # it holds a tensor, not a number
+        return False
+    return len(facts.text.assignments(name)) == 1 and any(isinstance(n, ast.Name) and n.id == name for n in parts)

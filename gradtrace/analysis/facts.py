@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.analysis import flow, places
-from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.analysis.steps import Arrivals
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
@@ -19,6 +19,11 @@ from gradtrace.trace.record import (
     TrainingStep,
     Value,
 )
+
+if TYPE_CHECKING:
+    from functools import cached_property as lazy
+else:
+    from gradtrace.engine.operators.op import lazy
 
 
 class Facts:
@@ -37,24 +42,16 @@ class Facts:
         self.storing = [pass_ for pass_ in storing if not pass_.error] or storing  # one that failed left nothing
         # the leaves that optimisers hold, in their order
         self.optimised = tuple(dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors))
-        self._arrivals: Arrivals | None = None
         self._held: dict[int, frozenset[int]] = {}
         self._leaves: dict[int, tuple[int, ...]] = {}
-        self._stored: dict[int, list[BackwardStep]] | None = None
-        self._hooked: list[BackwardStep] | None = None
-        self._lines: frozenset[int] | None = None
-        self._writes: dict[tuple[int | None, str], list[Change]] = {}  # by operation and `how`
-        self._by_name: dict[str, list[Operation]] = {}
         self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
 
-    @property
+    @lazy
     def arrivals(self) -> Arrivals:
-        if self._arrivals is None:
-            self._arrivals = Arrivals(self.trace)
-        return self._arrivals
+        return Arrivals(self.trace)
 
     def held(self, change: Change) -> frozenset[int]:
         """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
@@ -75,10 +72,14 @@ class Facts:
 
     def calls_of(self, names: Iterable[str]) -> list[Operation]:
         """Return the operations of the operators with these names, in order."""
-        if not self._by_name:
-            for operation in self.operations:
-                self._by_name.setdefault(operation.name, []).append(operation)
         return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
+
+    @lazy
+    def _by_name(self) -> dict[str, list[Operation]]:
+        operations: dict[str, list[Operation]] = {}
+        for operation in self.operations:
+            operations.setdefault(operation.name, []).append(operation)
+        return operations
 
     def maker(self, tensor: int | None) -> Operation | None:
         """Return the operation that made a tensor."""
@@ -112,36 +113,45 @@ class Facts:
         """Return the tensor that a variable holds."""
         return self.tensors[self.names[name]] if name in self.names else None
 
-    @property
+    @lazy
     def stored(self) -> dict[int, list[BackwardStep]]:
         """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
-        if self._stored is None:
-            self._stored = {}
-            for step in self.steps:
-                leaf = self.functions[step.function].variable
-                if leaf is not None and step.grad_after is not None:
-                    self._stored.setdefault(self.flow.tensor(leaf), []).append(step)
-        return self._stored
+        stored: dict[int, list[BackwardStep]] = {}
+        for step in self.steps:
+            leaf = self.functions[step.function].variable
+            if leaf is not None and step.grad_after is not None:
+                stored.setdefault(self.flow.tensor(leaf), []).append(step)
+        return stored
 
-    @property
+    @lazy
     def changed_by_hooks(self) -> list[BackwardStep]:
         """The turns of functions whose gradient a hook changed."""
-        if self._hooked is None:
-            self._hooked = [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
-        return self._hooked
+        return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
 
-    @property
+    @lazy
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
-        if self._lines is None:
-            spans = [record.span for record in self.passes] + [record.span for record in self.operations]
-            self._lines = frozenset(span.line for span in spans if span is not None and not span.file)
-        return self._lines
+        spans = [record.span for record in self.passes] + [record.span for record in self.operations]
+        return frozenset(span.line for span in spans if span is not None and not span.file)
+
+    @lazy
+    def leads(self) -> dict[str, str]:
+        """What to call lines of libraries, by their own places (see `own_lines`)."""
+        return own_lines(self.trace)
 
     # ---- evidence
 
     def at(self, text: str, span: Span | None) -> Evidence:
-        return Evidence(text, span, self.text.line(span))
+        lead = "" if span is None else self.leads.get(span.where, "")
+        return Evidence(text, span, self.text.line(span), lead)
+
+    def at_line(self, span: Span | None) -> str:
+        """Return " on line 3", or "" without a place; a line of a library is named by the program's own."""
+        return "" if span is None else f" on line {self.where(span)}"
+
+    def where(self, span: Span) -> str:
+        """Return the place of a line in words: "3", or "12, in BertModel (modeling_bert.py:130)" in a library."""
+        return self.leads.get(span.where, span.where)
 
     def origin(self, record: TensorRecord) -> Evidence:
         """Return the evidence of where a tensor was made."""
@@ -165,11 +175,11 @@ class Facts:
             return f"a non-leaf, made by {record.op or record.grad_fn}"
         return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
 
-    def backward(self, one: PassRecord) -> Evidence:
+    def backward(self, pass_: PassRecord) -> Evidence:
         """Return the evidence of where a pass was called."""
-        called = "backward" if one.stores else "autograd.grad"
-        where = "" if one.span is not None else " (called by this command)"
-        return self.at(f"{called} runs from {self.labels(one.roots) or 'a tensor'}{where}", one.span)
+        called = "backward" if pass_.stores else "autograd.grad"
+        where = "" if pass_.span is not None else " (called by this command)"
+        return self.at(f"{called} runs from {self.labels(pass_.roots) or 'a tensor'}{where}", pass_.span)
 
     def uses(self, tensor: int) -> list[Evidence]:
         """Return the evidence of the operations that read a tensor."""
@@ -235,11 +245,15 @@ class Facts:
         changes = reversed(self.trace.changes)
         return next((c for c in changes if c.of_grad and record.id in self.held(c)), None)
 
+    @lazy
+    def _writes(self) -> dict[tuple[int | None, str], list[Change]]:
+        writes: dict[tuple[int | None, str], list[Change]] = {}
+        for change in self.trace.changes:
+            writes.setdefault((change.operation, change.how), []).append(change)
+        return writes
+
     def written(self, change: Change) -> tuple[Value | None, Value | None]:
         """Return what an operation's write to a tensor or its gradient found there, and what it left."""
-        if not self._writes:
-            for record in self.trace.changes:
-                self._writes.setdefault((record.operation, record.how), []).append(record)
         operation = None if change.operation is None else self.operations[change.operation]
         beside = self._writes[change.operation, change.how]
         if operation is None or operation.name != change.how or len(beside) != len(operation.outputs):
@@ -268,8 +282,9 @@ def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
     if maker is not None and maker.name == "mul" and maker.tensors and is_scaling(maker.text) and names_scaler(trace):
         number = trace.tensors[maker.tensors[0]]
         maker = maker_of(trace, number)
-    if maker is not None and maker.name in ("mul", "div") and len(maker.tensors) == 1 and is_part_of_loss(maker.text):
-        return trace.tensors[maker.tensors[0]]
+    if maker is not None and maker.name in ("mul", "div") and is_multiple(maker):
+        named = trace.tensors[maker.tensors[0]]
+        return number if named.operation is None else named
     return number
 
 
@@ -289,11 +304,13 @@ def is_scaling(text: str) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "scale"
 
 
-def is_part_of_loss(text: str) -> bool:
-    """Whether this divides or multiplies what the program calls its loss, as in `loss / steps`."""
-    whole = parsed(text)
-    sides = (whole.left, whole.right) if isinstance(whole, ast.BinOp) else ()
-    return any("loss" in dotted(side).rpartition(".")[2].lower() for side in sides)
+def is_multiple(operation: Operation) -> bool:
+    """Whether this divides or multiplies a tensor that the program has a name for by a number: `loss / steps`."""
+    whole = parsed(operation.text)
+    positions = [operand.position for operand in operation.inputs if operand.tensor is not None]
+    if not isinstance(whole, ast.BinOp) or len(positions) != 1:
+        return False
+    return bool(dotted((whole.left, whole.right)[positions[0]]))
 
 
 def parsed(text: str) -> ast.expr | None:
@@ -316,3 +333,47 @@ def is_zero(value: Value | None) -> bool:
 
 def is_finite(value: Value | None) -> bool:
     return value is None or value.all_finite
+
+
+# ---- lines of libraries
+
+
+def own_lines(trace: Trace) -> dict[str, str]:
+    """Return, by the place of a library's line in words ("130 of modeling_bert.py"), the place to show for it. A line
+    that several lines of the program lead to has none.
+    """
+    if not trace.files:
+        return {}
+    by_line: dict[str, set[str]] = {}
+    by_file: dict[str, set[str]] = {}
+    spans: dict[str, Span] = {}
+    for operation in trace.operations:
+        span = operation.span
+        lead = lead_of(trace, operation.scope) if span is not None and span.file else ""
+        if span is not None and lead:
+            spans[span.where] = span
+            by_line.setdefault(span.where, set()).add(lead)
+            by_file.setdefault(span.file, set()).add(lead)
+    for span, own in trace.leads:
+        spans[span.where] = span
+        texts = by_line.setdefault(span.where, set())
+        if not any(lead.partition(",")[0] == own.where for lead in texts):
+            texts.add(own.where)
+    failed = None if trace.failure is None else trace.failure.span
+    if failed is not None and failed.where not in by_line and failed.file in by_file:
+        spans[failed.where], by_line[failed.where] = failed, by_file[failed.file]
+    return {where: library_place(spans[where], *leads) for where, leads in by_line.items() if len(leads) == 1}
+
+
+def library_place(span: Span, lead: str) -> str:
+    return f"{lead} ({span.file.rpartition('/')[2]}:{span.line})"
+
+
+def lead_of(trace: Trace, scope: int | None) -> str:
+    """Return the program's line that called the module around a scope, and the module's class; "" without one."""
+    while scope is not None:
+        record = trace.scopes[scope]
+        if record.kind == "module" and record.span is not None and not record.span.file:
+            return f"{record.span.line}, in {record.detail}"
+        scope = record.parent
+    return ""

@@ -18,7 +18,6 @@ from gradtrace.analysis.spelling import spelled
 from gradtrace.analysis.terms import code_at, enclosed
 from gradtrace.analysis.unused import ENDED, unused_under_ddp
 from gradtrace.analysis.why import unreached
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
@@ -39,7 +38,7 @@ def explain_failure(trace: Trace) -> Cause | None:
         if cause is not None:
             return spelled(facts, cause._replace(status="failed", evidence=(*cause.evidence, here)))
     operands = errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
-    return Cause(failure.kind, "", (here, *operands), what=ended_by(failure), status="failed")
+    return Cause(failure.kind, "", (here, *operands), symptom=ended_by(failure), status="failed")
 
 
 def ended_by(failure: Failure) -> str:
@@ -85,8 +84,8 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     how = "an optimiser's step" if change.how == "step" else f"{change.how}()"
     return Cause(
         "modified in place",
-        f"{name} was saved by {saver}{at_line(function.span)} and changed in place by {how}{at_line(change.span)} "
-        "before backward used it",
+        f"{name} was saved by {saver}{facts.at_line(function.span)} and changed in place by "
+        f"{how}{facts.at_line(change.span)} before backward used it",
         [
             facts.at(f"{saver} saves {name} for its derivative", function.span),
             facts.at(f"{how} changes {name} in place", change.span),
@@ -97,13 +96,13 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     )
 
 
-def in_place_advice(facts: Facts, change: Change, name: str, what: str) -> tuple[str, ...]:
+def in_place_advice(facts: Facts, change: Change, name: str, symptom: str) -> tuple[str, ...]:
     if change.how == "step":
         code = code_at(facts, change.span) or "the step"
         return (f"call backward before {code}, or run forward again after it",)
     return (
         out_of_place(facts, facts.text.statement(change.span)),
-        f"or give {what} a copy: {name}.clone()",
+        f"or give {symptom} a copy: {name}.clone()",
         "or change it after backward",
     )
 
@@ -127,7 +126,7 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         code = f"{target} = " + (
             f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({arguments})"
         )
-    line = at_line(places.head_of(statement))
+    line = facts.at_line(places.head_of(statement))
     return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
 
 
@@ -152,7 +151,7 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
     operation = facts.arrivals.operations.get(function.id)
     saver = operation.name if operation is not None else function.name
     saved = facts.labels(s.tensor for s in function.saved if s.tensor is not None)
-    where = "" if earlier is None else at_line(earlier.span)
+    where = "" if earlier is None else facts.at_line(earlier.span)
     return Cause(
         "freed",
         f"{roots}'s graph was used a second time: the backward{where} had freed what {saver} saved",
@@ -198,7 +197,7 @@ def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
 
 def without_grad(facts: Facts, name: str, record: TensorRecord) -> Cause:
     """Explain why a tensor that the program differentiates does not require grad."""
-    return history.no_history(facts, record)._replace(name=name, what=f"{name} does not require grad")
+    return history.no_history(facts, record)._replace(name=name, symptom=f"{name} does not require grad")
 
 
 def no_grad_root(facts: Facts, failure: Failure) -> Cause | None:
@@ -219,8 +218,8 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     name, span = call.func.value.id, places.span_of(call)
     return Cause(
         "forward without apply",
-        f"{name}.forward was called directly{at_line(span)}: without apply it gets no ctx, and {name}.backward is not "
-        "used",
+        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, and "
+        f"{name}.backward is not used",
         [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
         name=name,
@@ -334,7 +333,7 @@ def unused(facts: Facts, failure: Failure) -> Cause | None:
         cause = unreached(facts, record) if record.function not in reached else None
         if cause is not None:
             advice = ("allow_unused=True gives None for it", *cause.advice)
-            return cause._replace(name=name, what=f"{name} has no gradient from {facts.root_names()}", advice=advice)
+            return cause._replace(name=name, symptom=f"{name} has no gradient from {facts.root_names()}", advice=advice)
     return None
 
 
@@ -353,7 +352,7 @@ def underived(facts: Facts, failure: Failure) -> Cause | None:
     remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
     return Cause(
         "no derivative",
-        f"{operation.name}{at_line(function.span)} has no derivative, and backward comes through it to {name}",
+        f"{operation.name}{facts.at_line(function.span)} has no derivative, and backward comes through it to {name}",
         [facts.at(f"{operation.name} is used here", function.span)],
         remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)),
         name=name,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.causes.loops import adds, own_update
+from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
 from gradtrace.analysis.terms import named
-from gradtrace.analysis.words import at_line, folded, one
+from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
 from gradtrace.trace.record import PIPELINE, TensorRecord
@@ -51,18 +51,18 @@ def steps(facts: Facts) -> Iterator[str]:
         yield f"{root if root.isidentifier() else 'loss'} {ends}"
 
 
-def gradients(facts: Facts, known: list[TensorRecord], trained: int) -> str:
+def gradients(facts: Facts, stored: list[TensorRecord], trained: int) -> str:
     """Return how many parameters have gradients, and between which norms."""
-    values = [facts.stored[t.id][-1].grad_after for t in known]
+    values = [facts.stored[t.id][-1].grad_after for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
-    if len(known) == trained:
+    if len(stored) == trained:
         return f"all {trained} parameters have gradients{between}" if trained > 1 else "the parameter has a gradient"
-    return f"{len(known)} of {trained} parameters have gradients{between}"
+    return f"{len(stored)} of {trained} parameters have gradients{between}"
 
 
 def short(x: float) -> str:
-    return one(float(f"{x:.1g}"))
+    return short_number(float(f"{x:.1g}"))
 
 
 def argument(label: str) -> str:
@@ -74,7 +74,8 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
     """Yield what is worth knowing of a run in which nothing is wrong, most important first."""
     update = None if facts.optimised else own_update(facts)
     if update is not None and adds(update):
-        yield f"{facts.text.cut(update)}{at_line(places.head_of(update))} adds the gradient: such steps raise the loss."
+        place = facts.at_line(places.head_of(update))
+        yield f"{facts.text.cut(update)}{place} adds the gradient: such steps raise the loss."
     unread = [t for t in trained if t.id not in facts.stored and not facts.readers(t.id)]
     if unread:
         yield f"No operation of these steps reads {names(unread)}."

@@ -9,7 +9,6 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import Cut, leading_to
 from gradtrace.analysis.rewrites import expression, made_with_grad, with_argument, without_call
 from gradtrace.analysis.terms import is_comparison, plain, spans_of
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Iterable
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import FunctionRecord, Operation, TensorRecord
@@ -23,14 +22,14 @@ def describe(facts: Facts, cut: Cut) -> Cause:
     if escape is not None and escape.how == "parameter":
         return Cause(
             "copied",
-            f"nn.Parameter(){at_line(escape.span)}, which makes a new leaf of its numbers",
+            f"nn.Parameter(){facts.at_line(escape.span)}, which makes a new leaf of its numbers",
             [facts.at(f"a new leaf begins here, without the history of {name}", escape.span)],
             ("leave out nn.Parameter there: compute with the tensor itself, which keeps its history",),
         )
     if escape is not None:
         return Cause(
             ".data",
-            f".data{at_line(escape.span)}",
+            f".data{facts.at_line(escape.span)}",
             [facts.at(f"{name}.data is the same numbers without history", escape.span)],
             (without_call(facts, escape.span, f"compute with {name} itself, without .data"),),
         )
@@ -38,7 +37,7 @@ def describe(facts: Facts, cut: Cut) -> Cause:
     if operation.name == "detach":
         return Cause(
             "detach",
-            f"detach(){at_line(operation.span)}",
+            f"detach(){facts.at_line(operation.span)}",
             [facts.at("detach() gives a tensor without history", operation.span)],
             (without_call(facts, operation.span, "leave out .detach() there"),),
         )
@@ -53,7 +52,7 @@ def without_create_graph(facts: Facts, operation: Operation) -> Cause:
     call = expression(facts, operation.span)
     return Cause(
         "no create_graph",
-        f"autograd.grad{at_line(operation.span)}, which was called without create_graph=True",
+        f"autograd.grad{facts.at_line(operation.span)}, which was called without create_graph=True",
         [facts.at("autograd.grad gives numbers without history", operation.span)],
         (with_argument(facts, call, "create_graph=True", "call it with create_graph=True"),),
     )
@@ -61,15 +60,15 @@ def without_create_graph(facts: Facts, operation: Operation) -> Cause:
 
 def under_no_grad(facts: Facts, operation: Operation) -> Cause:
     block = next((b for span in spans_of(facts, operation) if (b := facts.text.mode_around(span)) is not None), None)
-    called = f"{operation.name}{at_line(operation.span)}"
+    called = f"{operation.name}{facts.at_line(operation.span)}"
     evidence = [facts.at(f"{operation.name} ran while gradients were off", operation.span)]
     switch = facts.text.switched_off if block is None else None
     if switch is not None:
         head = places.head_of(switch)
         return Cause(
             "set_grad_enabled",
-            f"{called}, which ran while gradients were off: set_grad_enabled(False){at_line(head)} turned them off for "
-            "the rest of the program",
+            f"{called}, which ran while gradients were off: set_grad_enabled(False){facts.at_line(head)} turned "
+            "them off for the rest of the program",
             [facts.at("gradients are turned off from here on", head), *evidence],
             ("with torch.no_grad(): around what needs no gradient; it turns them on again at its end",),
         )
@@ -80,12 +79,12 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         evidence.insert(0, facts.at(f"{mode} begins", head))
     in_library = block is not None and operation.span is not None and operation.span.file
     place = f"line {operation.span.line}" if operation.span and not operation.span.file else "the call that leads there"
-    advice = f"leave out {mode}{at_line(places.head_of(block))}" if in_library else f"move {place} out of {mode}"
+    advice = f"leave out {mode}{facts.at_line(places.head_of(block))}" if in_library else f"move {place} out of {mode}"
     return Cause(mode, f"{called}, which ran under {mode}", evidence, (advice,))
 
 
 def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
-    name, dtype, where = facts.label(cut.tensor), facts.tensors[cut.result].dtype, at_line(operation.span)
+    name, dtype, where = facts.label(cut.tensor), facts.tensors[cut.result].dtype, facts.at_line(operation.span)
     late = next((b for b in facts.trace.begun if b.tensor == cut.tensor and b.after > operation.id), None)
     if late is not None:
         return Cause(
@@ -137,7 +136,7 @@ def frozen(facts: Facts, record: TensorRecord, whose: str = "its") -> Cause | No
         return None
     return Cause(
         "frozen",
-        f"{whose} requires_grad was set to False{at_line(change.span)}",
+        f"{whose} requires_grad was set to False{facts.at_line(change.span)}",
         [facts.origin(record), facts.at("it no longer requires grad", change.span)],
         (f"leave that out, or call {plain(record.label)}.requires_grad_() again",),
     )
@@ -149,7 +148,7 @@ def detached_in_place(facts: Facts, record: TensorRecord) -> Cause | None:
         return None
     return Cause(
         "detach_",
-        f"detach_(){at_line(escape.span)} cut it off from its history",
+        f"detach_(){facts.at_line(escape.span)} cut it off from its history",
         [facts.origin(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
         ("leave out .detach_()",),
     )
@@ -225,9 +224,9 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
     )
 
 
-def without_recomputing(facts: Facts, results: Iterable[int]) -> Cause | None:
+def without_recomputing(facts: Facts, results: Iterable[int], which: str = ", which") -> Cause | None:
     """Explain a reentrant checkpoint without inputs that require grad, behind some results: it runs under no_grad and
-    keeps no graph.
+    keeps no graph. `which` begins the clause about it.
     """
     if not any(t.is_parameter and t.requires_grad for t in facts.tensors):
         return None
@@ -239,7 +238,7 @@ def without_recomputing(facts: Facts, results: Iterable[int]) -> Cause | None:
         name = plain(facts.label(operation.tensors[0])) if operation.tensors else "its input"
         return Cause(
             "reentrant checkpoint",
-            f"checkpoint(use_reentrant=True){at_line(operation.span)}, which gives the parameters "
+            f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}{which} gives the parameters "
             f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
             [facts.at(f"the block runs under no_grad, for {name} does not require grad", operation.span)],
             (

@@ -8,7 +8,7 @@ from gradtrace.analysis.facts import Facts, goes_bad, is_finite, is_zero
 from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.updates import updates_between
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
@@ -28,13 +28,14 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         assigned = [] if last is None or last.how != "assigned" else [facts.at(f"{name}.grad is assigned", last.span)]
         return Cause("assigned", "it was set by the program", [origin, *assigned]).about(record, "gradient", total)
     code, how, advice = came_by(facts, record, visits)
+    is_reason = code not in ("backward", "hook on the way")
     cut = cut_off(facts, record)
     how += f"; another path is cut by {cut.because}" if cut is not None else ""
     evidence = [origin, *of_its_own(facts, record), *turns(facts, since_cleared(visits), name)]
     evidence += [] if cut is None else cut.evidence
     if (rewrite := rewritten(facts, record)) is not None:
         call = rewrite.text.partition("(")[0].rpartition(".")[2] or rewrite.how
-        how += f", and then {call}{at_line(rewrite.span)}"
+        how += f", and then {call}{facts.at_line(rewrite.span)}"
         evidence.append(facts.at(f"{call} changes {name}.grad here", rewrite.span))
     stale = history.stale_optimiser(facts, record)
     if stale is not None:
@@ -45,17 +46,23 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
     if unseen:
         code = "changed through .data"
         advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
-        how += f"; the value that it was computed with was changed{at_line(unseen[-1].span)} behind autograd's back"
+        how += (
+            f"; the value that it was computed with was changed{facts.at_line(unseen[-1].span)} behind autograd's back"
+        )
     for call in places.direct_forwards(facts.text):
         of = call.func.value.id
         note = f"note: {of}.forward without apply runs as plain code, {of}.backward is not used"
         evidence.append(facts.at(note, places.span_of(call)))
     share = zero_share(record.grad)
-    if code == "backward" and (cancels := cancellation(facts, record)) is not None:
-        code, how = "symmetry", f"{how}: {cancels}"
-    elif code == "backward":
+    cancels = cancellation(facts, record) if code == "backward" else None
+    if cancels is not None:
+        because = f"{cancels.clause(facts, ', but for rounding')}{share}"
+        return Cause("symmetry", because, evidence, advice).about(record, "gradient", f"{total}, {how}")
+    if code == "backward":
         how += keys_cancel(facts, record)
-    return Cause(code, "", evidence, advice).about(record, "gradient", f"{total}{how}{share}.")
+    if is_reason:
+        return Cause(code, f"{how}{share}", evidence, advice).about(record, "gradient", total)
+    return Cause(code, "", evidence, advice).about(record, "gradient", f"{total}, {how}{share}.")
 
 
 def rewritten(facts: Facts, record: TensorRecord) -> Change | None:
@@ -80,20 +87,20 @@ def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> t
     hooked = [hook for step in visits for hook in step.hooks if hook.changed]
     if hooked:
         call = places.hook_call(facts.text, hooked[-1].name, name)
-        where = "" if call is None else at_line(places.span_of(call))
-        how = f": the hook {hooked[-1].name}{where} replaced what backward brought"
+        where = "" if call is None else facts.at_line(places.span_of(call))
+        how = f"the hook {hooked[-1].name}{where} replaced what backward brought"
         return "hook", how, (KEPT_BY_HOOK,)
     summed = since_cleared(visits)
     if (summed[0].grad_before is not None and not is_zero(summed[0].grad_before)) or len(summed) > 1:
         added = f"{len(summed)} passes added up" if len(summed) > 1 else "a pass added to the gradient from before"
-        how = f": {added}, for gradients are not zeroed between passes"
+        how = f"{added}, for gradients are not zeroed between passes"
         if (cleared := cleared_before(facts, record, summed[0])) is not None:
-            return "accumulated", f": {added} since it was cleared{at_line(cleared.span)}", ()
+            return "accumulated", f"{added} since it was cleared{facts.at_line(cleared.span)}", ()
         if (update := update_of_sum(facts, record, summed)) is not None:
-            return "accumulated", f": {added} for the update{at_line(update.span)}", ()
+            return "accumulated", f"{added} for the update{facts.at_line(update.span)}", ()
         fix = f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
         return "accumulated", how, (fix,)
-    how = f", from backward{at_line(facts.storing[-1].span if facts.storing else None)}"
+    how = f"from backward{facts.at_line(facts.storing[-1].span if facts.storing else None)}"
     way = hook_on_the_way(facts, record, visits[-1].number)
     return ("backward", how, ()) if way is None else ("hook on the way", f"{how}; {way}", (KEPT_BY_HOOK,))
 
@@ -112,7 +119,7 @@ def hook_on_the_way(facts: Facts, record: TensorRecord, number: int) -> str | No
             continue
         of = facts.label(function.outputs[0])
         call = places.hook_call(facts.text, hook.name, of)
-        where = "" if call is None else at_line(places.span_of(call))
+        where = "" if call is None else facts.at_line(places.span_of(call))
         turned = f"from {brief(hook.before)} into {brief(hook.after)}"
         return f"the hook {hook.name}{where} turned the gradient of {of} {turned}"
     return None
@@ -256,10 +263,10 @@ def in_backward(facts: Facts, step: BackwardStep, bad: Operation | None) -> Caus
         gave = brief_of(facts, bad)
         if bad.function != function.id:
             evidence.insert(0, facts.at(f"{bad.name} gives {gave} here", bad.span))
-        because = f"{bad.name}{at_line(bad.span)} already gave {gave} in forward{facts.step(bad)}"
+        because = f"{bad.name}{facts.at_line(bad.span)} already gave {gave} in forward{facts.step(bad)}"
         fix = "keep the numbers of forward finite there: clamp, + eps, smaller steps, float64"
         return Cause("not finite", because + operands_of(facts, bad), evidence, (fix, mask))
-    because = f"the derivative of {called}{at_line(function.span)} is not finite{when}{shown}"
+    because = f"the derivative of {called}{facts.at_line(function.span)} is not finite{when}{shown}"
     return Cause("not finite", because, evidence, ("keep the argument away from that point (clamp_min, + eps)", mask))
 
 
@@ -270,7 +277,7 @@ def before_backward(facts: Facts, bad: Operation | None) -> Cause:
         gave = brief_of(facts, bad)
         evidence.append(facts.at(f"{bad.name} gives {gave}{facts.step(bad)}", bad.span))
         if facts.trace.training:
-            because = f"{bad.name}{at_line(bad.span)} gave {gave} in forward{facts.step(bad)}"
+            because = f"{bad.name}{facts.at_line(bad.span)} gave {gave} in forward{facts.step(bad)}"
     return Cause("not finite", because, evidence, ("look at the values of forward: gradtrace trace",))
 
 

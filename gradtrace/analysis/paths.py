@@ -144,7 +144,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
     counts = {} if leaf.function is None else web.counts_to(leaf.function)
     count = counts.get(start.function, 0)
     groups, total = grouped(web, start.function, leaf, counts, seed)
-    listed = tuple(each(web, start, leaf, counts, seed)) if 0 < count <= many else ()
+    listed = tuple(list_paths(web, start, leaf, counts, seed)) if 0 < count <= many else ()
     gradient = arrived(web, leaf) if from_root and len(pass_.roots) == 1 else None
     agrees = gradient is None or close(total, gradient)
     changed = tuple(
@@ -193,7 +193,7 @@ def grouped(
     return tuple(groups), value_of(total)
 
 
-def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
+def list_paths(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
     """Yield the paths one by one, those of the first operand first."""
     assert start.function is not None
     stack: list[tuple[int, Any, tuple[PathEdge, ...]]] = [(start.function, seed, ())]
@@ -230,24 +230,25 @@ def close(total: Value, gradient: Value) -> bool:
     return bool(np.allclose(mine, theirs, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
 
 
-def at(found: Paths, index: tuple[int, ...]) -> Paths:
+def at(answer: Paths, index: tuple[int, ...]) -> Paths:
     """Return the paths for one element of the leaf. UsageError if the element does not exist."""
 
     def pick(value: Value | None) -> Value | None:
         return None if value is None else value_of(np.asarray(value.data)[index])
 
     try:
-        picked = pick(found.total)
+        picked = pick(answer.total)
     except IndexError:
-        raise UsageError(f"--element: {found.leaf} of shape {found.total.shape} has no element {list(index)}") from None
+        shape = answer.total.shape
+        raise UsageError(f"--element: {answer.leaf} of shape {shape} has no element {list(index)}") from None
     assert picked is not None
     if picked.shape:
-        raise UsageError(f"--element: {found.leaf} has {len(found.total.shape)} dimensions", "give an index for each")
-    return found._replace(
-        paths=tuple(p._replace(product=pick(p.product)) for p in found.paths),  # type: ignore[arg-type]
-        groups=tuple(g._replace(total=pick(g.total)) for g in found.groups),  # type: ignore[arg-type]
+        raise UsageError(f"--element: {answer.leaf} has {len(answer.total.shape)} dimensions", "give an index for each")
+    return answer._replace(
+        paths=tuple(p._replace(product=pick(p.product)) for p in answer.paths),  # type: ignore[arg-type]
+        groups=tuple(g._replace(total=pick(g.total)) for g in answer.groups),  # type: ignore[arg-type]
         total=picked,
-        gradient=pick(found.gradient),
+        gradient=pick(answer.gradient),
         element=index,
     )
 

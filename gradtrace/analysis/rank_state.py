@@ -1,11 +1,12 @@
-"""Buffers that differ between ranks, random numbers that do not, and ranks that are gone."""
+"""Buffers that differ between ranks, random numbers that do not, ranks that are gone, and operations that part."""
 
 from __future__ import annotations
 
-from gradtrace.analysis.cause import Cause
+import itertools
+
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.rank_values import parting
-from gradtrace.analysis.words import at_line, folded, named_ranks
+from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Any, Iterator, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.record import Failure, Operation, TensorRecord, Trace
@@ -42,7 +43,7 @@ def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
             "nn.SyncBatchNorm.convert_sync_batchnorm(model), for the statistics of BatchNorm",
             "or leave buffers synchronised in DistributedDataParallel, as by default; rank 0's are sent then",
         ),
-        what=f"{folded(names, 'buffers')} differ between {named_ranks(list(ranks))} at the end",
+        symptom=f"{folded(names, 'buffers')} differ between {named_ranks(list(ranks))} at the end",
     )
 
 
@@ -75,7 +76,7 @@ def same_draws(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         "their generators have the same seed, so the noise of the ranks does not average out",
         (facts.at(f"elements of {facts.labels(operation.outputs)} become 0, the same on each rank", operation.span),),
         ("torch.manual_seed(seed + rank), after the model is made",),
-        what=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{at_line(operation.span)}",
+        symptom=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{facts.at_line(operation.span)}",
     )
 
 
@@ -139,7 +140,7 @@ def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
             "gradtrace why step.rank*.gt, with the records of all ranks: it names the one that failed first",
             "look for the first process that failed in torchrun's output",
         ),
-        what=f"Rank {rank} stopped{at_line(failure.span)}",
+        symptom=f"Rank {rank} stopped{facts.at_line(failure.span)}",
     )
 
 
@@ -154,11 +155,11 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     several = len(missing) > 1
     not_given = "or their records were not given" if several else "or its record was not given"
     if any(failed_itself(facts.trace) for facts in ranks.values()):
-        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", what=sentence)
+        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", symptom=sentence)
         return
     if not left:
         ended = "their processes ended before they" if several else "its process ended before it"
-        yield Cause("rank without record", f"{ended} could write one, {not_given}", what=sentence)
+        yield Cause("rank without record", f"{ended} could write one, {not_given}", symptom=sentence)
         return
     passed = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
     facts = next(iter(left.values()))
@@ -167,4 +168,23 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     here = () if failure is None else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
     advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
     died = "they died or were killed" if several else "it died or was killed"
-    yield Cause("rank without record", f"{died}, {not_given}", here, advice, what=sentence + after)
+    yield Cause("rank without record", f"{died}, {not_given}", here, advice, symptom=sentence + after)
+
+
+# ---- operations
+
+
+def parting(a: Facts, b: Facts, rank: int, other: int) -> Iterator[Evidence]:
+    """Yield the first operation of each of two ranks that the other one does not have at that place."""
+    for ours, theirs in itertools.zip_longest(a.operations, b.operations):
+        if ours is None or theirs is None or signature(ours) != signature(theirs):
+            if ours is not None:
+                yield a.at(f"rank {rank} goes on here ({ours.name})", ours.span)
+            if theirs is not None:
+                yield b.at(f"rank {other} goes on here ({theirs.name})", theirs.span)
+            return
+
+
+def signature(operation: Operation) -> tuple[Any, ...]:
+    span = operation.span
+    return operation.name, None if span is None else (span.file, span.line)

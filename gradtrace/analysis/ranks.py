@@ -13,18 +13,16 @@ from gradtrace.analysis.causes.table import causes_in
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.lasting import lasting
-from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, same_draws
-from gradtrace.analysis.rank_values import parting
+from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, parting, same_draws
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
 from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use
-from gradtrace.analysis.words import at_line, folded, named_ranks
-from gradtrace.annotations import Iterable, Iterator, Mapping, Sequence
+from gradtrace.analysis.words import folded, named_ranks
+from gradtrace.annotations import Iterable, Iterator, Mapping, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, TensorRecord, Trace, Value
+from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, Shard, TensorRecord, Trace, Value
 
-BAD = ("nan", "inf")
 Ranks = Mapping[int, Facts]
 
 
@@ -69,7 +67,7 @@ def nothing_wrong(traces: Sequence[Trace]) -> str:
 
 def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
     for cause in causes_in(facts):
-        yield cause._replace(what=f"On rank {rank}, {cause.what}" if cause.what else f"On rank {rank}")
+        yield cause._replace(symptom=f"On rank {rank}, {cause.symptom}" if cause.symptom else f"On rank {rank}")
 
 
 # ---- gradients that a rank did not compute
@@ -86,8 +84,8 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
     somewhere = set.union(*(set(by_label) for by_label in lacking.values())) - everywhere
     if everywhere and failure is not None:
         facts = next(iter(ranks.values()))
-        cause = unused_cause(facts, [t for t in parameters_of(facts) if t.label in everywhere], failure)
-        yield cause._replace(what=cause.what.replace("in the last pass", "on any rank"))
+        lacking_parameters = [t for t in parameters_of(facts) if t.label in everywhere]
+        yield unused_cause(facts, lacking_parameters, failure, "on any rank")
     if somewhere:
         without = [rank for rank, by_label in lacking.items() if somewhere & set(by_label)]
         there = [rank for rank in ranks if rank not in without] or [r for r in ranks if r != without[0]]
@@ -119,7 +117,7 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     earliest = min(first.values())
     begun = [rank for rank, step in first.items() if step == earliest]
     facts = ranks[begun[0]]
-    cause = next((candidate for candidate in causes_in(facts) if any(word in candidate.what for word in BAD)), None)
+    cause = next((candidate for candidate in causes_in(facts) if candidate.status == "nan"), None)
     if cause is None:
         return
     rest = [rank for rank in first if rank not in begun]
@@ -127,7 +125,7 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     if len(begun) < len(ranks) and not rest:
         where += " alone"
     samples = tuple(bad_samples(facts))
-    yield cause._replace(what=f"{where}, {cause.what}", evidence=(*cause.evidence, *samples))
+    yield cause._replace(symptom=f"{where}, {cause.symptom}", evidence=(*cause.evidence, *samples))
 
 
 def first_bad_step(facts: Facts) -> int | None:
@@ -178,7 +176,7 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
             continue
         cause = explain_failure(trace)
         if cause is not None:
-            yield cause._replace(what=f"On rank {rank}: {cause.what}" if cause.what else f"On rank {rank}")
+            yield cause._replace(symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}")
     is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())  # by `absent`
     if followed and len(followed) == len(failed) and not is_explained:
         yield Cause(
@@ -205,7 +203,7 @@ def apart_at_start(ranks: Ranks) -> Iterator[Cause]:
             "wrap the model in DistributedDataParallel, which sends rank 0's parameters to all",
             "or seed all ranks alike before the model is made, or dist.broadcast(p.data, 0) for each parameter",
         ),
-        what=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
+        symptom=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
     )
 
 
@@ -227,7 +225,7 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
         "each adds the same gradient, so more processes do not make a larger batch",
         (facts.at("made here, with the same numbers on each rank", span),) if span is not None else (),
         ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
-        what=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{at_line(span)}",
+        symptom=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{facts.at_line(span)}",
     )
 
 
@@ -266,3 +264,42 @@ def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:
     for name, value in first.items():
         if any(name in values and value != values[name] for values in others):
             yield name
+
+
+# ---- parameters in parts
+
+
+class WholeNorms(NamedTuple):
+    """A parameter with the norms of all its parts together; None if a part is missing or was not measured."""
+
+    name: str
+    shape: tuple[int, ...]
+    placement: str
+    norm: float | None
+    grad_norm: float | None
+    missing: int  # parts without a record
+
+
+def whole_norms(traces: Sequence[Trace]) -> list[WholeNorms]:
+    """Return the norms of each parameter that these records have in parts."""
+    parts: dict[str, list[Shard]] = {}
+    for facts in by_rank(traces).values():
+        for shard in facts.trace.shards:
+            parts.setdefault(shard.name, []).append(shard)
+    return [with_all_parts(some) for some in parts.values()]
+
+
+def with_all_parts(parts: Sequence[Shard]) -> WholeNorms:
+    first = parts[0]
+    missing = max(0, first.processes - len(parts))
+    norm, grad = (
+        None if missing else norm_of([getattr(shard, which) for shard in parts], first.copies)
+        for which in ("squares", "grad_squares")
+    )
+    return WholeNorms(first.name, first.shape, first.placement, norm, grad, missing)
+
+
+def norm_of(squares: Sequence[float | None], copies: int) -> float | None:
+    """Return the norm of parts of which each stands in `copies` records."""
+    present = [square for square in squares if square is not None]
+    return None if len(present) < len(squares) else float((sum(present) / copies) ** 0.5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import enclosed
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, Iterable
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span
@@ -66,7 +65,7 @@ def instead(facts: Facts, span: Span | None, template: str, about: str = "") -> 
         ast.parse(new)
     except (IndexError, KeyError, ValueError, SyntaxError):
         return None
-    return None if node is None else Fix(f"{about}{new}{at_line(span)}", [(span_of(node), new)])
+    return None if node is None else Fix(f"{about}{new}{facts.at_line(span)}", [(span_of(node), new)])
 
 
 def without_call(facts: Facts, span: Span | None, text: str) -> str:

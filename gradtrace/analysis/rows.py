@@ -68,9 +68,9 @@ def may_keep(operation: Operation, place: int) -> bool:
     return place == 0 or (record.kind in BY_ELEMENT and not is_written)
 
 
-def keeps(facts: Facts, operation: Operation, given: int, made: int) -> bool:
+def keeps(facts: Facts, operation: Operation, operand: int, result: int) -> bool:
     """Whether the rows of a result are those of an operand, in their order."""
-    before, after = facts.tensors[given].shape, facts.tensors[made].shape
+    before, after = facts.tensors[operand].shape, facts.tensors[result].shape
     if not before or not after or before[0] != after[0]:
         return False
     record = record_of(operation.name)

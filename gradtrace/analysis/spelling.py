@@ -43,9 +43,9 @@ def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
     return paths
 
 
-def takes_all(one: ast.Import | ast.ImportFrom) -> bool:
+def takes_all(statement: ast.Import | ast.ImportFrom) -> bool:
     """Whether an import takes all names of a module of another package, which may have any."""
-    return one.names[0].name == "*" and not str(getattr(one, "module", "")).startswith(OURS)
+    return statement.names[0].name == "*" and not str(getattr(statement, "module", "")).startswith(OURS)
 
 
 def with_names(advice: str, names: dict[str, str], line: int) -> str:

@@ -228,18 +228,25 @@ def size_of(value: Value | None) -> int:
     return 0 if value is None else value.numel * BYTES.get(value.dtype, 1)
 
 
-def started(trace: Trace, one: PassRecord, number: int) -> Started:
-    roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(one.roots, one.vectors, strict=False))
-    inputs = None if one.inputs is None else tuple(trace.tensors[i].label for i in one.inputs)
+def started(trace: Trace, pass_: PassRecord, number: int) -> Started:
+    roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(pass_.roots, pass_.vectors, strict=False))
+    inputs = None if pass_.inputs is None else tuple(trace.tensors[i].label for i in pass_.inputs)
     return Started(
-        number, trace.earlier_passes + one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span
+        number,
+        trace.earlier_passes + pass_.number + 1,
+        roots,
+        pass_.keep,
+        pass_.create_graph,
+        inputs,
+        pass_.stores,
+        pass_.span,
     )
 
 
 Received = dict[tuple[int, int], list[Contribution]]
 
 
-def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Received, number: int) -> Backward:
+def backward(graph: EdgeTable, pass_: PassRecord, step: BackwardStep, received: Received, number: int) -> Backward:
     """Return the step of one turn; `received` collects the gradients by function and output number."""
     trace = graph.trace
     function = trace.functions[step.function]
@@ -247,8 +254,8 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
     record = None if tensor is None else trace.tensors[tensor]
     of = label_of(trace, function)
     gathered = received.pop((function.id, 0), [])
-    if tensor is not None and tensor in one.roots:
-        gathered = [Contribution("backward", one.vectors[one.roots.index(tensor)]), *gathered]
+    if tensor is not None and tensor in pass_.roots:
+        gathered = [Contribution("backward", pass_.vectors[pass_.roots.index(tensor)]), *gathered]
     sent = []
     for index, value in enumerate(step.downstream):
         if value is None:
@@ -293,7 +300,7 @@ def label_of(trace: Trace, function: FunctionRecord) -> str:
     return function.name if tensor is None else trace.tensors[tensor].label
 
 
-def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
+def follow(trace: Trace, run_steps: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
     """Yield the steps that made or read one of the tensors, or brought it a gradient; passes only if they have such
     steps.
     """
@@ -301,7 +308,7 @@ def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterato
         o.id for o in trace.operations if not tensors.isdisjoint(o.outputs) or not tensors.isdisjoint(o.tensors)
     }
     begun: Started | None = None
-    for step in found:
+    for step in run_steps:
         if isinstance(step, Forward):
             if step.operation in operations:
                 yield step
@@ -317,3 +324,47 @@ def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterato
                 yield begun
                 begun = None
             yield step
+
+
+# ---- arrivals
+
+
+class Arrival(NamedTuple):
+    """A gradient that arrived: `sender` is the step that sent it, `edge` the number of the edge, `part` its value and
+    source.
+    """
+
+    sender: BackwardStep
+    edge: int
+    part: Contribution
+
+
+class Arrivals:
+    """An index of the gradients by the step that received them, and of the operations by the function that they
+    made.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.graph = EdgeTable(trace)
+        self.operations: dict[int, Operation] = {}
+        for operation in trace.operations:
+            if operation.function is not None:
+                self.operations.setdefault(operation.function, operation)
+        self._sent: dict[tuple[int, int], list[tuple[BackwardStep, int]]] = {}
+        for step in trace.steps:
+            for index, value in enumerate(step.downstream):
+                target = None if value is None else self.graph.targets.get((step.function, index))
+                if target is not None:
+                    self._sent.setdefault((step.number, target[0]), []).append((step, index))
+
+    def at(self, step: BackwardStep) -> list[Arrival]:
+        """Return the gradients that a step's function received in that pass: sender, edge and value of each."""
+        return [
+            Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
+            for sender, index in self._sent.get((step.number, step.function), ())
+        ]
+
+    def source(self, sender: BackwardStep) -> str:
+        """Return the label of the tensor that the sender's function made."""
+        return label_of(self.trace, self.trace.functions[sender.function])

@@ -8,6 +8,7 @@ from math import hypot, isfinite
 
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import operator, unit
+from gradtrace.annotations import NamedTuple
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
@@ -38,8 +39,23 @@ LINEAR = function_table(
 ADDING = function_table("analysis.symmetries.ADDING", words("add sub linear addmm baddbmm conv1d conv2d conv3d"))
 
 
-def cancellation(facts: Facts, record: TensorRecord) -> str | None:
-    """Return why the contributions to a parameter's gradient cancel out, as a clause; None if they do not."""
+class Cancellation(NamedTuple):
+    """Contributions to a gradient that cancel out: `change` of what they belong to does not change the result of the
+    operation `unseen`, if that is known.
+    """
+
+    change: str
+    unseen: Operation | None
+
+    def clause(self, facts: Facts, rounding: str = "") -> str:
+        because = f"its contributions cancel out{rounding}"
+        if self.unseen is None:
+            return because
+        return f"{because}, since {self.change} before {unit(facts, self.unseen)} does not change its result"
+
+
+def cancellation(facts: Facts, record: TensorRecord) -> Cancellation | None:
+    """Return why the contributions to a parameter's gradient cancel out; None if they do not."""
     visits = facts.visits_of(record)
     left = visits[-1].grad_after if visits else None
     if left is None or not left.is_measured or left.numel > max(record.shape, default=1):
@@ -57,12 +73,8 @@ def cancellation(facts: Facts, record: TensorRecord) -> str | None:
         return None  # terms that are 0 do not cancel, and what a NaN or an infinity leaves is as large as they are
     if not adds and not left.norm:
         return None  # a product that is exactly 0 may be one of zeros
-    because = "its contributions cancel out, but for rounding"
     unseen = next_unseen(facts, readers[-1], UNSHIFTED if adds else UNSCALED)
-    if unseen is None:
-        return because
-    change = "a constant that is added" if adds else "a factor"
-    return f"{because}, since {change} before {unit(unseen)} does not change its result"
+    return Cancellation("a constant that is added" if adds else "a factor", unseen)
 
 
 def keys_cancel(facts: Facts, record: TensorRecord) -> str:
@@ -85,7 +97,7 @@ def keys_cancel(facts: Facts, record: TensorRecord) -> str:
         return ""
     return (
         f"; elements {count // 3} to {2 * count // 3 - 1}, the part of the keys, cancel out, but for rounding, since a "
-        f"constant that is added to the keys before {unit(unseen)} does not change its result"
+        f"constant that is added to the keys before {unit(facts, unseen)} does not change its result"
     )
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.facts import Facts, parsed
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
+from gradtrace.trace.failed import dotted
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, OptimiserRecord, ScopeRecord, Span, TensorRecord, Value
+
+DROPOUTS = function_table(
+    "analysis.terms.DROPOUTS",
+    ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"),
+)
 
 # ---- names and places
 
@@ -137,6 +143,11 @@ def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
     return next((name for name in names if name and name.replace(".", "").isidentifier()), "optimizer")
 
 
+def settings(optimiser: OptimiserRecord) -> dict[str, str]:
+    """Return the options of an optimiser's first group, as texts."""
+    return dict(text.split("=", 1) for text in optimiser.options)
+
+
 def loads(node: Any) -> set[str]:
     """Return the variables and attributes ("self.h") that a piece of text reads, without the functions that it
     calls.
@@ -207,9 +218,28 @@ def operator(operation: Operation) -> str:
     return operation.name.rstrip("_")
 
 
-def unit(operation: Operation) -> str:
+def numbers_in(operation: Operation, options: bool = True) -> list[float]:
+    """Return the arguments of an operation that are Python numbers, also those given by a name if `options`."""
+    numbers = []
+    for text in operation.constants:
+        _, equals, value = text.rpartition("=")
+        try:
+            numbers += [float(value)] if options or not equals else []
+        except ValueError:
+            continue
+    return numbers
+
+
+def unit(facts: Facts, operation: Operation) -> str:
     """Return an operator with its line: "log on line 14"."""
-    return f"{operator(operation)}{at_line(operation.span)}"
+    return f"{operator(operation)}{facts.at_line(operation.span)}"
+
+
+def is_dropout(operation: Operation, module: str) -> bool:
+    """Whether an operation is a dropout, or a part of one: by its operator, its call, or the class of its module."""
+    call = parsed(operation.text)
+    function = dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
+    return "dropout" in operation.name or function in DROPOUTS or "Dropout" in module
 
 
 def is_comparison(name: str) -> bool:
@@ -225,3 +255,20 @@ def mask_behind(facts: Facts, tensor: int) -> TensorRecord:
             break
         tensor = masks[0]
     return facts.tensors[tensor]
+
+
+# ---- the range of the floating-point dtypes
+
+
+LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+LARGEST["float64"] = 1.7976931348623157e308
+SMALLEST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}
+SHORT = ("float16", "bfloat16")  # what autocast and .half() compute in
+
+
+def magnitude(value: Value | None) -> float | None:
+    """Return the largest absolute value of the elements; None if there are none, or one is not finite."""
+    if value is None or not value.is_float or not value.all_finite:
+        return None
+    low, high = value.summary.minimum, value.summary.maximum
+    return None if low is None or high is None else max(abs(float(low)), abs(float(high)))

@@ -59,9 +59,6 @@ class Training(NamedTuple):
     details: Stats
 
 
-FLAT = "the loss does not fall"
-
-
 def training(trace: Trace) -> Training:
     """Return the training loop of a trace. The details are those of the first step with a bad value, else of the
     last.
@@ -75,12 +72,12 @@ def training(trace: Trace) -> Training:
     rows = tuple(row(trace, step, versions, grads, held, bad) for step in trace.training)
     first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
     first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
-    verdict, diverges = judged(rows, first_inf, first_nan)
-    clip = sums.clipped(Facts(trace)) if verdict.startswith(FLAT) else None
+    state, verdict = judged(rows, first_inf, first_nan)
+    clip = sums.clipped(Facts(trace)) if state == "flat" else None
     verdict += f"; {clip.because}" if clip is not None else ""
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
     details = stats(step_window(trace, chosen), trace)
-    return Training(rows, verdict, diverges, first_inf, first_nan, chosen, details)
+    return Training(rows, verdict, state == "diverges", first_inf, first_nan, chosen, details)
 
 
 def gradients(trace: Trace) -> dict[tuple[int, int], Value]:
@@ -176,23 +173,24 @@ def kind(value: Value) -> str:
     return "NaN" if value.has_nan else "Inf"
 
 
-def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None) -> tuple[str, bool]:
-    """Return a sentence that says whether the loss diverges, falls or rises."""
+def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None) -> tuple[str, str]:
+    """Return whether the loss "diverges", "falls" or is "flat" ("" if it is not known), and a sentence that says so."""
     losses = [(r.number, r.loss) for r in rows if r.loss is not None]
     finite = [(n, x) for n, x in losses if math.isfinite(x)]
     parts = [f"{symptom} first in step {n}" for symptom, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
     if parts:
         first_bad = f"the loss is {' and '.join(parts)}"
         if len(finite) > 1 and finite[-1][1] > 10 * abs(finite[0][1]):
-            return f"diverging: {first_bad}, after it grew from {finite[0][1]:.3g} to {finite[-1][1]:.3g}", True
-        return first_bad, True
+            grown = f"after it grew from {finite[0][1]:.3g} to {finite[-1][1]:.3g}"
+            return "diverges", f"diverging: {first_bad}, {grown}"
+        return "diverges", first_bad
     if len(finite) < 2:
-        return "", False
+        return "", ""
     first, last = finite[0][1], finite[-1][1]
     best_step, best = min(finite, key=lambda pair: pair[1])
     is_highest = last > 0.9 * max(x for _, x in finite)
     if is_highest and (last > 10 * abs(first) or (last > first and last > 10 * abs(best))):
-        return f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}", True
+        return "diverges", f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}"
     if last < first:
-        return f"the loss falls from {first:.4g} to {last:.4g}", False
-    return f"{FLAT}: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}", False
+        return "falls", f"the loss falls from {first:.4g} to {last:.4g}"
+    return "flat", f"the loss does not fall: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}"

@@ -38,7 +38,7 @@ def unused_under_ddp(facts: Facts, failure: Failure) -> Cause | None:
     return unused_cause(facts, lacking, failure) if lacking else None
 
 
-def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure) -> Cause:
+def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure, where: str = "in the last pass") -> Cause:
     """Return which parameters lack a gradient, since when, and the lines that would use them."""
     labels = [t.label for t in lacking]
     earlier = sorted(set().union(*(passes_with(facts, t) for t in lacking)))
@@ -47,7 +47,7 @@ def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure) ->
     advice = remedies(labels)
     if STATIC in failure.message:
         advice = (*advice, "leave static_graph=True out: the graph is not the same in each pass")
-    sentence = f"{folded(labels, 'parameters')} got no gradient in the last pass"
+    sentence = f"{folded(labels, 'parameters')} got no gradient {where}"
     explained = frozenset(t.id for t in lacking)
     return Cause("unused under DDP", because, tuple(would_use(facts, labels[0])), advice, sentence, tensors=explained)
 

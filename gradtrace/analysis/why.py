@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, reachable_functions
-from gradtrace.analysis.left_numbers import left_numbers
 from gradtrace.analysis.rewrites import with_line_after, with_statement
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
 
@@ -27,9 +27,9 @@ def explain(facts: Facts, record: TensorRecord) -> Cause:
     cause = of_gradient(facts, record)
     grad = record.grad
     is_part = grad is not None and grad.is_measured and any(shard.name == record.label for shard in facts.trace.shards)
-    return (
-        cause._replace(what=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.what}") if is_part else cause
-    )
+    if not is_part:
+        return cause
+    return cause._replace(symptom=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.symptom}")
 
 
 def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
@@ -57,7 +57,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Cause | None:
         return None
     return Cause(
         "cleared",
-        f"it was set to None{at_line(last.span)}, after backward had filled it",
+        f"it was set to None{facts.at_line(last.span)}, after backward had filled it",
         [
             facts.origin(record),
             *map(facts.backward, facts.storing[-1:]),
@@ -114,7 +114,7 @@ def uncalled(facts: Facts, origin: Evidence) -> Cause:
         return Cause("never called", because, list(dict.fromkeys([origin, *cause.evidence])), cause.advice)
     if statement is not None:
         text, head = facts.text.cut(statement), places.head_of(statement)
-        fix = with_statement(facts, statement, f"{text}()", f"{text}(){at_line(head)}")
+        fix = with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}")
         here = facts.at("this only looks the method up", head)
         because = f"backward was not called: line {head.line} names {text} without parentheses"
         return Cause("never called", because, [origin, here], (fix,))
@@ -198,7 +198,7 @@ def ways(facts: Facts, record: TensorRecord, cuts: list[Cut], first: Cause) -> l
     others = [history.describe(facts, cut).because for cut in cuts]
     after = facts.flow.after([record.id])
     numbers = [number.escape for number in left_numbers(facts) if number.tensor in after]
-    others += [f"{escape.how}(){at_line(escape.span)}" for escape in numbers]
+    others += [f"{escape.how}(){facts.at_line(escape.span)}" for escape in numbers]
     reasons = list(dict.fromkeys([first.because, *others]))
     return reasons if len(reasons) <= MOST_WAYS else [*reasons[:MOST_WAYS], f"{len(reasons) - MOST_WAYS} more"]
 
@@ -242,12 +242,12 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     )
 
 
-def only_returned(facts: Facts, origin: Evidence, one: PassRecord) -> Cause:
+def only_returned(facts: Facts, origin: Evidence, pass_: PassRecord) -> Cause:
     """Explain a gradient that autograd.grad returned."""
     return Cause(
         "autograd.grad",
         "autograd.grad returns gradients, it stores none in .grad",
-        [origin, facts.backward(one)],
+        [origin, facts.backward(pass_)],
         ("take the gradient from what autograd.grad returns", "or call backward() instead"),
     )
 

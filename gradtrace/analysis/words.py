@@ -12,7 +12,7 @@ MANY = 4  # names that are listed one by one
 def brief(value: Value) -> str:
     """Return a short description: "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
     if not value.shape and value.is_whole:
-        return one(value.data)
+        return short_number(value.data)
     if value.numel <= FEW and value.is_whole:
         return several(value.data.tolist())
     facts = value.summary
@@ -21,7 +21,9 @@ def brief(value: Value) -> str:
     low, high = facts.minimum, facts.maximum
     if low is None:
         return f"of shape {value.shape}"
-    return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
+    if low == high:
+        return f"all {short_number(low)} {value.shape}"
+    return f"between {short_number(low)} and {short_number(high)} {value.shape}"
 
 
 def folded(names: Sequence[str], noun: str) -> str:
@@ -61,7 +63,12 @@ def at_line(span: Span | None) -> str:
     return f" on line {span.where}" if span is not None else ""
 
 
-def one(x: Any) -> str:
+def on_line(span: Span | None) -> str:
+    """Return "on line 3, " to begin a clause, or "" without a place."""
+    return f"on line {span.where}, " if span is not None else ""
+
+
+def short_number(x: Any) -> str:
     if isinstance(x, (bool, int)):
         return str(x)
     mantissa, e, exponent = format(x, ".6g").partition("e")
@@ -69,7 +76,7 @@ def one(x: Any) -> str:
 
 
 def several(items: Any) -> str:
-    return "[" + ", ".join(map(several, items)) + "]" if isinstance(items, list) else one(items)
+    return "[" + ", ".join(map(several, items)) + "]" if isinstance(items, list) else short_number(items)
 
 
 def named_ranks(ranks: Sequence[int]) -> str:

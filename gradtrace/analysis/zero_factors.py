@@ -5,9 +5,21 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.places import head_of, method_call
-from gradtrace.analysis.ranges import SMALLEST, magnitude
-from gradtrace.analysis.terms import code_of, highest, is_comparison, made_at, mask_behind, named, operator, unit
-from gradtrace.analysis.words import at_line
+from gradtrace.analysis.terms import (
+    SMALLEST,
+    code_of,
+    highest,
+    is_comparison,
+    is_dropout,
+    made_at,
+    magnitude,
+    mask_behind,
+    named,
+    numbers_in,
+    operator,
+    scopes_of,
+    unit,
+)
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
@@ -32,7 +44,9 @@ def reason_of(name: str) -> str:
 def product(facts: Facts, base: str, operation: Operation | None, operand: int | None, where: str) -> Cause:
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
-    if base == "dropout" or (operation is not None and "dropout" in operation.text):
+    scopes = [] if operation is None else scopes_of(facts, operation)
+    module = scopes[0].detail if scopes and scopes[0].kind == "module" else ""
+    if base == "dropout" or (operation is not None and is_dropout(operation, module)):
         return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]
@@ -89,8 +103,8 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     hiding = hiding_mask(facts, zeros)
     if hiding is not None:
         attention, hidden = hiding
-        name, where = named(facts, hidden.id), at_line(made_at(facts, hidden))
-        because = f"{cause.because}: {name}{where}, the mask of {unit(attention)}, hides"
+        name, where = named(facts, hidden.id), facts.at_line(made_at(facts, hidden))
+        because = f"{cause.because}: {name}{where}, the mask of {unit(facts, attention)}, hides"
         return Cause("mask", f"{because} every position", advice=("a mask is True, or 0, where attention may look",))
     maker, leaf = origin_of_zeros(facts, zeros)
     if leaf is not None and facts.tensors[leaf].is_parameter:
@@ -101,7 +115,7 @@ def of_result(facts: Facts, cause: Cause, zeros: list[int]) -> Cause:
     operands = [] if maker is None else facts.operands(maker)
     if maker is None or not operands:
         return cause
-    name, because = operator(maker), f"{cause.because}: {unit(maker)}"
+    name, because = operator(maker), f"{cause.because}: {unit(facts, maker)}"
     if name == "dropout":
         return Cause("dropout", f"{because} dropped every element", advice=DROPPED)
     if reason_of(name) == "rectifier" and (top := highest(operands[0][1])) is not None and top <= 0:
@@ -218,7 +232,7 @@ def underflows(facts: Facts, operation: Operation | None, operand: int | None, g
     if operator(operation) not in ("mul", "div"):
         return vanishes_below(facts, operation, got)
     others = [facts.tensors[i].value for i in factors(operation, operand)]
-    return not any(map(is_zero, others)) and all(text.strip("-0.") for text in operation.constants)
+    return not any(map(is_zero, others)) and 0 not in numbers_in(operation, options=False)
 
 
 def vanishes_below(facts: Facts, operation: Operation, got: Value) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, goes_bad, is_zero
-from gradtrace.analysis.ranges import SHORT, SMALLEST
 from gradtrace.analysis.symmetries import cancellation
-from gradtrace.analysis.terms import code_of, named, operator
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.terms import SHORT, SMALLEST, code_of, named, operator
+from gradtrace.analysis.words import brief
 from gradtrace.analysis.zero_factors import (
     RECTIFIED,
     factors,
@@ -35,8 +34,8 @@ def zero(facts: Facts, record: TensorRecord) -> Cause:
         return Cause("assigned", "the program set it", [facts.origin(record)]).about(record, "zero", "0")
     cancels = cancellation(facts, record)
     cause = None
-    if cancels is not None and (", since " in cancels or len(facts.arrivals.at(visits[-1])) == 1):
-        cause = Cause("symmetry", cancels.replace(", but for rounding", ""))
+    if cancels is not None and (cancels.unseen is not None or len(facts.arrivals.at(visits[-1])) == 1):
+        cause = Cause("symmetry", cancels.clause(facts))
     cause = cause or started_at_zero(facts, record) or origin_of_zero(facts, visits[-1])
     evidence = [facts.origin(record), facts.backward(facts.passes[visits[-1].number]), *cause.evidence]
     return cause._replace(evidence=evidence).about(record, "zero", "0")
@@ -70,7 +69,7 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Cause:
     was = f", where it was {brief(before)}" if before is not None else ""
     return Cause(
         "zeroed",
-        f"it was set to zero{at_line(change.span)}{was}",
+        f"it was set to zero{facts.at_line(change.span)}{was}",
         (facts.origin(record), facts.at(f"{record.label}.grad is zeroed", change.span)),
         ("read .grad before that line",),
     )
@@ -93,12 +92,12 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
     evidence, origin = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)], ""
     if first is not None and operation is not None:
         span = facts.functions[first.function].span
-        origin = f", from {operation.name}{at_line(span)}"
+        origin = f", from {operation.name}{facts.at_line(span)}"
         evidence.insert(0, facts.at(f"the derivative of {operation.name} is not finite here", span))
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(change.span)} wiped it, for the norm of all gradients was inf: {owner}.grad held "
-        f"inf{origin}",
+        f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was inf: {owner}.grad "
+        f"held inf{origin}",
         evidence,
         (
             f"keep the gradient of {owner} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
@@ -191,7 +190,7 @@ def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Cause:
     span = None if call is None else places.span_of(call)
     return Cause(
         "hook",
-        f"the hook {hook.name}{at_line(span)} replaced the gradient by zero",
+        f"the hook {hook.name}{facts.at_line(span)} replaced the gradient by zero",
         [] if span is None else [facts.at("the hook is registered here", span)],
         ("take the hook away: handle.remove(), or return nothing from it",),
     )
@@ -214,7 +213,7 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
     function = facts.functions[step.function]
     operation = call_of(facts, step)
     name = operation.name if operation is not None else function.name
-    base, where = name.rstrip("_"), at_line(function.span)
+    base, where = name.rstrip("_"), facts.at_line(function.span)
     operand = operand_of(facts, function.id, index)
     here = facts.at(f"{name} sends back 0 here", function.span)
     if step.gradient is not None and underflows(facts, operation, operand, step.gradient):
@@ -275,7 +274,7 @@ def over_one(facts: Facts, operation: Operation | None) -> Cause | None:
         return None
     if shape[int(dim)] != 1:
         return None
-    where, name = at_line(operation.span), named(facts, tensor)
+    where, name = facts.at_line(operation.span), named(facts, tensor)
     return Cause(
         "one class",
         f"{operation.name}{where} is taken over only one class, for {name} has the shape {shape}: it is the same "
@@ -303,8 +302,8 @@ def straight_through(facts: Facts, operation: Operation | None, operand: int | N
         soft, hard = named(facts, operand), named(facts, operation.outputs[0])
         return Cause(
             "straight-through reversed",
-            f"the straight-through estimate{at_line(detach.span)} is the wrong way round: it detaches the part with "
-            f"{soft}, and its gradient goes through {hard}, which is flat",
+            f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: it detaches the "
+            f"part with {soft}, and its gradient goes through {hard}, which is flat",
             [
                 facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
                 facts.at(f"detach() here cuts off {soft}, not {hard}", detach.span),

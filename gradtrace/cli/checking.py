@@ -327,10 +327,9 @@ def facts_of(request: Request) -> Facts:
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
     """Return a note for each saved value that was changed before backward used it, unseen by autograd."""
     from gradtrace.analysis.numbers import unseen_changes
-    from gradtrace.analysis.words import at_line
 
     return tuple(
-        f"{facts.called(change.tensors)} is changed{at_line(change.span)} after its value had been saved"
+        f"{facts.called(change.tensors)} is changed{facts.at_line(change.span)} after its value had been saved"
         for change in unseen_changes(facts)
     )
 

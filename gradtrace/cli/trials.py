@@ -178,7 +178,7 @@ def remains(found: Outcome, cause: Cause) -> bool | None:
         return True if is_same else None
     if failure is not None:
         return True if failure.kind in MISTAKES else None
-    if not cause.name or not cause.what.startswith(f"{cause.name}.grad"):  # a cause in the run
+    if not cause.name:  # a cause in the run
         same = [remaining for remaining in found.causes if remaining.code == cause.code]
         if same:
             return True if any(lines(remaining) & lines(cause) for remaining in same) else None

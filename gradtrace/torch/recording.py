@@ -319,7 +319,6 @@ def answers(trace: Trace, what: Any) -> str:
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.healthy import short_answer
-    from gradtrace.analysis.leading import with_own_lines
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
@@ -333,10 +332,10 @@ def answers(trace: Trace, what: Any) -> str:
             return with_notes(trace, view.healthy(said, look))
         pairs = [] if failure is not None else [(tensor, about(facts, tensor, causes)) for tensor in trace.named]
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
-        return with_notes(trace, view.report(with_own_lines(trace, first), with_own_lines(trace, rest), look))
+        return with_notes(trace, view.report(first, rest, look))
     record = tensor_of(trace, what)
     own = about(facts, record, causes)
-    shown = with_own_lines(trace, [own] if failure is None else [failure, own])
+    shown = [own] if failure is None else [failure, own]
     return with_notes(trace, view.text(shown, look))
 
 

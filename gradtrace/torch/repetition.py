@@ -338,7 +338,7 @@ def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
         return None
     kind = "nan" if bool(bad.isnan()) else "inf"
     cause = forward_cause(made, recorded._name(bad), kind)
-    return None if cause is None else cause._replace(what=f"the loss is {kind}", status="nan")
+    return None if cause is None else cause._replace(symptom=f"the loss is {kind}", status="nan", kind=kind)
 
 
 def read(content: bytes, report: StepReport, parameters: list[Any], level: str) -> record:

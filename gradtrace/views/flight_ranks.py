@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.flight_ranks import FlightRanks, RankEvent
+from gradtrace.analysis.flight import FlightRanks, RankEvent
 from gradtrace.analysis.words import named_ranks
 from gradtrace.annotations import Iterator, Sequence
 from gradtrace.lazy_names import words

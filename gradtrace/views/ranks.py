@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradtrace.analysis.compare.ranks import Ranks
+from gradtrace.analysis.compare.verdict import Ranks
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, rows
 from gradtrace.views.cells import visible
@@ -28,7 +28,7 @@ def lines(found: Ranks) -> Iterator[str]:
     for rank in found.ranks:
         first = rank.first
         if first is None:
-            yield f"  {visible(rank.name)}  {'the reference' if rank.found is None else rank.found.verdict}"
+            yield f"  {visible(rank.name)}  {'the reference' if rank.verdict is None else rank.verdict.verdict}"
             continue
         place = first.b or first.a
         where = "" if place is None or place.line is None else f" at {visible(place.file)}:{place.line}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.shards import WholeNorms
+from gradtrace.analysis.ranks import WholeNorms
 from gradtrace.annotations import Iterator, Sequence
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, numbers, rows

@@ -113,9 +113,8 @@ def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
 
 
 def reason(answer: Cause) -> tuple[str, ...]:
-    """Return the part of an answer that several tensors can share: the text after the first colon."""
-    _, colon, why = answer.sentence.partition(": ")
-    return (answer.status, answer.code, why) if colon else (answer.name,)
+    """Return the part of an answer that several tensors can share."""
+    return (answer.status, answer.code, answer.because) if answer.because else (answer.name,)
 
 
 def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -> list[str]:

@@ -62,7 +62,7 @@ def test_a_skipped_step_is_explained_with_the_scale_that_fits():
     trace = trace._replace(precision=trace.precision._replace(scales=(scale,)))
     first = answer(trace).losses[0].cause
     assert first.code == "skipped step"
-    assert first.what == "a step was skipped: the gradients of w are not finite"
+    assert first.symptom == "a step was skipped: the gradients of w are not finite"
     assert first.advice == ("GradScaler(init_scale=1024): every gradient measured in the skipped step would be finite",)
 
 

@@ -1,5 +1,5 @@
 """Explain graphs that are carried from one step of a loop into the next by a hidden state, a sum of losses or a
-buffer.
+buffer, and results that keep the graph of every step.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import inside, loads, loop_around, named, operator, scopes_of, spans_of, stores
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, NamedTuple
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
 
@@ -20,7 +20,7 @@ class Crossing(NamedTuple):
     maker: Operation
     reader: Operation
     name: str
-    made: Any  # the statements
+    making: Any  # the statements
     read: Any
     earlier: PassRecord
     failed: PassRecord
@@ -92,12 +92,12 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     if is_carried(facts, cross):
         how = f"line {head.line} carries {name} {over_steps(facts, cross)}"
     else:
-        line = places.head_of(cross.made).line if cross.made else "?"
+        line = places.head_of(cross.making).line if cross.making else "?"
         how = f"{name} was computed once, on line {line}, and line {head.line} uses it again"
     earlier = cross.earlier.span
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{at_line(earlier)} had freed it, and {how}",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier)} had freed it, and {how}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier pass", head),
             facts.at("the first backward frees it", earlier),
@@ -128,21 +128,24 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
     """Explain two losses that share a graph, with a backward for each: the first one frees what both need."""
     name, head, earlier = cross.name, places.head_of(cross.read), cross.earlier
-    origin = cross.maker.span if cross.made is None else places.head_of(cross.made)
+    origin = cross.maker.span if cross.making is None else places.head_of(cross.making)
     first = next((o for o in facts.readers(cross.tensor) if o.id < earlier.after), None)
     used = None if first is None else spans_of(facts, first)[-1]
-    fix = [f"{name}.detach(){at_line(used)}, if its backward should stop there"] if used is not None else []
+    fix = [f"{name}.detach(){facts.at_line(used)}, if its backward should stop there"] if used is not None else []
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{at_line(earlier.span)} had freed it, and line "
-        f"{head.line} uses {name}, made{at_line(origin)}, again",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had freed it, and line "
+        f"{head.line} uses {name}, made{facts.at_line(origin)}, again",
         (
             facts.at(f"{name} is made here", origin),
             facts.at("the first backward frees its graph", earlier.span),
             facts.at(f"{name} is used again", head),
             facts.at("the second backward needs it again", cross.failed.span),
         ),
-        (*fix, f"or backward(retain_graph=True){at_line(earlier.span)}; or one backward of the sum of both losses"),
+        (
+            *fix,
+            f"or backward(retain_graph=True){facts.at_line(earlier.span)}; or one backward of the sum of both losses",
+        ),
         name=name,
     )
 
@@ -150,15 +153,15 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
 def is_carried(facts: Facts, cross: Crossing) -> bool:
     """Whether the result is made in the loop that reads it."""
     loop = loop_around(facts, cross.read)
-    return cross.made is cross.read or (cross.made is not None and loop is not None and inside(cross.made, loop))
+    return cross.making is cross.read or (cross.making is not None and loop is not None and inside(cross.making, loop))
 
 
 def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
     name, loop = cross.name, loop_around(facts, cross.read)
     if not is_carried(facts, cross):
         if "." in name:
-            return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.made)}",)
-        code = facts.text.cut(cross.made) if cross.made is not None else name
+            return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.making)}",)
+        code = facts.text.cut(cross.making) if cross.making is not None else name
         return (f"compute it inside of the loop, before backward: {code}", f"or {name} = {name}.detach()")
     if is_sum(facts, cross):
         return (
@@ -172,7 +175,7 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
             f"or keep numbers in it: {base}.append(loss.detach())",
         )
     detached = f"{name} = {name}.detach()"
-    if "LSTM" in facts.trace.source_text and operator(cross.maker) != "gru":
+    if any(scope.detail in ("LSTM", "LSTMCell") for scope in facts.trace.scopes):
         detached += f" (of a tuple: tuple(s.detach() for s in {name}))"
     if "." in name:
         return (f"{detached}, before line {cross.read.lineno} reads it",)
@@ -186,7 +189,7 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
 def is_sum(facts: Facts, cross: Crossing) -> bool:
     """Whether the carried variable is a running sum on which backward is called."""
     ends = {i for p in facts.passes if p.error for i in p.roots}
-    return cross.read is cross.made and operator(cross.reader) == "add" and not ends.isdisjoint(cross.reader.outputs)
+    return cross.read is cross.making and operator(cross.reader) == "add" and not ends.isdisjoint(cross.reader.outputs)
 
 
 def changed_since(facts: Facts, change: Change) -> Cause | None:
@@ -199,7 +202,7 @@ def changed_since(facts: Facts, change: Change) -> Cause | None:
     return Cause(
         "carried over",
         f"line {head.line} carries {name} and its graph {over_steps(facts, cross)}, and "
-        f"{change.text or 'the step'}{at_line(change.span)} has changed the weights in place since{kept}",
+        f"{change.text or 'the step'}{facts.at_line(change.span)} has changed the weights in place since{kept}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier step", head),
             facts.at("the step changes the weights that this graph needs", change.span),
@@ -207,4 +210,59 @@ def changed_since(facts: Facts, change: Change) -> Cause | None:
         ),
         fixes(facts, cross)[:1] + ("then backward() needs no retain_graph=True",) * keep,
         name=name,
+    )
+
+
+# ---- averages and sums
+
+
+KEPT_STEPS = 3  # over which a result has come to keep its history
+
+
+def kept_history(facts: Facts) -> Cause | None:
+    """Find a statement that reads its own result of the step before, with history, step after step."""
+    if facts.trace.failure is not None:
+        return None
+    lengths: dict[int, tuple[int, int]] = {}  # by tensor: in which step it was made, how many steps are behind it
+    longest: tuple[int, Operation] | None = None
+    for step in facts.trace.training:
+        for operation in facts.operations[slice(*step.operations)]:
+            if operation.span is None or operation.span.file or not operation.grad_enabled:
+                continue
+            histories = [steps_behind(facts, lengths, i, operation, step.number) for i in operation.tensors]
+            behind = max([1, *histories])
+            for out in operation.outputs:
+                if facts.tensors[out].requires_grad and not facts.tensors[out].is_leaf:
+                    lengths[out] = step.number, behind
+                    if behind >= max(KEPT_STEPS, longest[0] if longest else 0) and step is facts.trace.training[-1]:
+                        longest = behind, operation
+    return None if longest is None else kept_by(facts, *longest)
+
+
+def steps_behind(facts: Facts, lengths: dict[int, tuple[int, int]], tensor: int, reader: Operation, step: int) -> int:
+    """Return over how many steps a tensor has its history, if the reader's own statement made it; else 0."""
+    maker = facts.maker(tensor)
+    if maker is None or tensor not in lengths or maker.span is None or reader.span is None:
+        return 0
+    if facts.text.statement(maker.span) is not facts.text.statement(reader.span):
+        return 0
+    start, behind = lengths[tensor]
+    return behind + (start != step)
+
+
+def kept_by(facts: Facts, steps: int, operation: Operation) -> Cause | None:
+    statement: Any = facts.text.statement(operation.span)
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    name, head = facts.text.cut(target), places.head_of(statement)
+    fixes = [f"compute it without history: with torch.no_grad(): {facts.text.cut(statement)}"]
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Name):
+        fixes = [f"{name} += {facts.text.cut(statement.value)}.item(), or .detach() to keep a tensor"]
+    return Cause(
+        "kept history",
+        f"line {head.line} computes {name} from {name} of the step before, with its history: the graphs of {steps} "
+        "steps are kept, and memory grows with each",
+        (facts.at(f"{name} requires grad and refers to the steps before", head),),
+        tuple(fixes),
     )

@@ -10,7 +10,6 @@ from gradtrace.analysis.history import without_recomputing
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import code_at, named, plain, scopes_of, stores
 from gradtrace.analysis.why import explain
-from gradtrace.analysis.words import at_line
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import words
@@ -76,13 +75,12 @@ def ends_at_zero(facts: Facts) -> bool:
 def never_used(facts: Facts) -> Cause | None:
     """Find a layer whose parameters an optimiser holds, and that no operation which leads to a loss reads."""
     lacking = [t for t in without_stored(facts) if t.requires_grad and not is_called(facts, t)]
-    hidden = without_recomputing(facts, facts.roots) if lacking else None
+    hidden = without_recomputing(facts, facts.roots, "") if lacking else None
     if hidden is not None:
         text = f"{len(lacking)} parameters have no gradient" if len(lacking) > 1 else f"{lacking[0].label}.grad is None"
-        clause = hidden.because.replace(", which gives", " gives", 1)
         reads = f"reads {'them' if len(lacking) > 1 else 'it'}"
-        because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {clause}"
-        return hidden._replace(what=text, because=because, tensors=frozenset(t.id for t in lacking))
+        because = f"no recorded operation that leads to {facts.root_names()} {reads}, and {hidden.because}"
+        return hidden._replace(symptom=text, because=because, tensors=frozenset(t.id for t in lacking))
     for record in lacking:
         layer = record.label.rpartition(".")[0]
         own = [t for i in facts.optimised if (t := facts.tensors[i]).label.startswith(f"{layer}.")]
@@ -103,7 +101,7 @@ def never_used(facts: Facts) -> Cause | None:
             use = f"look for what leaves {text} out of its module's forward: an adapter that is switched off, an option"
         return cause._replace(
             code="unused layer",
-            because=f"{text}{at_line(head)} {unused}",
+            because=f"{text}{facts.at_line(head)} {unused}",
             evidence=[*evidence, *cause.evidence],
             advice=(use, f"or leave it out, or freeze it: {layer}.requires_grad_(False)"),
         )
@@ -141,7 +139,7 @@ def layer_made(facts: Facts, layer: str) -> Any:
 def of_several(facts: Facts, cause: Cause, records: list[TensorRecord]) -> Cause:
     """Return the explanation of one tensor as a cause of the run, for all tensors that it applies to."""
     more = f", and {len(records) - 1} more like it" if len(records) > 1 else ""
-    return cause._replace(what=cause.what + more, name="", value=None, tensors=frozenset(t.id for t in records))
+    return cause._replace(symptom=cause.symptom + more, name="", value=None, tensors=frozenset(t.id for t in records))
 
 
 # ---- gradients as constants
@@ -160,11 +158,11 @@ def constant_gradient(facts: Facts) -> Cause | None:
     return None
 
 
-def gradients_of(facts: Facts, one: PassRecord) -> list[tuple[str, TensorRecord]]:
+def gradients_of(facts: Facts, pass_: PassRecord) -> list[tuple[str, TensorRecord]]:
     """Return the tensors that a call of autograd.grad returned, by the names that its statement binds."""
-    statement = facts.text.statement(one.span)
+    statement = facts.text.statement(pass_.span)
     names = set() if statement is None else stores(statement)
-    call = next((o for o in facts.calls_of(("grad",)) if o.id >= one.after and o.span == one.span), None)
+    call = next((o for o in facts.calls_of(("grad",)) if o.id >= pass_.after and o.span == pass_.span), None)
     results = () if call is None else call.outputs
     together = ", ".join(sorted(names))
     gradients = []
@@ -172,7 +170,7 @@ def gradients_of(facts: Facts, one: PassRecord) -> list[tuple[str, TensorRecord]
         base = plain(t.label).partition("[")[0]
         name = together if t.id in results and base not in names else base
         is_gradient = t.id in results or (t.operation is None and base in names)
-        if is_gradient and not t.requires_grad and any(o.id >= one.after for o in facts.readers(t.id)):
+        if is_gradient and not t.requires_grad and any(o.id >= pass_.after for o in facts.readers(t.id)):
             gradients.append((name, t))
     return gradients
 
@@ -195,19 +193,20 @@ def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
     return None
 
 
-def constant_cause(facts: Facts, one: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
-    call = code_at(facts, one.span)
+def constant_cause(facts: Facts, pass_: PassRecord, name: str, record: TensorRecord, root: int) -> Cause:
+    call = code_at(facts, pass_.span)
     fix = f"{call.removesuffix(')')}, create_graph=True)" if call.endswith(")") else "pass create_graph=True"
-    behind = reachable_functions(facts.trace, one.roots)
+    behind = reachable_functions(facts.trace, pass_.roots)
     end = named(facts, root)
     return Cause(
         "no create_graph",
-        f"autograd.grad{at_line(one.span)} was called without create_graph=True, so {name} is a constant in {end}",
+        f"autograd.grad{facts.at_line(pass_.span)} was called without create_graph=True, so {name} "
+        f"is a constant in {end}",
         (
-            facts.at(f"{name} is a gradient, numbers without history", one.span),
+            facts.at(f"{name} is a gradient, numbers without history", pass_.span),
             facts.at(f"{end} is computed with it from here on", facts.readers(record.id)[0].span),
         ),
         (fix,),
-        what=f"{end} has no derivative through {name}",
+        symptom=f"{end} has no derivative through {name}",
         tensors=frozenset(facts.flow.tensor(t.id) for t in facts.tensors if t.is_leaf and t.function in behind),
     )

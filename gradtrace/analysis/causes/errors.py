@@ -7,13 +7,11 @@ import re
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.loops import rebound
-from gradtrace.analysis.causes.scene import statements, tensors_at
-from gradtrace.analysis.causes.shapes import wrong_shape
+from gradtrace.analysis.causes.shapes import failed_statements, tensors_at, wrong_shape
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import span_of, with_line_after
 from gradtrace.analysis.terms import is_place, made_at, method_of, named, operator
 from gradtrace.analysis.why import explain
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Failure, Span, TensorRecord
@@ -43,7 +41,7 @@ def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
     for ask in ASKED:
         cause = ask(facts, failure)
         if cause is not None:
-            return cause._replace(what="the program failed")
+            return cause._replace(symptom="the program failed")
     return no_gradient(facts, failure)
 
 
@@ -67,7 +65,7 @@ def beyond_half(facts: Facts, failure: Failure) -> Cause | None:
     statement = facts.text.statement(failure.span)
     numbers = [facts.text.cut(node) for node in ast.walk(statement) if is_number(node)] if statement is not None else []
     value = next((text for text in numbers if abs(float(text.replace(" ", ""))) > HALF), "the constant")
-    line = at_line(failure.span)
+    line = facts.at_line(failure.span)
     return Cause(
         "wrong dtype",
         f"{value}{line} is more than float16 holds, which is {HALF}",
@@ -106,7 +104,7 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
     literal = f"dtype=torch.{dtype}" in facts.text.line(span)
     return Cause(
         "wrong dtype",
-        f"{name}, made{at_line(span)}, is {dtype}, and {reader} need{'' if target else 's'} {wanted}",
+        f"{name}, made{facts.at_line(span)}, is {dtype}, and {reader} need{'' if target else 's'} {wanted}",
         (facts.at(f"{name} is made as {dtype}", span),),
         (as_dtype(facts, span, dtype, wanted), f"or {fix}") if literal else (converted(facts, span, name, fix),),
         name=name,
@@ -115,7 +113,7 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
 
 def as_dtype(facts: Facts, span: Span | None, dtype: str, wanted: str) -> str:
     """Return the advice to make a tensor with another dtype where the text names its dtype."""
-    text = f"dtype=torch.{wanted}{at_line(span)}"
+    text = f"dtype=torch.{wanted}{facts.at_line(span)}"
     nodes = ast.walk(facts.text.statement(span) or ast.Module([], []))
     dtypes = [n.value for n in nodes if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"]
     return Fix(text, [(span_of(node), f"torch.{wanted}") for node in dtypes]) if dtypes else text
@@ -162,8 +160,8 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
             fix = f"{right}.t() @ {left.removesuffix('.t()')}, which has the shape {wanted}"
     return Cause(
         "wrong gradient shape",
-        f"{name}.backward returns {returned}{at_line(head)} for input {index}, of shape {got}; the input has the shape "
-        f"{wanted}",
+        f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape {got}; the input has "
+        f"the shape {wanted}",
         (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
         (fix,),
         name=name,
@@ -190,7 +188,7 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
     there = "there are fewer rows than that" if scores is None else f"there are {scores} scores, for 0 to {scores - 1}"
     return Cause(
         "out of range",
-        f"{name}, made{at_line(span)}, goes up to {top}, and {there}",
+        f"{name}, made{facts.at_line(span)}, goes up to {top}, and {there}",
         (facts.at(f"{name} is made here", span),),
         (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
         name=name,
@@ -202,14 +200,15 @@ def lookup(facts: Facts, failure: Failure, whole: list[TensorRecord]) -> tuple[T
     layers = set(re.findall(r"(\w+)\(", facts.text.line(failure.span)))
     called = [t for t in facts.tensors if t.is_parameter and layers.intersection(t.label.split(".")[-2:-1])]
     unnamed = [t for t in reversed(facts.tensors) if called and t.dtype == "int64" and not facts.readers(t.id)]
+    most = None if called else 10**6  # an index beyond that of an unknown layer may be something else
     pairs = ((t, w) for t in (*whole, *unnamed) for w in called or facts.tensors)
-    return next(((t, w) for t, w in pairs if beyond(t, w)), None)
+    return next(((t, w) for t, w in pairs if beyond(t, w, most)), None)
 
 
 def negative_label(facts: Facts, name: str, span: Any, label: str) -> Cause:
     return Cause(
         "out of range",
-        f"{name}, made{at_line(span)}, has the label {label}, and labels count from 0",
+        f"{name}, made{facts.at_line(span)}, has the label {label}, and labels count from 0",
         (facts.at(f"{name} is made here", span),),
         (f"ignore_index={label} in the loss, if such labels mark what does not count", "else look at the labels"),
         name=name,
@@ -230,24 +229,24 @@ def largest(record: TensorRecord) -> Any:
     return None if record.value is None else record.value.summary.maximum
 
 
-def beyond(record: TensorRecord, weight: TensorRecord) -> bool:
+def beyond(record: TensorRecord, weight: TensorRecord, most: int | None) -> bool:
     """Whether the largest index exceeds the rows of a parameter that the failed lookup may have read."""
     top = largest(record)
     if top is None or not weight.is_parameter or len(weight.shape) != 2:
         return False
-    return bool(top >= weight.shape[0] and ("emb" in weight.label.lower() or top < 10**6))
+    return bool(top >= weight.shape[0] and (most is None or top < most))
 
 
 def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cause:
     name, span, top = named(facts, record.id), made_at(facts, record), int(largest(record))
     rows, begun = weight.shape[0], facts.begun.get(weight.id)
     owner = named(facts, weight.id).removesuffix(".weight")
-    clause = "" if begun is None else f", made{at_line(begun)},"
+    clause = "" if begun is None else f", made{facts.at_line(begun)},"
     return Cause(
         "out of range",
-        f"{name}, made{at_line(span)}, goes up to {top}, and {owner}{clause} has {rows} rows: 0 to {rows - 1}",
+        f"{name}, made{facts.at_line(span)}, goes up to {top}, and {owner}{clause} has {rows} rows: 0 to {rows - 1}",
         (facts.at(f"{name} goes up to {top}", span), facts.at(f"{owner} has {rows} rows", begun)),
-        (f"nn.Embedding({top + 1}, ...){at_line(begun)}: one more than the largest index",),
+        (f"nn.Embedding({top + 1}, ...){facts.at_line(begun)}: one more than the largest index",),
         name=name,
     )
 
@@ -273,7 +272,8 @@ def one_value(facts: Facts, failure: Failure) -> Cause | None:
     name, span = named(facts, data.id), made_at(facts, data)
     return Cause(
         "spread of one",
-        f"{name}, made{at_line(span)}, is a batch of 1 sample, and batch normalisation needs the spread of at least 2",
+        f"{name}, made{facts.at_line(span)}, is a batch of 1 sample, and batch normalisation "
+        "needs the spread of at least 2",
         (facts.at(f"{name} has the shape {data.shape}", span),),
         ("a batch of at least 2 samples (drop_last=True); or eval mode where it is not trained",),
         name=name,
@@ -290,8 +290,8 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
     name, span = named(facts, index.id), made_at(facts, index)
     return Cause(
         "wrong shape",
-        f"{name}, made{at_line(span)}, has the shape {index.shape}, and gather needs an index of as many dimensions as "
-        "its input",
+        f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an index of as many "
+        "dimensions as its input",
         (facts.at(f"{name} has {len(index.shape)} dimension", span),),
         (f"{name}.unsqueeze(1), and .squeeze(1) of the result",),
         name=name,
@@ -317,8 +317,8 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
         update = f"{whole} = torch.stack([{target} {sign} {facts.text.cut(statement.value)} for {target} in {whole}])"
     return Cause(
         "row in place",
-        f"line {head.line} changes {target} in place, one of several views that {operator(split)}{at_line(split.span)} "
-        f"gives of {whole}",
+        f"line {head.line} changes {target} in place, one of several views that "
+        f"{operator(split)}{facts.at_line(split.span)} gives of {whole}",
         (
             facts.at(f"{target} is a view of {whole}, taken while iterating", split.span),
             facts.at("it is changed in place here", head),
@@ -337,13 +337,13 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
     bound = rebound(facts)
     if bound is not None:
         return bound
-    for statement in statements(facts, failure)[:1]:
+    for statement in failed_statements(facts, failure)[:1]:
         for node in ast.walk(statement):
             name = facts.text.cut(node.value) if isinstance(node, ast.Attribute) and node.attr == "grad" else ""
             record = facts.variable(name)
             if record is not None and record.grad is None:
                 cause = explain(facts, record)
-                return cause._replace(what=f"{name}.grad is None{at_line(failure.span)}", name=name)
+                return cause._replace(symptom=f"{name}.grad is None{facts.at_line(failure.span)}", name=name)
     return None
 
 

@@ -7,7 +7,7 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import NUMBERS, WRAPPERS, stacked, statements_after
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, named, plain, scopes_of
-from gradtrace.analysis.words import at_line, folded
+from gradtrace.analysis.words import folded
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
@@ -114,14 +114,14 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{holder.attribute}{at_line(head)} is a plain {container}, so parameters() leaves its {noun} out and the "
-        f"optimiser{at_line(optimiser.span)} does not hold them",
+        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() leaves its {noun} "
+        f"out and the optimiser{facts.at_line(optimiser.span)} does not hold them",
         (
             facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
-        what="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
+        symptom="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
     )
 
 
@@ -148,22 +148,22 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
         head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
         return Cause(
             "stale optimiser",
-            f"{base} was made{at_line(optimiser.span)}, before line {head.line} replaced {target}, so the optimiser "
-            f"still holds the old tensors and not {taken[0]}",
+            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced {target}, so the "
+            f"optimiser still holds the old tensors and not {taken[0]}",
             (
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
                 facts.at(f"{target} is replaced here", head),
             ),
             (f"make the optimiser after line {head.line}: {facts.text.cut(assignment)}",),
-            what=never_change(facts, loose),
+            symptom=never_change(facts, loose),
         )
     return None
 
 
-def mentions(made: Any, text: str) -> bool:
+def mentions(statement: Any, text: str) -> bool:
     """Whether the statement that makes an optimiser names this variable."""
     base = text.partition(".")[0].partition("[")[0]
-    return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(made))
+    return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(statement))
 
 
 def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
@@ -176,11 +176,11 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
         return None
     return Cause(
         "other tensors",
-        f"the optimiser{at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
+        f"the optimiser{facts.at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
         f"{taken[0]} itself",
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
-        what=never_change(facts, loose),
+        symptom=never_change(facts, loose),
     )
 
 
@@ -198,26 +198,26 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             continue
         return Cause(
             "copied",
-            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{at_line(span)}, a copy without "
-            "history",
+            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{facts.at_line(span)}, a copy "
+            "without history",
             (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
             (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
-            what="nothing that the optimiser holds is updated",
+            symptom="nothing that the optimiser holds is updated",
             tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
         )
     return None
 
 
-def numbers_in(facts: Facts, made: Any) -> list[int]:
+def numbers_in(facts: Facts, statement: Any) -> list[int]:
     """Return the tensors whose values became numbers in a statement, or in one that it reads from."""
-    call = places.method_call(made, WRAPPERS)
+    call = places.method_call(statement, WRAPPERS)
     escapes = [e for e in facts.trace.escapes if e.how in NUMBERS] if call else []
     return [
         e.tensor
         for e in escapes
         if e.tensor is not None
         and (taken := facts.text.statement(e.span)) is not None
-        and made in statements_after(facts, taken)
+        and statement in statements_after(facts, taken)
     ]
 
 
@@ -236,14 +236,14 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             head = places.head_of(node)
             return Cause(
                 "other tensors",
-                f"self.{name}{at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out and the "
-                f"optimiser{at_line(optimiser.span)} does not hold it",
+                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out "
+                f"and the optimiser{facts.at_line(optimiser.span)} does not hold it",
                 (
                     facts.at("a module does not see a plain tensor", head),
                     facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),
                 ),
                 (f"self.{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
-                what=f"self.{name} gets gradients and never changes",
+                symptom=f"self.{name} gets gradients and never changes",
             )
     return None
 
@@ -263,13 +263,13 @@ def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Caus
     own = f"{len(held)} others" if held else f"{optimiser.held} tensors, none of which gets a gradient"
     return Cause(
         "other tensors",
-        f"the optimiser{at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
+        f"the optimiser{facts.at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
         (facts.at(f"this optimiser holds {own}, and not {named(facts, mine[0])}", optimiser.span),),
         (
             "give the optimiser these too, and make it after everything that adds or replaces parameters",
             "or requires_grad_(False) for what is not to be trained",
         ),
-        what=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
+        symptom=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
     )
 
 
@@ -294,11 +294,11 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
         evidence.append(facts.at(f"{source} is used here", used))
     return Cause(
         "other tensors",
-        f"{roots} is computed from {source}{at_line(used)}, and does not depend on {own}, which the optimiser"
-        f"{at_line(optimiser.span)} holds",
+        f"{roots} is computed from {source}{facts.at_line(used)}, and does not depend on {own}, which the optimiser"
+        f"{facts.at_line(optimiser.span)} holds",
         evidence,
         (f"compute {roots} with {own} instead of {source}", f"or give the optimiser {source}'s tensors"),
-        what="nothing that the optimiser holds is updated",
+        symptom="nothing that the optimiser holds is updated",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 

@@ -6,7 +6,6 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes.silent import dimension, written_dimension
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import code_of, enclosed, named, operator, unit
-from gradtrace.analysis.words import at_line
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import Operation
@@ -45,8 +44,8 @@ def exchanged(facts: Facts) -> Cause | None:
             fix = f"{operator(operation)}{straight} and then transpose({a}, {b})"
         return Cause(
             "view for transpose",
-            f"{unit(operation)} gives {after.shape} of {before.shape} and keeps the order of the numbers in memory, "
-            f"which transpose() would change: {mixed}",
+            f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order of the numbers in "
+            f"memory, which transpose() would change: {mixed}",
             (facts.at(f"{name} has the shape {before.shape}; a view only cuts it up in another way", operation.span),),
             (fix,),
         )
@@ -61,8 +60,8 @@ def exchanges(facts: Facts, operation: Operation, before: Shape, after: Shape) -
     if dims is None or facts.reader_after(operation, lambda reader: tells_positions(facts, reader), 4, 4) is None:
         return None
 
-    def undoes(one: Operation) -> bool:
-        return operator(one) in VIEWS and facts.tensors[one.outputs[0]].shape[:2] == before[:2]
+    def undoes(view: Operation) -> bool:
+        return operator(view) in VIEWS and facts.tensors[view.outputs[0]].shape[:2] == before[:2]
 
     return None if facts.reader_after(operation, undoes, 12, 4) is not None else dims
 
@@ -112,13 +111,13 @@ def over_the_queries(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the queries",
-            f"{unit(operation)} is taken over dim={said}, the {queries} queries, and {unit(product)} sums over the "
-            f"{keys} keys: the weights of a query do not add up to 1",
+            f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and {unit(facts, product)} "
+            f"sums over the {keys} keys: the weights of a query do not add up to 1",
             (
                 facts.at(f"{named(facts, operation.outputs[0])} has the shape {shape}: queries, keys", operation.span),
                 facts.at("each row is multiplied with the values here", product.span),
             ),
-            (f"dim=-1 in place of dim={said}{at_line(place)}",),
+            (f"dim=-1 in place of dim={said}{facts.at_line(place)}",),
         )
     return None
 
@@ -136,15 +135,15 @@ def over_the_rows(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the batch",
-            f"{unit(operation)} is taken over dim={said}, the {shape[0]} rows, and {unit(total)} adds up what the "
-            f"{shape[1]} columns weight: the weights of a row do not add up to 1",
+            f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and {unit(facts, total)} adds "
+            f"up what the {shape[1]} columns weight: the weights of a row do not add up to 1",
             (
                 facts.at(
                     f"{named(facts, operation.outputs[0])} has the shape {shape}, a row for each sample", operation.span
                 ),
                 facts.at("what each row weights is added up here", total.span),
             ),
-            (f"dim=-1 in place of dim={said}{at_line(place)}",),
+            (f"dim=-1 in place of dim={said}{facts.at_line(place)}",),
         )
     return None
 

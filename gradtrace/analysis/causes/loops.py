@@ -1,25 +1,22 @@
-"""Find errors of training loops: divergence, gradients cleared never or too early, a name bound again."""
+"""Find errors of training loops: gradients cleared never or too early, no step, a method that is not called, a name
+bound again.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from math import hypot, isfinite, isnan
-
-from gradtrace.analysis import places
+from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes.order import forward_cause
-from gradtrace.analysis.causes.rates import rate_at, schedule_of
-from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.terms import assigned_name, has_nan, loads, named, optimiser_name
+from gradtrace.analysis.rewrites import with_statement
+from gradtrace.analysis.terms import assigned_name, loads, named, optimiser_name
 from gradtrace.analysis.updates import is_updated_between
-from gradtrace.analysis.words import at_line, brief
+from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
 
-GROWN = 1e3  # by how much a loss has grown when a loop diverges
-FASTER = 1.2  # by how much its last step lets it grow: overshooting multiplies, other losses rise by like amounts
+METHODS = ("backward", "step", "zero_grad")
 
 
 def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
@@ -41,189 +38,6 @@ def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
     return by_leaf
 
 
-# ---- divergence
-
-
-def diverges(facts: Facts) -> Cause | None:
-    """Find a loss that grows from step to step."""
-    losses = [(s.number, x) for s in facts.trace.training if (x := loss_of(facts.trace, s)) is not None]
-    finite = [(n, x) for n, x in losses if isfinite(x)]
-    if len(finite) < 3:
-        return leaps(facts, losses)
-    started = abs(finite[0][1])
-    finite = finite[min(range(len(finite)), key=lambda i: finite[i][1]) :]
-    (first, low), (last, high) = finite[0], finite[-1]
-    sizes = [x for _, x in finite]
-    ended = next(((n, x) for n, x in losses if n > last), None)
-    rises = sum(b > a for a, b in pairwise(sizes))
-    if len(finite) < 3 or rises < 0.8 * (len(finite) - 1):
-        return None
-    if high < (30 if ended else GROWN) * max(abs(low), started, 1e-12):
-        return None
-    if high < FASTER * sizes[-2] or (ended is not None and is_given(facts, ended[0])):
-        return None
-    optimiser = updated(facts)
-    span = facts.trace.training[0].span if optimiser is None else optimiser.span
-    lr = None if optimiser is None else optimiser.lr
-    if lr is None and (by_hand := own_update(facts)) is not None:
-        span = places.head_of(by_hand)
-        if adds(by_hand):
-            return ascent(facts, by_hand, finite)
-    end = f" and is {kind(ended[1])} in step {ended[0]}" if ended else ""
-    raised = None
-    if optimiser is not None and lr is not None:
-        raised = raised_rate(facts, optimiser, lr, last) or decayed_beyond(facts, optimiser, lr)
-    if raised is not None:
-        because = f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; {raised.because}"
-        return raised._replace(because=because, status="nan" if ended else "found")
-    rate = "" if lr is None or optimiser is None else f" with {rates_of(optimiser, lr)}"
-    evidence = [Evidence("the loss is " + ", ".join(f"{x:.4g} in step {n}" for n, x in finite[:3]))]
-    if span is not None:
-        evidence.insert(0, facts.at(f"the steps are made{rate}", span))
-    factor = (sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5
-    fix = f"a smaller factor{at_line(span)}: a tenth of it, or less"
-    if lr is not None:
-        fix = f"{smaller(lr, 1 + max(factor, 2.0))}{at_line(span)}"
-    return Cause(
-        "diverges",
-        f"the loss grows from {low:.4g} in step {first} to {high:.4g} in step {last}{end}; the steps overshoot{rate}"
-        f"{at_line(span)}, the learning rate is too large",
-        evidence,
-        (fix, "or scale the inputs down first: x = (x - x.mean(0)) / x.std(0)"),
-        what="the loop diverges",
-        status="nan" if ended else "found",
-    )
-
-
-def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) -> Cause | None:
-    """Return the cause if a schedule has made the learning rate of a step larger than the optimiser's own."""
-    schedule, rate = schedule_of(facts, optimiser), rate_at(optimiser, step)
-    if schedule is None or rate is None or rate < 2 * lr:
-        return None
-    head = places.head_of(schedule.statement)
-    return Cause(
-        "diverges",
-        f"{schedule.named} has raised the learning rate from {lr:g} to {rate:.3g} by then, which is too large",
-        (facts.at("this sets the learning rate", head), facts.at("the steps are made with it", optimiser.step_span)),
-        (f"a schedule{at_line(head)} that lowers the learning rate: a factor below 1",),
-        what="the loop diverges",
-    )
-
-
-def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause | None:
-    """Return the cause if weight decay alone makes the parameters larger in each step: it multiplies them by
-    1 - lr * weight_decay, with the learning rate of that step.
-    """
-    call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
-    keywords = {} if call is None else {k.arg: k.value for k in call.keywords}
-    decay = getattr(keywords.get("weight_decay"), "value", None)
-    if optimiser.kind not in ("SGD", "AdamW") or not isinstance(decay, (int, float)) or call is None:
-        return None
-    rates = optimiser.rates or ((1, lr),)
-    has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))  # which have options of their own
-    if has_groups or any(rate * decay <= 2 for _, rate in rates):
-        return None
-    ends = [(rate, f"step {step}") for step, rate in (rates[0], rates[-1])]
-    if len(rates) == 1:
-        ends = [(rates[0][1], "each step")]
-    factors = [f"1 - {rate:g} * {decay:g} = {1 - rate * decay:.3g} in {when}" for rate, when in ends]
-    decays = [f"{rate * decay:.3g} times themselves in {when}" for rate, when in ends]
-    return Cause(
-        "diverges",
-        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{at_line(optimiser.span)} multiplies the parameters by "
-        f"{', and by '.join(factors)}",
-        (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
-        (f"weight_decay=0.01{at_line(optimiser.span)}: its product with lr is far below 1",),
-        what="the loop diverges",
-    )
-
-
-def rates_of(optimiser: OptimiserRecord, lr: float) -> str:
-    """Return the learning rates of the steps: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran, "lr up to 5" if the largest
-    was used between.
-    """
-    used = [rate for _, rate in optimiser.rates] or [lr]
-    if max(used) > max(used[0], used[-1]):
-        return f"lr up to {max(used):g}"
-    return f"lr={used[0]:g}" + f" to {used[-1]:g}" * (len(used) > 1)
-
-
-def is_given(facts: Facts, number: int) -> bool:
-    """Whether the loss of a step is not finite because of its data, which no learning rate can help."""
-    roots = next((step.roots for step in facts.trace.training if step.number == number), ())
-    bad = [i for i in roots if not is_finite(facts.tensors[i].value)]
-    causes = [forward_cause(facts, i, "nan" if has_nan(facts.tensors[i].value) else "inf") for i in bad]
-    return any(cause is not None and cause.code.endswith(" in data") for cause in causes)
-
-
-def kind(loss: float) -> str:
-    return "nan" if isnan(loss) else "inf"
-
-
-def own_update(facts: Facts) -> Any:
-    """Return the statement that changes a parameter by its gradient without an optimiser: `w -= 0.1 * w.grad`."""
-    updates = (s for s in facts.text.simple if isinstance(s, ast.AugAssign))
-    return next((s for s in updates if ".grad" in facts.text.cut(s.value)), None)
-
-
-def adds(statement: Any) -> bool:
-    """Whether an update adds the gradient instead of subtracting it."""
-    minus = any(isinstance(node, (ast.USub, ast.Sub)) for node in ast.walk(statement.value))
-    return isinstance(statement.op, ast.Add) and not minus
-
-
-def ascent(facts: Facts, statement: Any, finite: list[tuple[int, float]]) -> Cause:
-    head, target = places.head_of(statement), facts.text.cut(statement.target)
-    return Cause(
-        "ascent",
-        f"line {head.line} adds the gradient to {target}, which goes uphill: the loss is "
-        f"{finite[0][1]:.4g} in step {finite[0][0]} and {finite[-1][1]:.4g} in step {finite[-1][0]}",
-        (facts.at("the gradient points to where the loss grows", head),),
-        (facts.text.cut(statement).replace("+=", "-=", 1),),
-        what="the loss grows",
-    )
-
-
-def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
-    """Find a first update so large that the numbers of the next step are not finite."""
-    bad, loss = next(((n, x) for n, x in losses if not isfinite(x)), (0, 0.0))
-    optimiser = updated(facts)
-    if bad < 2 or optimiser is None or optimiser.lr is None or is_given(facts, bad):
-        return None
-    before = bad - 1
-    lr = rate_at(optimiser, before) or optimiser.lr
-    for name, sizes in layers_of(facts, optimiser).items():
-        if len(sizes) <= before or not isfinite(sizes[before]) or not sizes[before] > 30 * sizes[before - 1] > 0:
-            continue
-        grown = sizes[before] / sizes[before - 1]
-        return Cause(
-            "diverges",
-            f"step {before} with lr={lr:g}{at_line(optimiser.span)} makes {name} {grown:.2g} times as large, and the "
-            f"loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
-            (
-                facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
-                Evidence(
-                    f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
-                ),
-            ),
-            (f"{smaller(lr, grown)}{at_line(optimiser.span)}", "or scale the inputs down"),
-            what="the loop diverges",
-            status="nan",
-        )
-    return None
-
-
-def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]]:
-    """Return the norm of each layer that an optimiser holds, version by version. A bias that starts at 0 has no scale
-    of its own, so growth is measured against its whole layer.
-    """
-    layers: dict[str, list[list[float]]] = {}
-    for leaf in map(facts.flow.tensor, optimiser.tensors):
-        name = named(facts, leaf)
-        layers.setdefault(name.rpartition(".")[0] or name, []).append([v.norm for v in versions(facts, leaf)])
-    return {name: [hypot(*norms) for norms in zip(*sizes, strict=False)] for name, sizes in layers.items()}
-
-
 def is_still(facts: Facts, leaf: int) -> bool:
     """Whether the last value of a leaf equals its first one."""
     values = versions(facts, leaf)
@@ -234,21 +48,6 @@ def versions(facts: Facts, leaf: int) -> list[Value]:
     """Return the values of a leaf, version by version."""
     first = facts.tensors[leaf].first
     return [t.value for t in facts.tensors if t.first == first and t.value is not None]
-
-
-def smaller(lr: float, growth: float) -> str:
-    """Return the advice to divide a learning rate by how much a step lets the loss or a layer grow. A growth by
-    several orders of magnitude says that the rate is too large, but not by how much.
-    """
-    if growth > 100:
-        return f"a much smaller lr in place of lr={lr:g}: divide it by 10 until the loss falls, starting"
-    return f"lr={rounded(lr / growth):g} in place of lr={lr:g}"
-
-
-def rounded(x: float) -> float:
-    """Return a number with one significant digit, rounded down."""
-    digit = float(f"{x:.0e}")
-    return digit if digit <= x else float(f"{digit * 0.5:.0e}")
 
 
 # ---- gradients between the steps
@@ -283,10 +82,11 @@ def never_cleared(facts: Facts) -> Cause | None:
         call = f"{optimiser_name(facts, optimiser)}.zero_grad()"
     return Cause(
         "accumulated",
-        f"gradients accumulate: no zero_grad() clears them between the steps, so backward{at_line(pass_.span)} adds "
+        "gradients accumulate: no zero_grad() clears them between the steps, so "
+        f"backward{facts.at_line(pass_.span)} adds "
         f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
         evidence,
-        (f"{call} before backward{at_line(pass_.span)}",),
+        (f"{call} before backward{facts.at_line(pass_.span)}",),
         tensors=frozenset(leaves),
     )
 
@@ -305,15 +105,15 @@ def cleared_early(facts: Facts) -> Cause | None:
         ran, call = facts.passes[visits[leaf][0].number], clear.text or "zero_grad()"
         return Cause(
             "cleared early",
-            f"{call}{at_line(clear.span)} clears the gradients of backward{at_line(ran.span)} before "
-            f"step(){at_line(optimiser.step_span)} uses them",
+            f"{call}{facts.at_line(clear.span)} clears the gradients of backward{facts.at_line(ran.span)} before "
+            f"step(){facts.at_line(optimiser.step_span)} uses them",
             (
                 facts.backward(ran),
                 facts.at(f"{named(facts, leaf)}.grad is cleared here", clear.span),
                 facts.at(f"{optimiser.idle or 'all'} of {optimiser.steps} steps find no gradient", optimiser.step_span),
             ),
             (f"move {call} before backward(), or after step()",),
-            what="nothing is updated",
+            symptom="nothing is updated",
             tensors=frozenset(leaves),
         )
     return None
@@ -339,7 +139,7 @@ def no_step(facts: Facts) -> Cause | None:
     optimisers = facts.trace.optimisers
     still = next((optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None)
     if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
-        because = f"the optimiser{at_line(still.span)} was made with lr=0, so that its steps change nothing"
+        because = f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps change nothing"
         evidence = facts.at("lr=0 here", still.span), facts.at(f"{still.steps} steps were taken", still.step_span)
         return not_updated(facts, still, because, evidence, "lr=1e-3, or a scheduler that raises it")
     stored = [p for p in facts.passes if p.stores and not p.error]
@@ -354,16 +154,36 @@ def no_step(facts: Facts) -> Cause | None:
     if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):
         return None
     name = assigned_name(facts, idle.span) or "optimizer"
-    because = f"{name}, made{at_line(idle.span)}, never takes a step: {name}.step() is not called"
+    because = f"{name}, made{facts.at_line(idle.span)}, never takes a step: {name}.step() is not called"
     evidence = facts.at(f"{name} holds {idle.held} tensors", idle.span), facts.backward(stored[-1])
-    return not_updated(facts, idle, because, evidence, f"{name}.step() after backward{at_line(stored[-1].span)}")
+    return not_updated(facts, idle, because, evidence, f"{name}.step() after backward{facts.at_line(stored[-1].span)}")
 
 
 def not_updated(
     facts: Facts, optimiser: OptimiserRecord, because: str, evidence: tuple[Evidence, ...], fix: str
 ) -> Cause:
     leaves = frozenset(map(facts.flow.tensor, optimiser.tensors))
-    return Cause("no step", because, evidence, (fix,), what="nothing is updated", tensors=leaves)
+    return Cause("no step", because, evidence, (fix,), symptom="nothing is updated", tensors=leaves)
+
+
+# ---- methods that are not called
+
+
+def not_called(facts: Facts) -> Cause | None:
+    """Explain a statement that names backward, step or zero_grad without its parentheses."""
+    statement = places.uncalled(facts.text, METHODS)
+    if statement is None:
+        return None
+    text, head = facts.text.cut(statement), places.head_of(statement)
+    because = f"line {head.line} names {text} without parentheses, so it is not called"
+    evidence = [facts.at("this only looks the method up", head)]
+    advice: tuple[str, ...] = (with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),)
+    root = facts.variable(text.removesuffix(".backward"))
+    if root is not None and not root.requires_grad:
+        cause = history.no_history(facts, root)
+        because += f"; and {root.label} does not require grad: {cause.because}"
+        evidence, advice = [*evidence, *cause.evidence], (*cause.advice, *advice)
+    return Cause("not called", because, evidence, advice)
 
 
 # ---- names bound again

@@ -5,14 +5,12 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import loop_around, operator, own_span, unit
-from gradtrace.analysis.words import at_line
+from gradtrace.analysis.terms import DROPOUTS, loop_around, operator, own_span, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, Span, TrainingStep
 
-DROPOUTS = function_table("analysis.causes.modes.DROPOUTS", ("dropout", "alpha_dropout", "feature_alpha_dropout"))
 NORMS = function_table("analysis.causes.modes.NORMS", ("batch_norm",))
 
 
@@ -35,8 +33,8 @@ def left_in_eval(facts: Facts) -> Cause | None:
     does = "does nothing" if operator(example) in DROPOUTS else "uses its running statistics"
     return Cause(
         "evaluation mode",
-        f"from step {steps[off].number} on the model runs in evaluation mode, where {unit(example)} {does}: "
-        f"{name}.eval(){at_line(head)} is not undone by {name}.train()",
+        f"from step {steps[off].number} on the model runs in evaluation mode, where {unit(facts, example)} {does}: "
+        f"{name}.eval(){facts.at_line(head)} is not undone by {name}.train()",
         (
             facts.at("this turns evaluation mode on, until train() is called", head),
             facts.at(f"the steps up to {steps[off - 1].number} were in training mode", own_span(facts, example)),

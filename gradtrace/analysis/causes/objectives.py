@@ -6,7 +6,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name, code_at, highest, lowest, named, operator, own_span, unit
-from gradtrace.analysis.words import at_line, one
+from gradtrace.analysis.words import short_number
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
@@ -32,7 +32,7 @@ def exchanged_kl(facts: Facts) -> Cause | None:
             continue
         return Cause(
             "kl exchanged",
-            f"{unit(operation)} has a constant, {named(facts, first.id)}, as its input, and what is trained, "
+            f"{unit(facts, operation)} has a constant, {named(facts, first.id)}, as its input, and what is trained, "
             f"{named(facts, second.id)}, as its target: the other way round than to fit a fixed distribution",
             (facts.at("F.kl_div(input, target) is KL(target || exp(input))", operation.span),),
             ("to fit a fixed distribution: F.kl_div(F.log_softmax(student, -1), F.softmax(teacher, -1))",),
@@ -42,7 +42,7 @@ def exchanged_kl(facts: Facts) -> Cause | None:
 
 def negative_kl(facts: Facts) -> Cause | None:
     """Find the divergence of a Gaussian from the standard one, 1 + s - m * m - exp(s), in a loss that makes it grow."""
-    if any("maximize" in facts.text.cut(s) for s in map(facts.text.statement, made_optimisers(facts)) if s is not None):
+    if any("maximize=True" in optimiser.options for optimiser in facts.trace.optimisers):
         return None
     for operation in facts.calls_of(("sub",)):
         value = facts.tensors[operation.outputs[0]].value
@@ -59,18 +59,14 @@ def negative_kl(facts: Facts) -> Cause | None:
     return None
 
 
-def made_optimisers(facts: Facts) -> list[Span]:
-    return [optimiser.span for optimiser in facts.trace.optimisers if optimiser.span is not None]
-
-
 def growing_kl(facts: Facts, term: TensorRecord, operation: Operation, size: float) -> Cause:
     name = assigned_name(facts, term.span) or named(facts, term.id)
     is_negative = size < 0
     because = "is added to the loss: a KL divergence is never negative, its minus sign is missing"
     return Cause(
         "negative kl",
-        f"{name}{at_line(term.span)} is {one(size)} and {because if is_negative else 'is subtracted from the loss'}, "
-        "and the steps make the divergence larger",
+        f"{name}{facts.at_line(term.span)} is {short_number(size)} and "
+        f"{because if is_negative else 'is subtracted from the loss'}, and the steps make the divergence larger",
         (
             facts.at("1 + s - m * m - exp(s) is at most 0, and -0.5 times its sum is the divergence", operation.span),
             facts.at(f"the loss grows {'with' if is_negative else 'against'} {name}", term.span),
@@ -140,7 +136,7 @@ def sorted_data(facts: Facts, span: Span, steps: dict[int, tuple[int, int]]) -> 
         evidence.insert(0, facts.at("the data are not shuffled", places.head_of(plain)))
     return Cause(
         "one class in a batch",
-        f"each batch has labels of one class alone: {operator(operation)}{at_line(place)} gets {shown}",
+        f"each batch has labels of one class alone: {operator(operation)}{facts.at_line(place)} gets {shown}",
         evidence,
         ("DataLoader(..., shuffle=True), or shuffle the data before they are cut into batches",),
     )
@@ -162,11 +158,11 @@ def large_inputs(facts: Facts) -> Cause | None:
         share = saturated(result, operator(operation))
         if share < SATURATED:
             continue
-        name, top = named(facts, data.id), one(highest(value))
+        name, top = named(facts, data.id), short_number(highest(value))
         return Cause(
             "large inputs",
-            f"{unit(operation)} is saturated from the start: {share:.0%} of what it gives is within 0.01 of its "
-            f"bounds, where it is flat; its layer gets {name}, which goes from {one(lowest(value))} to {top}",
+            f"{unit(facts, operation)} is saturated from the start: {share:.0%} of what it gives is within 0.01 of its "
+            f"bounds, where it is flat; its layer gets {name}, which goes from {short_number(lowest(value))} to {top}",
             (
                 facts.at(f"{name}, up to {top}, goes into this layer", own_span(facts, layer)),
                 facts.at(f"the {operator(operation)} of its results is flat here", own_span(facts, operation)),

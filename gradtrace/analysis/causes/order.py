@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
-from gradtrace.analysis.causes.element import bad_place, line_of_element
-from gradtrace.analysis.causes.signs import is_negative
-from gradtrace.analysis.causes.trail import back
+from gradtrace.analysis.causes.points import bad_place, line_of_element
+from gradtrace.analysis.causes.trail import back, is_negative
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import CONSTANT, Operation, PassRecord, TensorRecord
 
@@ -22,7 +20,7 @@ class Symptom(NamedTuple):
     finite.
     """
 
-    one: PassRecord | None
+    pass_: PassRecord | None
     root: int | None
     kind: str  # "nan" or "inf"
 
@@ -132,7 +130,8 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         advice = (f"leave such rows out: {code}[{rows}]", f"or replace them first: {replaced}")
     return Cause(
         f"{kind} in data",
-        f"{f'{where} of ' if where else ''}{name} already holds {kind}{at_line(own)}, before anything is computed",
+        f"{f'{where} of ' if where else ''}{name} already holds {kind}{facts.at_line(own)}, "
+        "before anything is computed",
         evidence,
         advice,
     )
@@ -148,7 +147,7 @@ def was_there(facts: Facts, record: TensorRecord) -> bool:
 
 def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
     """Return the first function that received finite gradients and sent back one that is not finite."""
-    first = 0 if symptom.one is None else symptom.one.number
+    first = 0 if symptom.pass_ is None else symptom.pass_.number
     step = next((s for s in facts.steps if s.number >= first and goes_bad(s)), None)
     operation = None if step is None else facts.arrivals.operations.get(step.function)
     if step is None or operation is None:
@@ -173,17 +172,19 @@ def not_finite(facts: Facts) -> Cause | None:
         return None
     cause = None if symptom.root is None else forward_cause(facts, symptom.root, symptom.kind)
     cause = cause or backward_cause(facts, symptom)
-    return None if cause is None else cause._replace(what=cause.what or what_of(facts, symptom), status="nan")
+    if cause is None:
+        return None
+    return cause._replace(symptom=describe_symptom(facts, symptom), status="nan", kind=symptom.kind)
 
 
-def what_of(facts: Facts, symptom: Symptom) -> str:
+def describe_symptom(facts: Facts, symptom: Symptom) -> str:
     """Return the symptom in words: "loss is nan in step 5"."""
-    number = None if symptom.one is None else facts.step_of_pass(symptom.one.number)
+    number = None if symptom.pass_ is None else facts.step_of_pass(symptom.pass_.number)
     when = "" if number is None else f" in step {number}"
     if symptom.root is not None:
         name = named(facts, symptom.root)
         return f"{name if len(name) < 40 else 'the result'} is {symptom.kind}{when}"
-    steps = [s for s in facts.steps if symptom.one is not None and s.number == symptom.one.number]
+    steps = [s for s in facts.steps if symptom.pass_ is not None and s.number == symptom.pass_.number]
     step = next((s for s in steps if s.grad_after is not None and not s.grad_after.all_finite), None)
     leaf = None if step is None else facts.functions[step.function].variable
     return f"{'a gradient' if leaf is None else named(facts, leaf) + '.grad'} is {symptom.kind}{when}"

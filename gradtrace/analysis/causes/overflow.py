@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_finite
-from gradtrace.analysis.ranges import LARGEST, magnitude
-from gradtrace.analysis.terms import operator, result, unit
+from gradtrace.analysis.terms import LARGEST, magnitude, operator, result, unit
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import BackwardStep, Operation
 
@@ -35,14 +34,14 @@ def gradient_too_large(facts: Facts, operation: Operation, step: BackwardStep) -
         return None
     name = operator(operation)
     because = (
-        f"the gradient becomes inf in {unit(operation)}{facts.step(operation)}: up to {max(sizes):.4g} comes "
+        f"the gradient becomes inf in {unit(facts, operation)}{facts.step(operation)}: up to {max(sizes):.4g} comes "
         f"there, and float16 holds nothing larger than {LARGEST['float16']:.0f}"
     )
     evidence = [facts.at(f"{name} sends back inf in float16 here", operation.span)]
     grown = largest_growth(facts, step)
     if grown is not None:
         maker, ratio = grown
-        because += f"; {unit(maker)} made it {ratio:.6g} times as large"
+        because += f"; {unit(facts, maker)} made it {ratio:.6g} times as large"
         evidence.insert(0, facts.at(f"this multiplies every gradient by {ratio:.6g}", maker.span))
     return Cause(
         "gradient overflow",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from gradtrace.analysis import history
 from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.copies import LeftNumber, left_numbers
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.flow import Cut
-from gradtrace.analysis.left_numbers import LeftNumber, left_numbers
 from gradtrace.analysis.rewrites import expression, operands, without_call
 from gradtrace.analysis.terms import code_of, named, operator, unit
-from gradtrace.analysis.words import at_line, folded
+from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -107,7 +107,7 @@ def of_number(facts: Facts, number: LeftNumber, leaves: list[int]) -> Cause:
 def sentence(facts: Facts, number: LeftNumber, leaves: list[int]) -> str:
     return (
         f"{facts.root_names()} depends on {name_of(facts, number)} through "
-        f"{call_of(number)}{at_line(number.escape.span)} too, and no gradient comes back on that path: "
+        f"{call_of(number)}{facts.at_line(number.escape.span)} too, and no gradient comes back on that path: "
         f"{missing(facts, leaves)}"
     )
 
@@ -150,8 +150,8 @@ def of_factor(facts: Facts, operation: Operation, cut: Cut, leaves: list[int]) -
     cause, name = history.describe(facts, cut), named(facts, cut.tensor)
     return Cause(
         "partial cut",
-        f"{unit(operation)} multiplies {name} by its own values without history ({cause.because}), and no gradient "
-        f"comes back through that factor: {missing(facts, leaves)}",
+        f"{unit(facts, operation)} multiplies {name} by its own values without history ({cause.because}), and no "
+        f"gradient comes back through that factor: {missing(facts, leaves)}",
         (*cause.evidence, facts.at(f"{name} is the other factor", operation.span)),
         ("leave it as it is if that factor is meant to count as a constant", *(f"or {text}" for text in cause.advice)),
         tensors=frozenset(leaves),

@@ -1,16 +1,20 @@
-"""Describe the numbers at which an operation overflows, leaves its domain, or has no finite derivative."""
+"""Describe the numbers at which an operation overflows, leaves its domain, or has no finite derivative, and find the
+first bad element of a tensor.
+"""
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.causes.overflow import DIVIDING
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import highest, lowest, named, operator, result
+from gradtrace.analysis.terms import highest, lowest, named, numbers_in, operator, result
 from gradtrace.analysis.words import FEW, brief
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
+from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, Value
+from gradtrace.trace.record import Operation, Span, Value
 
 # The end of its argument's range at which an operator's result or derivative is not finite. The other operators
 # overflow at the number that is farthest from 0.
@@ -103,4 +107,31 @@ def is_near_zero(facts: Facts, operation: Operation) -> bool:
     elements = elements_at(facts, operation, operands[place][1]) if operands else None
     if elements is not None:
         return bool(np.all(np.abs(elements) < 1))
-    return any(value.zeros for _, value in operands) or any(not text.strip("-0.") for text in operation.constants)
+    return any(value.zeros for _, value in operands) or 0 in numbers_in(operation, options=False)
+
+
+# ---- bad elements
+
+MAKERS = ("tensor", "FloatTensor", "Tensor", "as_tensor", "DoubleTensor", "array")
+
+
+def bad_place(value: Value | None, kind: str) -> tuple[str, tuple[int, ...]]:
+    """Return "row 3" and the index (3, 1) of the first bad element; "" and () if the elements were not kept."""
+    if value is None or not value.is_whole or not value.shape:
+        return "", ()
+    bad = np.argwhere(np.isnan(value.data) if kind == "nan" else np.isinf(value.data))
+    if not len(bad):
+        return "", ()
+    index = tuple(int(i) for i in bad[0])
+    return (f"row {index[0]}" if len(index) > 1 else f"element {index[0]}"), index
+
+
+def line_of_element(facts: Facts, span: Span | None, index: tuple[int, ...]) -> Span | None:
+    """Return the line of an element in a list literal; None if the tensor was not made from one."""
+    call = places.method_call(facts.text.statement(span), MAKERS)
+    whole = node = call.args[0] if call is not None and call.args else None
+    for i in index:
+        if not isinstance(node, (ast.List, ast.Tuple)) or i >= len(node.elts):
+            break
+        node = node.elts[i]
+    return None if node is whole else places.head_of(node)

@@ -6,7 +6,6 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
@@ -18,10 +17,6 @@ class Schedule(NamedTuple):
     variable: str
     kind: str  # "LambdaLR"
     statement: Any
-
-    @property
-    def named(self) -> str:
-        return f"{self.kind}{at_line(places.head_of(self.statement))}"
 
 
 def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
@@ -58,23 +53,23 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
     schedule, total = schedule_of(facts, optimiser), optimiser.steps
     origin = facts.at(f"the optimiser is made with lr={optimiser.lr:g}", optimiser.span)
     evidence = [origin, facts.at("its steps are taken here", optimiser.step_span)]
-    by = f"after it was made with lr={optimiser.lr:g}{at_line(optimiser.span)}"
+    by = f"after it was made with lr={optimiser.lr:g}{facts.at_line(optimiser.span)}"
     if schedule is not None:
         evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
-        by = f"which {schedule.named} sets"
+        by = f"which {schedule.kind}{facts.at_line(places.head_of(schedule.statement))} sets"
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
     if schedule is not None and first == 1 and not is_used(facts, schedule.variable):
         by += f" before its first step, and no line of this file calls {schedule.variable}.step()"
-        fix = f"{schedule.variable}.step() after the optimiser's step{at_line(optimiser.step_span)}"
+        fix = f"{schedule.variable}.step() after the optimiser's step{facts.at_line(optimiser.step_span)}"
     if first > 1:
         fix = f"give the schedule the number of all steps, {total} or more: it is stepped once for each, not each epoch"
     return Cause(
         "zero rate",
         f"{'all' if last - first + 1 == total else f'steps {first} to {last} of'} {total} steps of the optimiser"
-        f"{at_line(optimiser.span)} are made with lr=0, {by}",
+        f"{facts.at_line(optimiser.span)} are made with lr=0, {by}",
         evidence,
         (fix, f"or print it in the loop: {assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']"),
-        what="nothing is updated" if first == 1 and last == total else "",
+        symptom="nothing is updated" if first == 1 and last == total else "",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 
@@ -99,9 +94,9 @@ def stepped_early(facts: Facts) -> Cause | None:
         head = places.head_of(early)
         return Cause(
             "early schedule",
-            f"{schedule.variable}.step(){at_line(head)} comes before the optimiser's step"
-            f"{at_line(optimiser.step_span)} in the loop: the first step is made with lr={used:g}, the second value of "
-            "the schedule",
+            f"{schedule.variable}.step(){facts.at_line(head)} comes before the optimiser's "
+            f"step{facts.at_line(optimiser.step_span)} in the loop: the first step is made with lr={used:g}, the "
+            "second value of the schedule",
             (
                 facts.at(f"{schedule.kind} starts from lr={optimiser.lr or 0:g}", places.head_of(schedule.statement)),
                 facts.at("the learning rate changes here", head),

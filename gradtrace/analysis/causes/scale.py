@@ -10,7 +10,6 @@ from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import named, operator
 from gradtrace.analysis.updates import update_of
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Span, TensorRecord, Value
 
@@ -30,7 +29,7 @@ class Stretch(NamedTuple):
     span: Span | None
 
     @property
-    def each(self) -> float:
+    def factor(self) -> float:
         return float(10 ** (self.log / self.times))
 
 
@@ -80,27 +79,27 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     if not (total < 1 / SPAN or total > SPAN) or not parts:
         return None
     main = max(parts, key=lambda p: p.log * sign)
-    if main.log * sign < 0.5 * abs(log10(total)) or abs(log10(main.each)) < LIKE:
+    if main.log * sign < 0.5 * abs(log10(total)) or abs(log10(main.factor)) < LIKE:
         return None  # one factor, or a sum that cancels out, did it: no long way of like factors
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
     verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"
-    others = "".join(f", and {p.name}{at_line(p.span)} by about {p.each:.2g}" for p in second[:1])
+    others = "".join(f", and {p.name}{facts.at_line(p.span)} by about {p.factor:.2g}" for p in second[:1])
     evidence = [
         facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.passes[step.number].span),
         *[
-            facts.at(f"{p.name}: {p.times} times, each by about {p.each:.2g}, together by {10**p.log:.1e}", p.span)
+            facts.at(f"{p.name}: {p.times} times, each by about {p.factor:.2g}, together by {10**p.log:.1e}", p.span)
             for p in (main, *second[:2])
         ],
         Evidence(f"and arrives in {name}.grad with the norm {norm:.3g}"),
     ]
     return Cause(
         "vanishes" if vanishes else "explodes",
-        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{at_line(main.span)}, {main.times} "
-        f"times a factor of about {main.each:.2g}{others}",
+        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{facts.at_line(main.span)}, "
+        f"{main.times} times a factor of about {main.factor:.2g}{others}",
         evidence,
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),
-        what=f"{name}.grad is {norm:.2g}",
+        symptom=f"{name}.grad is {norm:.2g}",
         tensors=leaves_like(facts, norm),
         status="gradient",
     )

@@ -1,15 +1,13 @@
-"""Explain shapes that do not fit, by the place where each of them was made."""
+"""Explain shapes that do not fit, by the place where each of them was made, and find the tensors at a failure."""
 
 from __future__ import annotations
 
 import re
 
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes.scene import tensors_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import arguments, expression, instead, span_of
-from gradtrace.analysis.terms import made_at, named, operator
-from gradtrace.analysis.words import at_line
+from gradtrace.analysis.terms import made_at, named, operator, scopes_of
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -69,18 +67,20 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     shaped = next((o for t in tensors if (o := reshaped_by(facts, t)) is not None), None)
     span = shaped.span if shaped is not None else made_at(facts, tensors[-1])
     pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in tensors[:2])
-    clause = f", made by {operator(shaped)}{at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
+    clause = (
+        f", made by {operator(shaped)}{facts.at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
+    )
     return Cause(
         "wrong shape",
         f"{pair}{clause}, which do not fit together",
         [shape_evidence(facts, t) for t in tensors],
-        (f"give them one shape where they are made{at_line(span)}: view, unsqueeze(1), or the other size",),
+        (f"give them one shape where they are made{facts.at_line(span)}: view, unsqueeze(1), or the other size",),
         name=named(facts, tensors[0].id),
     )
 
 
 def at_made(facts: Facts, records: list[TensorRecord]) -> str:
-    lines = [span.where for t in records[:2] if (span := made_at(facts, t)) is not None]
+    lines = [facts.where(span) for t in records[:2] if (span := made_at(facts, t)) is not None]
     return f" (made on lines {' and '.join(lines)})" if len(lines) == 2 else ""
 
 
@@ -125,21 +125,21 @@ def of_product(
         begun = facts.begun.get(layer.id)
         owner = named(facts, layer.id).removesuffix(".weight")
         evidence.append(facts.at(f"{owner} takes {wanted} features", begun))
-        taker = f"{owner}, made{at_line(begun)}, takes {wanted}"
-        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){at_line(begun)}")
+        taker = f"{owner}, made{facts.at_line(begun)}, takes {wanted}"
+        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){facts.at_line(begun)}")
     else:
         taker = f"the other matrix has {wanted} rows, shape {shapes[1]}"
         if right is not None:
             evidence.append(shape_evidence(facts, right))
     before = None if operation is None or not operation.tensors else facts.tensors[operation.tensors[0]].value
     if before is not None and before.shape and before.numel == wanted * before.shape[0]:
-        fix.insert(0, f"x = x.flatten(1){at_line(span)}: then it has {wanted} features for each sample")
+        fix.insert(0, f"x = x.flatten(1){facts.at_line(span)}: then it has {wanted} features for each sample")
     elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
         second = f"transpose the second: {name} @ {named(facts, right.id)}.t()"
         fix = transposed(facts, product, shapes) or [second]
     return Cause(
         "wrong shape",
-        f"{name}{at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
+        f"{name}{facts.at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
         evidence,
         tuple(fix) or ("look at the sizes of both",),
         name=name,
@@ -152,3 +152,26 @@ def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | N
     if maker is not None:
         record = facts.tensors[maker.tensors[0]] if maker.tensors else None
     return record if record is not None and record.is_parameter else None
+
+
+# ---- the place of a failure
+
+
+def failed_statements(facts: Facts, failure: Failure) -> list[Any]:
+    """Return the statement that failed, then the failed_statements whose calls it ran in."""
+    spans: list[Span | None] = [failure.span]
+    for operation in facts.operations[-1:]:
+        spans += [s.span for s in scopes_of(facts, operation) if s.kind in ("module", "function")]
+    around = dict.fromkeys(map(facts.text.statement, spans))
+    return [s for s in around if s is not None and not hasattr(s, "body")]
+
+
+def tensors_at(facts: Facts, failure: Failure) -> list[TensorRecord]:
+    """Return the tensors at the place of the failure: variables, and results of expressions."""
+    tensors: dict[int, TensorRecord] = {}
+    for statement in failed_statements(facts, failure):
+        texts = {facts.text.cut(n) for n in ast.walk(statement) if isinstance(n, ast.expr)}
+        for record in reversed(facts.tensors):
+            if named(facts, record.id) in texts or record.name in texts:
+                tensors.setdefault(record.first, record)
+    return list(tensors.values())

@@ -20,7 +20,6 @@ from gradtrace.analysis.terms import (
     scopes_of,
     unit,
 )
-from gradtrace.analysis.words import at_line
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
@@ -89,8 +88,8 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     ]
     return Cause(
         "broadcast",
-        f"{unit(operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape {b.shape}: they broadcast "
-        f"to ({n}, {n}), each with each",
+        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape {b.shape}: they "
+        f"broadcast to ({n}, {n}), each with each",
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
         (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
     )
@@ -115,9 +114,9 @@ def wrong_softmax(facts: Facts) -> Cause | None:
     """Find a softmax of probabilities, or a loss for log-probabilities that gets something else."""
     seen: set[str] = set()
     for operation in facts.calls_of(TWICE):
-        if unit(operation) in seen:
+        if unit(facts, operation) in seen:
             continue
-        seen.add(unit(operation))
+        seen.add(unit(facts, operation))
         name, tensor = operator(operation), next(iter(operation.tensors), None)
         earlier = behind(facts, tensor, TWICE[name])
         if earlier is not None and earlier.id != operation.id:
@@ -148,7 +147,8 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     if name in OF_LOGS:
         return Cause(
             "no logarithm",
-            f"{unit(operation)} needs log-probabilities, but gets what {unit(earlier)} has already made probabilities",
+            f"{unit(facts, operation)} needs log-probabilities, but gets what "
+            f"{unit(facts, earlier)} has already made probabilities",
             (evidence, facts.at(f"{name} gets them here", operation.span)),
             (f"F.log_softmax in place of {unit_to_change(facts, earlier)}",),
         )
@@ -156,8 +156,8 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     taken = "a sigmoid" if "binary" in name else "a softmax"
     return Cause(
         "softmax twice",
-        f"{loss}{at_line(operation.span)} needs logits, and takes {taken} itself, but gets what {unit(earlier)} has "
-        "already made probabilities: it is applied twice",
+        f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets what "
+        f"{unit(facts, earlier)} has already made probabilities: it is applied twice",
         (evidence, facts.at(f"{loss} gets them here", operation.span)),
         (f"leave out {unit_to_change(facts, earlier)}: give {loss} the logits",),
     )
@@ -180,7 +180,7 @@ def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | 
         advice = f"{call.format(f'{enclosed(code)}.log()')}, or log_softmax of the logits that {name} comes from"
     return Cause(
         "no logarithm",
-        f"{loss}{at_line(operation.span)} needs log-probabilities, and {name} goes up to {top:.3g}: it has no "
+        f"{loss}{facts.at_line(operation.span)} needs log-probabilities, and {name} goes up to {top:.3g}: it has no "
         f"{'logarithm' if is_table else 'log_softmax'}{below_zero(facts, operation)}",
         (facts.at(f"{name} has positive elements here, as no log-probability has", operation.span),),
         (advice,),
@@ -208,7 +208,7 @@ def constant_sum(facts: Facts) -> Cause | None:
         code = enclosed(code_of(name)) or "..."
         return Cause(
             "constant sum",
-            f"{unit(adding)} adds up a whole softmax, which gives 1: the gradients cancel",
+            f"{unit(facts, adding)} adds up a whole softmax, which gives 1: the gradients cancel",
             (
                 facts.at(f"{name} sums to 1 over dim={dim}", operation.span),
                 facts.at("and is summed over that dimension here", adding.span),
@@ -217,7 +217,7 @@ def constant_sum(facts: Facts) -> Cause | None:
                 f"take one of the probabilities: {code}.max({dim}).values, {code}.gather(...)",
                 f"or sum something else of it: ({code} * {code}.log()).sum({dim})",
             ),
-            what=f"{facts.root_names()} does not depend on what goes into {unit(operation)}",
+            symptom=f"{facts.root_names()} does not depend on what goes into {unit(facts, operation)}",
         )
     return None
 
@@ -254,7 +254,9 @@ def layer_of(facts: Facts, operation: Operation) -> Any:
 def unit_to_change(facts: Facts, operation: Operation) -> str:
     """Return an operator with the line that is to be changed: "nn.Softmax on line 6" where its layer is made."""
     layer = layer_of(facts, operation)
-    return unit(operation) if layer is None else facts.text.cut(layer.func) + at_line(places.head_of(layer))
+    return (
+        unit(facts, operation) if layer is None else facts.text.cut(layer.func) + facts.at_line(places.head_of(layer))
+    )
 
 
 def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
@@ -287,7 +289,8 @@ def over_the_batch(facts: Facts) -> Cause | None:
         over = f"the {samples} samples" if is_table else f"{value.shape[dim]} of the {samples} samples"
         return Cause(
             "softmax over the batch",
-            f"{unit(operation)} is taken over dim={said}, {over} of the batch, not over the {classes} classes of each",
+            f"{unit(facts, operation)} is taken over dim={said}, {over} of the batch, not over "
+            f"the {classes} classes of each",
             (
                 facts.at(
                     f"{named(facts, record.id)} has the shape {value.shape}; {sums}",
@@ -295,7 +298,7 @@ def over_the_batch(facts: Facts) -> Cause | None:
                 ),
                 facts.at(f"{'a label' if by_label else 'a distribution'} for each row is used here", user.span),
             ),
-            (f"dim={1 if is_table and said[:1] != '-' else -1} in place of dim={said}{at_line(place)}",),
+            (f"dim={1 if is_table and said[:1] != '-' else -1} in place of dim={said}{facts.at_line(place)}",),
         )
     return None
 
@@ -340,7 +343,7 @@ def wrong_backward(facts: Facts) -> Cause | None:
         fix = f"derive forward again: backward returns {bad.analytic / bad.numeric:.4g} times what it should there"
     return Cause(
         "wrong backward",
-        f"{bad.name}.backward{at_line(head)} disagrees with finite differences of its forward: for element "
+        f"{bad.name}.backward{facts.at_line(head)} disagrees with finite differences of its forward: for element "
         f"{bad.element} of input {bad.input} it gives {bad.analytic:.6g} where they give {bad.numeric:.6g}",
         (
             facts.at("the derivative is returned here", head),

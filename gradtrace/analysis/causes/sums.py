@@ -8,9 +8,8 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.terms import highest, named, operator, optimiser_name
-from gradtrace.analysis.words import at_line
-from gradtrace.analysis.words import one as short
+from gradtrace.analysis.terms import highest, named, operator, optimiser_name, settings
+from gradtrace.analysis.words import short_number as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
@@ -68,12 +67,12 @@ def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
     return rows
 
 
-def name_of_root(facts: Facts, one: PassRecord) -> str:
+def name_of_root(facts: Facts, pass_: PassRecord) -> str:
     """Return the variable x of the call x.backward() that ran a pass, else the name of its root."""
-    variable, dot, _ = facts.text.line(one.span).partition(".backward(")
+    variable, dot, _ = facts.text.line(pass_.span).partition(".backward(")
     if dot and variable.isidentifier():
         return variable
-    return named(facts, one.roots[0]) if one.roots else "the loss"
+    return named(facts, pass_.roots[0]) if pass_.roots else "the loss"
 
 
 # ---- two losses
@@ -101,22 +100,22 @@ def foreign(used: Used, others: list[int]) -> PassRecord | None:
     return None
 
 
-def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, other: PassRecord) -> Cause:
+def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord) -> Cause:
     last, name = used.passes[-1], named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
-    loss, own = name_of_root(facts, other), name_of_root(facts, last)
+    loss, own = name_of_root(facts, added), name_of_root(facts, last)
     return Cause(
         "another loss",
-        f"{variable}.step(){at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
-        f"{at_line(other.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
-        f"{at_line(last.span)}",
+        f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
+        f"{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{facts.at_line(last.span)}",
         (
-            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", other.span),
+            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", added.span),
             facts.at(f"{own} adds its own to them", last.span),
             facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
         ),
         (
-            f"{variable}.zero_grad() right before backward{at_line(last.span)}",
+            f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
             f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to change it",
         ),
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
@@ -139,12 +138,12 @@ def undivided(facts: Facts) -> Cause | None:
             continue
         if any(pass_.vectors and highest(pass_.vectors[0]) != 1 for pass_ in passes):
             continue
-        line, count, loss = at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
+        line, count, loss = facts.at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
         which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
         return Cause(
             "undivided",
-            f"{which}{at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each begins at "
-            f"a mean ({loss}), so the gradient is {count} times that of their average",
+            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each "
+            f"begins at a mean ({loss}), so the gradient is {count} times that of their average",
             (
                 facts.at(f"this runs {count} times for {which}", passes[0].span),
                 facts.at("the step uses the sum", optimiser.step_span),
@@ -189,8 +188,8 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
-            f"clip_grad_norm_{at_line(clip.span)} measures gradients that are still multiplied by the loss scale, "
-            f"{_number(factor)}: unscale_() is not called before it",
+            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still multiplied by the loss "
+            f"scale, {_number(factor)}: unscale_() is not called before it",
             (
                 facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
                 facts.at("the norm of the multiplied gradients is clipped", clip.span),
@@ -207,10 +206,10 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
         return None
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(zero.span)} makes every gradient 0: its largest norm is 0",
+        f"clip_grad_norm_{facts.at_line(zero.span)} makes every gradient 0: its largest norm is 0",
         (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
         ("a norm above 0, for instance 1.0",),
-        what="nothing is updated",
+        symptom="nothing is updated",
     )
 
 
@@ -236,19 +235,17 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     norms = f"from {_number(before)} to {_number(bound)}"
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} times that "
-        f"is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
+        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} "
+        f"times that is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
         (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
         ("a larger norm, for instance 1.0",),
-        what="next to nothing is updated",
+        symptom="next to nothing is updated",
     )
 
 
 def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
-    options = [option.partition("=") for option in optimiser.options]
-    return optimiser.kind == "SGD" and not any(
-        name in ("momentum", "weight_decay") and value not in ("0", "0.0") for name, _, value in options
-    )
+    options = settings(optimiser)
+    return optimiser.kind == "SGD" and not any(float(options.get(name, 0)) for name in ("momentum", "weight_decay"))
 
 
 def _is_zero(texts: tuple[str, ...]) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import (
+    carried,
     cuts,
+    divergence,
     holders,
-    kept,
     layout,
     loops,
     modes,
@@ -16,9 +17,7 @@ from gradtrace.analysis.causes import (
     rates,
     scale,
     silent,
-    stopped,
     sums,
-    uncalled,
 )
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.spelling import spelled
@@ -42,14 +41,14 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question(uncalled.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
+    Question(loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
     Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
     Question(sums.other_loss, (("another loss", "a step that also uses the gradients of another optimiser's loss"),)),
     Question(
         loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),), unless=("another loss",)
     ),
     Question(
-        loops.diverges,
+        divergence.diverges,
         (("diverges", "the loss grows from step to step"), ("ascent", "an update that adds the gradient")),
     ),
     Question(
@@ -97,7 +96,7 @@ QUESTIONS = (
     ),
     Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
     Question(
-        stopped.stopped,
+        divergence.stopped,
         (("stopped", "a step so large that gradients are 0 after it"),),
         unless=("cleared early", "diverges", "not finite", "gradient overflow", "constant sum"),
     ),
@@ -131,7 +130,7 @@ QUESTIONS = (
     Question(objectives.large_inputs, (("large inputs", "data so large that they saturate a sigmoid or tanh"),)),
     Question(objectives.one_class, (("one class in a batch", "batches whose labels are of one class each"),)),
     Question(partial.partial_cut, (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),)),
-    Question(kept.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
+    Question(carried.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
     Question(sums.undivided, (("undivided", "gradients of micro-batches that are added up, not averaged"),)),
     Question(
         scale.vanishing_or_exploding,
@@ -179,15 +178,15 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
         return own if better is None else better.about(record, own.status, "None")
     if not is_finite(grad):
         bad = next((c for c in causes if c.status == "nan"), None)
-        if bad is not None and (grad.has_nan or " is nan" not in bad.what):
+        if bad is not None and (grad.has_nan or bad.kind != "nan"):
             return bad.about(record, "nan", brief(grad))
         return own
     cause = mine[0] if mine else own
     if own.code == "zeroed" and cause.status == "nan":
-        return cause.about(record, "zero", "zeroed")._replace(what=f"{name}.grad was zeroed, but {cause.what}")
+        return cause.about(record, "zero", "zeroed")._replace(symptom=f"{name}.grad was zeroed, but {cause.symptom}")
     if own.code not in PLAIN or not mine:
         return own
-    symptom = f", but {cause.what}" if cause.what and ".grad is" not in cause.what else ""
+    symptom = f", but {cause.symptom}" if cause.symptom and cause.status != "gradient" else ""
     return cause.about(record, own.status, brief(grad) + symptom)
 
 
@@ -196,7 +195,9 @@ def is_left(facts: Facts, record: TensorRecord, own: Cause, causes: list[Cause])
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False
     leaf = facts.flow.tensor(record.id)
-    return not any(c.tensors is None or leaf in c.tensors or c.because in own.sentence for c in causes)
+    return not any(
+        c.tensors is None or leaf in c.tensors or (c.code, c.because) == (own.code, own.because) for c in causes
+    )
 
 
 VAGUE = ("not on a path", "unused", "no gradient", "cleared")  # why a gradient is None, but not what for

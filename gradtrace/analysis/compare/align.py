@@ -101,15 +101,15 @@ class Alignment:
         rest = versions[versions.index(tensor) + 1 :]
         return [i for i in rest if run.tensors[i].operation is None and run.has(i)]
 
-    def pair_operations(self, one: Operation, other: Operation) -> None:
+    def pair_operations(self, left: Operation, right: Operation) -> None:
         """Pair two operations: their results, and the leaves that they read at the same places."""
-        if one.id in self.operations or other.id in self.sources:
+        if left.id in self.operations or right.id in self.sources:
             return
-        self.operations[one.id], self.sources[other.id] = other.id, one.id
-        for i, j in zip(one.outputs, other.outputs, strict=False):
+        self.operations[left.id], self.sources[right.id] = right.id, left.id
+        for i, j in zip(left.outputs, right.outputs, strict=False):
             self.pair(i, j)
-        if base_name(one) == base_name(other) and len(one.tensors) == len(other.tensors):
-            for i, j in zip(one.tensors, other.tensors, strict=True):
+        if base_name(left) == base_name(right) and len(left.tensors) == len(right.tensors):
+            for i, j in zip(left.tensors, right.tensors, strict=True):
                 if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
                     self.pair(i, j)
 
@@ -136,11 +136,11 @@ class Alignment:
                 candidates.remove(near)
                 self.pair(near, j)
 
-    def leaves(self, run: RecordedRun, known: dict[int, int]) -> list[int]:
+    def leaves(self, run: RecordedRun, paired: dict[int, int]) -> list[int]:
         chosen = [
             t.id
             for t in run.tensors
-            if t.operation is None and t.id not in known and run.has(t.id) and run.earlier(t.id) is None
+            if t.operation is None and t.id not in paired and run.has(t.id) and run.earlier(t.id) is None
         ]
         return sorted(chosen, key=run.position)
 

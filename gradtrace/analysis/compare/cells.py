@@ -75,7 +75,7 @@ class Cells:
         self.cancelled: set[Cell] = set()  # of which the difference is large only beside what is left of its terms
         self.by_statistics: set[Cell] = set()  # of which only statistics are known
         self._inherited: dict[int, float] = {}
-        self._known: dict[Cell, tuple[float | None, bool]] = {}
+        self._judged: dict[Cell, tuple[float | None, bool]] = {}
         self.widest, self.longest = 0.0, 1.0
         for t in self.a.tensors:
             self.measure(t.id)
@@ -107,21 +107,21 @@ class Cells:
 
     def gap(self, cell: Cell) -> float | None:
         """Return the relative difference of a cell; None if it has no partner or is not known in either run."""
-        return self.known(cell)[0]
+        return self.judged(cell)[0]
 
     def bad(self, cell: Cell) -> bool:
         """Whether a paired cell differs by more than the tolerance."""
-        return self.known(cell)[1]
+        return self.judged(cell)[1]
 
     def good(self, cell: Cell) -> bool:
         """Whether a cell is known to be equal within the tolerance."""
-        gap, bad = self.known(cell)
+        gap, bad = self.judged(cell)
         return gap is not None and not bad
 
-    def known(self, cell: Cell) -> tuple[float | None, bool]:
-        if cell not in self._known:
-            self._known[cell] = self.judge(cell) if cell[1] in self.pairs.partner else (None, False)
-        return self._known[cell]
+    def judged(self, cell: Cell) -> tuple[float | None, bool]:
+        if cell not in self._judged:
+            self._judged[cell] = self.judge(cell) if cell[1] in self.pairs.partner else (None, False)
+        return self._judged[cell]
 
     def judge(self, cell: Cell) -> tuple[float | None, bool]:
         kind, i = cell

@@ -6,15 +6,15 @@ from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells, elements
 from gradtrace.analysis.compare.distance import relative
 from gradtrace.analysis.compare.relations import close_to_multiple, relation
 from gradtrace.analysis.compare.runs import RecordedRun, base_name
-from gradtrace.annotations import Any
+from gradtrace.analysis.terms import is_dropout, settings
+from gradtrace.annotations import Any, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.operands import DEFAULTS, record_of
-from gradtrace.trace.record import Operation, Value
+from gradtrace.trace.record import Operation, OptimiserRecord, Value
 
 Side = tuple["int | None", "int | None"]  # a tensor and an operation
-Alone = tuple[list[Cell], list[Cell]]
 INPUT, PARAMETER, FORWARD, BACKWARD, UPDATE = "input", "parameter", "forward", "backward", "update"
-DRAW, SHAPE, ONLY = "random draw", "shape", ("only in A", "only in B")
+DRAW, SHAPE = "random draw", "shape"
 TRAINING = frozenset({"training", "train", "use_input_stats"})
 REDUCTIONS = {"0": "none", "1": "mean", "2": "sum"}  # as PyTorch's functions pass them on
 COPIES = frozenset({"detach", "contiguous", "clone"})
@@ -25,35 +25,30 @@ COPIES = frozenset({"detach", "contiguous", "clone"})
 
 def place_of(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell]) -> tuple[Side, Side]:
     """Return tensor and operation of a forward difference in both runs: of the part that only one has, its begin."""
-    sides: list[Side] = []
-    for run, tensor, alone in ((cells.a, i, only_a), (cells.b, j, only_b)):
-        operation = begin(cells, run, tensor, alone)
-        if operation is None or not useful(cells, i, j, only_a, only_b):
-            operation = run.tensors[tensor].operation
-            sides.append((tensor, operation))
-        else:
-            sides.append((None, operation))
-    return sides[0], sides[1]
+    begin_a = begin(cells.a, cells.pairs.operations, i, only_a)
+    begin_b = begin(cells.b, cells.pairs.sources, j, only_b)
+    if not is_useful(cells, i, j, begin_a, begin_b):
+        begin_a = begin_b = None
+    return side(cells.a, i, begin_a), side(cells.b, j, begin_b)
 
 
-def useful(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell]) -> bool:
+def side(run: RecordedRun, tensor: int, start: int | None) -> Side:
+    return (tensor, run.tensors[tensor].operation) if start is None else (None, start)
+
+
+def is_useful(cells: Cells, i: int, j: int, begin_a: int | None, begin_b: int | None) -> bool:
     """Whether the part that only one run has says more than the operation after it: not just another layout."""
-    parts = begin(cells, cells.a, i, only_a), begin(cells, cells.b, j, only_b)
-    operations = [run.operations[n] for run, n in zip((cells.a, cells.b), parts, strict=True) if n is not None]
-    if not all(is_view(operation) for operation in operations):
+    starts = [run.operations[n] for run, n in ((cells.a, begin_a), (cells.b, begin_b)) if n is not None]
+    if not all(map(is_view, starts)):
         return True
-    makers = cells.a.tensors[i].operation, cells.b.tensors[j].operation
-    if makers[0] is None or makers[1] is None:
+    left, right = cells.a.maker(i), cells.b.maker(j)
+    if left is None or right is None or base_name(left) != base_name(right):
         return False
-    operation_a, operation_b = cells.a.operations[makers[0]], cells.b.operations[makers[1]]
-    return base_name(operation_a) == base_name(operation_b) and (
-        None in parts or operation_a.constants == operation_b.constants
-    )
+    return len(starts) < 2 or left.constants == right.constants
 
 
-def begin(cells: Cells, run: RecordedRun, tensor: int, alone: list[Cell]) -> int | None:
+def begin(run: RecordedRun, paired: Mapping[int, int], tensor: int, alone: list[Cell]) -> int | None:
     """Return the first operation of the part that only one run has, up to a tensor; a view only if all are views."""
-    paired = cells.pairs.operations if run is cells.a else cells.pairs.sources
     part = [*alone, (VALUE, tensor)] if alone else []
     operations = {m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None}
     unpaired = sorted(operations - paired.keys())
@@ -115,109 +110,103 @@ def sent(run: RecordedRun, operation: int, tensor: int) -> Value | None:
 # ---- kind and reason
 
 
-def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side], alone: Alone) -> tuple[str, str]:
+def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, str]:
     """Return the kind of a difference and its reason in words; "" if none is known."""
     kind, i = cell
-    operations = [
-        None if side[1] is None else run.operations[side[1]]
-        for run, side in zip((cells.a, cells.b), sides, strict=True)
-    ]
+    (tensor_a, operation_a), (tensor_b, operation_b) = sides
+    left = None if operation_a is None else cells.a.operations[operation_a]
+    right = None if operation_b is None else cells.b.operations[operation_b]
     if kind == GRAD:
-        return BACKWARD, of_gradient(cells, i, operations)
+        return BACKWARD, of_gradient(cells, i, left, right)
     if cells.is_update(i):
         return UPDATE, of_update(cells, i)
     if cells.is_leaf(i):
         return of_leaf(cells, i)
+    drawn_a = left is not None and draws(cells.a, left)
+    drawn_b = right is not None and draws(cells.b, right)
+    if (tensor_a is None) != (tensor_b is None):
+        name, counterpart, is_drawn = ("A", "B", drawn_a) if tensor_a is None else ("B", "A", drawn_b)
+        if is_drawn:
+            return DRAW, f"{name} draws here, {counterpart} does not: eval in {counterpart}, or no such operation"
+        return f"only in {name}", of_missing(cells, i)
     first, second = cells.values(cell)
-    drawn = [
-        operation is not None and draws(run, operation)
-        for run, operation in zip((cells.a, cells.b), operations, strict=True)
-    ]
-    only = only_one(sides, i, cells)
-    if first is not None and second is not None and first.shape != second.shape and only is None:
-        return SHAPE, f"{first.shape} in A, {second.shape} in B"
-    if only is not None:
-        if drawn[only]:
-            counterpart = "BA"[only]
-            return DRAW, f"{'AB'[only]} draws here, {counterpart} does not: eval in {counterpart}, or no such operation"
-        return ONLY[only], of_missing(cells, i, only)
-    reason = other_options(*operations) or other_dtype(cells, i) or ""
-    if all(drawn) and not reason:
-        return DRAW, "another draw: other elements are 0" if other_zeros(first, second) else "another draw"
-    return DRAW if all(drawn) else FORWARD, reason or relation(first, second)
-
-
-def only_one(sides: tuple[Side, Side], i: int, cells: Cells) -> int | None:
-    """Return 0 or 1 if only A or only B has the operation at the place of a difference; None if both have one."""
-    alone = [tensor is None for tensor, _ in sides]
-    return None if alone[0] == alone[1] else alone.index(True)
+    shapes = other_shape(first, second)
+    if shapes:
+        return SHAPE, shapes
+    reason = other_options(left, right) or other_dtype(cells, i)
+    if drawn_a and drawn_b:
+        return DRAW, reason or other_draw(first, second)
+    return FORWARD, reason or relation(first, second)
 
 
 def draws(run: RecordedRun, operation: Operation) -> bool:
     record = record_of(operation.name)
-    if (record is not None and record.kind == "random") or "dropout" in operation.name:
-        return True
-    return "Dropout" in run.kind_of_module(operation) or "dropout" in operation.text
+    is_random = record is not None and record.kind == "random"
+    return is_random or is_dropout(operation, run.kind_of_module(operation))
 
 
 def of_leaf(cells: Cells, i: int) -> tuple[str, str]:
     """Return kind and reason of an input or parameter that differs."""
-    j = cells.pairs.partner[i]
+    left, right = cells.a.tensors[i], cells.b.tensors[cells.pairs.partner[i]]
     first, second = cells.values((VALUE, i))
     uses = cells.a.uses.get(i, [])
-    if not cells.a.tensors[i].is_parameter and uses and draws(cells.a, cells.a.operations[uses[0]]):
-        return DRAW, "another draw: other elements are 0" if other_zeros(first, second) else "another draw"
-    if first is not None and second is not None and first.shape != second.shape:
-        return SHAPE, f"{first.shape} in A, {second.shape} in B"
-    parameter = cells.a.tensors[i].is_parameter or cells.b.tensors[j].is_parameter
-    return PARAMETER if parameter else INPUT, other_dtype(cells, i) or relation(first, second)
+    if not left.is_parameter and uses and draws(cells.a, cells.a.operations[uses[0]]):
+        return DRAW, other_draw(first, second)
+    shapes = other_shape(first, second)
+    if shapes:
+        return SHAPE, shapes
+    kind = PARAMETER if left.is_parameter or right.is_parameter else INPUT
+    return kind, other_dtype(cells, i) or relation(first, second)
 
 
-def of_missing(cells: Cells, i: int, only: int) -> str:
+def of_missing(cells: Cells, i: int) -> str:
     """Return how what the next operation reads is related: there one run has an operation more."""
-    j = cells.pairs.partner[i]
-    makers = cells.a.tensors[i].operation, cells.b.tensors[j].operation
-    if makers[0] is None or makers[1] is None:
+    left, right = cells.a.maker(i), cells.b.maker(cells.pairs.partner[i])
+    if left is None or right is None:
         return ""
-    operation_a, operation_b = cells.a.operations[makers[0]], cells.b.operations[makers[1]]
-    for x, y in zip(operation_a.tensors, operation_b.tensors, strict=False):
+    for x, y in zip(left.tensors, right.tensors, strict=False):
         if cells.pairs.partner.get(x) != y:
-            said = relation(cells.a.tensors[x].value, cells.b.tensors[y].value)
-            if said:
-                return f"of what {operation_a.name} gets, {said}"
+            related = relation(cells.a.tensors[x].value, cells.b.tensors[y].value)
+            if related:
+                return f"of what {left.name} gets, {related}"
     return ""
 
 
-def other_options(one: Operation | None, other: Operation | None) -> str:
+def other_options(left: Operation | None, right: Operation | None) -> str:
     """Return the options of two calls of one operator that differ, as "eps=1e-05 in A, 0.001 in B"."""
-    if one is None or other is None or base_name(one) != base_name(other):
+    if left is None or right is None or base_name(left) != base_name(right):
         return ""
-    first, second = named(one), named(other)
-    running = [any(i.name == "mean" for i in o.inputs) for o in (one, other)]  # batch_norm in evaluation
-    if one.name == "batch_norm" and running[0] != running[1]:
-        return "training in A, eval in B" if running[1] else "eval in A, training in B"
-    said = []
+    if left.name == "batch_norm" and in_evaluation(left) != in_evaluation(right):
+        return "eval in A, training in B" if in_evaluation(left) else "training in A, eval in B"
+    first, second = options(left), options(right)
+    differences = []
     for key in dict.fromkeys([*first, *second]):
         x, y = first.get(key, default(key)), second.get(key, default(key))
         if x == y:
             continue
         if key in TRAINING:
-            said.append("eval in A, training in B" if x == "False" else "training in A, eval in B")
+            differences.append("eval in A, training in B" if x == "False" else "training in A, eval in B")
         else:
-            said.append(f"{key}={x} in A, {y} in B" if key else f"{x} in A, {y} in B")
-    return "; ".join(said)
+            differences.append(f"{key}={x} in A, {y} in B" if key else f"{x} in A, {y} in B")
+    return "; ".join(differences)
 
 
-def named(operation: Operation) -> dict[str, str]:
-    by_key: dict[str, str] = {}
-    plain = []
+def in_evaluation(batch_norm: Operation) -> bool:
+    """Whether a batch_norm reads the running mean."""
+    return any(operand.name == "mean" for operand in batch_norm.inputs)
+
+
+def options(operation: Operation) -> dict[str, str]:
+    """Return the texts of an operation's options by name, and of its other constants together by ""."""
+    by_name: dict[str, str] = {}
+    positional = []
     for text in operation.constants:
         key, equals, value = text.partition("=")
         if equals and key.isidentifier():
-            by_key[key] = REDUCTIONS.get(value, value) if key == "reduction" else value
+            by_name[key] = REDUCTIONS.get(value, value) if key == "reduction" else value
         else:
-            plain.append(text)
-    return by_key | ({"": ", ".join(plain)} if plain else {})
+            positional.append(text)
+    return by_name | ({"": ", ".join(positional)} if positional else {})
 
 
 def default(key: str) -> str:
@@ -233,40 +222,40 @@ def other_dtype(cells: Cells, i: int) -> str:
     return f"{first} in A, {second} in B" if first != second else ""
 
 
-def other_zeros(first: Value | None, second: Value | None) -> bool:
-    """Whether the zeros of two values are at other places."""
+def other_shape(first: Value | None, second: Value | None) -> str:
+    if first is None or second is None or first.shape == second.shape:
+        return ""
+    return f"{first.shape} in A, {second.shape} in B"
+
+
+def other_draw(first: Value | None, second: Value | None) -> str:
+    """Describe two random values, and whether their zeros are at other places."""
     if first is None or second is None or first.shape != second.shape or not first.is_whole or not second.is_whole:
-        return False
-    zeros: Any = (first.elements == 0) != (second.elements == 0)
-    return bool(zeros.any()) if first.shape else bool(zeros)
+        return "another draw"
+    is_elsewhere = np.any((first.elements == 0) != (second.elements == 0))
+    return "another draw: other elements are 0" if is_elsewhere else "another draw"
 
 
-def of_gradient(cells: Cells, i: int, operations: list[Operation | None]) -> str:
+def of_gradient(cells: Cells, i: int, left: Operation | None, right: Operation | None) -> str:
     """Return what is known of a gradient that differs though its tensor does not."""
     j = cells.pairs.partner[i]
-    first, second = cells.values((GRAD, i))
-    operation_a, operation_b = operations
-    flags = cells.a.tensors[i].requires_grad, cells.b.tensors[j].requires_grad
-    if flags[0] != flags[1]:
-        operation_a, operation_b = operations
-        name, maker = ("B", operation_b) if flags[0] else ("A", operation_a)
+    if cells.a.tensors[i].requires_grad != cells.b.tensors[j].requires_grad:
+        name, maker = ("B", right) if cells.a.tensors[i].requires_grad else ("A", left)
         by = f" after {maker.name}" if maker is not None else ""
         return f"in {name} it does not require grad{by}"
-    for name, operation, partner in (
-        ("A", operation_a, cells.pairs.operations.get(operation_a.id) if operation_a else None),
-        ("B", operation_b, cells.pairs.sources.get(operation_b.id) if operation_b else None),
-    ):
-        if operation is not None and partner is None and operation.grad_fn is None and not operation.function:
+    for name, operation, paired in (("A", left, cells.pairs.operations), ("B", right, cells.pairs.sources)):
+        if operation is not None and operation.id not in paired and not operation.grad_fn and not operation.function:
             return f"only {name} has {operation.name}, which stops the gradient"
+    first, second = cells.values((GRAD, i))
     if first is None or second is None:
         return "no gradient in A" if first is None else "no gradient in B"
-    adds = [adds_to_earlier(run, t) for run, t in ((cells.a, i), (cells.b, j))]
-    if adds[0] != adds[1]:
-        return f"{'A' if adds[0] else 'B'} adds it to the gradient of an earlier pass, which was not cleared"
-    said = other_options(operation_a, operation_b) or relation(first, second)
-    if operation_a is not None and operation_b is not None and operation_a.grad_fn != operation_b.grad_fn:
-        return "; ".join(filter(None, (f"{operation_a.grad_fn} in A, {operation_b.grad_fn} in B", said)))
-    return said
+    adds = adds_to_earlier(cells.a, i)
+    if adds != adds_to_earlier(cells.b, j):
+        return f"{'A' if adds else 'B'} adds it to the gradient of an earlier pass, which was not cleared"
+    reason = other_options(left, right) or relation(first, second)
+    if left is None or right is None or left.grad_fn == right.grad_fn:
+        return reason
+    return "; ".join(filter(None, (f"{left.grad_fn} in A, {right.grad_fn} in B", reason)))
 
 
 def adds_to_earlier(run: RecordedRun, tensor: int) -> bool:
@@ -279,40 +268,38 @@ def adds_to_earlier(run: RecordedRun, tensor: int) -> bool:
 def of_update(cells: Cells, i: int) -> str:
     """Return what is known of an optimiser's step that differs though parameters and gradients do not."""
     j = cells.pairs.partner[i]
-    optimisers = [optimiser_of(run, t) for run, t in ((cells.a, i), (cells.b, j))]
-    optimiser_a, optimiser_b = optimisers
-    if optimiser_a is not None and optimiser_b is not None and optimiser_a.kind != optimiser_b.kind:
-        return f"{optimiser_a.kind} in A, {optimiser_b.kind} in B"
-    said = []
-    if (
-        optimiser_a is not None
-        and optimiser_b is not None
-        and optimiser_a.lr != optimiser_b.lr
-        and None not in (optimiser_a.lr, optimiser_b.lr)
-    ):
-        said.append(f"lr={optimiser_a.lr:g} in A, {optimiser_b.lr:g} in B")
-    if optimiser_a is not None and optimiser_b is not None and optimiser_a.options and optimiser_b.options:
-        first, second = (dict(text.split("=", 1) for text in held.options) for held in (optimiser_a, optimiser_b))
-        said += [
-            f"{key}={first[key]} in A, {second[key]} in B" for key in first if first[key] != second.get(key, first[key])
-        ]
-    moves = cells.moves(i, j)
-    if moves is not None and not said:
-        said.append(of_moves(cells, i, *moves))
-    return "; ".join(filter(None, said))
+    left, right = optimiser_of(cells.a, i), optimiser_of(cells.b, j)
+    reasons: list[str] = []
+    if left is not None and right is not None:
+        if left.kind != right.kind:
+            return f"{left.kind} in A, {right.kind} in B"
+        reasons = other_settings(left, right)
+    moves = None if reasons else cells.moves(i, j)
+    return "; ".join(reasons) if moves is None else of_moves(cells, i, *moves)
 
 
-def optimiser_of(run: RecordedRun, tensor: int) -> Any:
+def other_settings(left: OptimiserRecord, right: OptimiserRecord) -> list[str]:
+    """Return the options of two optimisers that differ."""
+    differences = []
+    if left.lr is not None and right.lr is not None and left.lr != right.lr:
+        differences.append(f"lr={left.lr:g} in A, {right.lr:g} in B")
+    first, second = settings(left), settings(right)
+    shared = [key for key in first if first[key] != second.get(key, first[key])]
+    return differences + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
+
+
+def optimiser_of(run: RecordedRun, tensor: int) -> OptimiserRecord | None:
     first = run.tensors[tensor].first
     return next((o for o in run.trace.optimisers if any(run.tensors[t].first == first for t in o.tensors)), None)
 
 
 def of_moves(cells: Cells, i: int, first: Any, second: Any, rounding: float) -> str:
     """Return how two updates are related: one of them with Adam's moments at 0, a factor, a part of the parameter."""
-    adams = ["Adam" in getattr(optimiser_of(run, t), "kind", "") for run, t in sides_of(cells, i)]
-    sizes = [is_first_step(run, t, move) for (run, t), move in zip(sides_of(cells, i), (first, second), strict=True)]
-    if all(adams) and sizes[0] != sizes[1]:
-        name = "A" if sizes[0] else "B"
+    j = cells.pairs.partner[i]
+    optimisers = optimiser_of(cells.a, i), optimiser_of(cells.b, j)
+    is_first = is_first_step(cells.a, i, first)
+    if is_first != is_first_step(cells.b, j, second) and all(o is not None and "Adam" in o.kind for o in optimisers):
+        name = "A" if is_first else "B"
         return (
             f"each element of {name}'s update is lr in size, as in the first step of Adam: its moments are 0 in {name}"
         )
@@ -327,21 +314,17 @@ def of_moves(cells: Cells, i: int, first: Any, second: Any, rounding: float) -> 
     return ""
 
 
-def sides_of(cells: Cells, i: int) -> tuple[tuple[RecordedRun, int], tuple[RecordedRun, int]]:
-    return (cells.a, i), (cells.b, cells.pairs.partner[i])
-
-
 def is_first_step(run: RecordedRun, tensor: int, move: Any) -> bool:
     """Whether an update is lr in size for each element, as when Adam's moments were 0: then it is lr * sign(grad)."""
-    held, value = optimiser_of(run, tensor), run.tensors[tensor].value
-    if held is None or not held.lr or value is None or not move.any():
+    optimiser, value = optimiser_of(run, tensor), run.tensors[tensor].value
+    if optimiser is None or not optimiser.lr or value is None or not move.any():
         return False
     if value.is_whole:
         sizes = np.abs(move[move != 0])
-        return bool(np.median(abs(sizes - held.lr)) < 0.01 * held.lr)
+        return bool(np.median(abs(sizes - optimiser.lr)) < 0.01 * optimiser.lr)
     size = run.tensors[tensor].update
     earlier = run.earlier(tensor)
     before = None if earlier is None else run.tensors[earlier].value
     if size is None or before is None:
         return False
-    return abs(size * before.norm / (held.lr * value.numel**0.5) - 1) < 0.01
+    return abs(size * before.norm / (optimiser.lr * value.numel**0.5) - 1) < 0.01

@@ -69,6 +69,11 @@ class RecordedRun:
         later = next((i for i in versions if i > tensor), None)
         return later if later is not None and len(uses) == 1 and later in self.operations[uses[0]].outputs else None
 
+    def maker(self, tensor: int) -> Operation | None:
+        """Return the operation that made a tensor."""
+        operation = self.tensors[tensor].operation
+        return None if operation is None else self.operations[operation]
+
     def position(self, tensor: int) -> int:
         """Return the operation that made a tensor, or the first that uses it."""
         operation = self.tensors[tensor].operation

@@ -8,57 +8,20 @@ that they were computed from is equal: there a difference was added, not inherit
 from __future__ import annotations
 
 from gradtrace.analysis.compare.align import Alignment, steps_of
-from gradtrace.analysis.compare.cells import AMPLIFIED, GRAD, VALUE, Cell, Cells, sources
-from gradtrace.analysis.compare.distance import INFINITY, equal_bits
-from gradtrace.analysis.compare.reasons import (
-    BACKWARD,
-    UPDATE,
-    draws,
-    optimiser_of,
-    place_of,
-    place_of_gradient,
-    reason_of,
-)
+from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells
+from gradtrace.analysis.compare.distance import equal_bits
 from gradtrace.analysis.compare.rows import Row, passing, rows_of
-from gradtrace.analysis.compare.runs import LATER, RecordedRun
+from gradtrace.analysis.compare.runs import RecordedRun
+from gradtrace.analysis.compare.search import Difference, DifferencePlace, Search
 from gradtrace.analysis.compare.tolerance import Tolerance, base_of
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import Operation, Trace, Value
+from gradtrace.trace.record import Trace
 
 EQUAL, WITHIN, DIFFER = "equal", "equal within tolerance", "differ"
 PARTLY = "equal in what both keep"
 MORE = 5  # places after the first
-INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
 NONE: Tolerance = Tolerance()
-
-
-class DifferencePlace(NamedTuple):
-    """The place of a difference in one run: what the operation is ("" of an input), and where it stands."""
-
-    file: str
-    line: int | None
-    module: str
-    op: str
-    label: str
-    tensor: int | None
-    operation: int | None
-
-
-class Difference(NamedTuple):
-    """One place where two runs part. `before` is the largest relative difference of what it was computed from,
-    `relative` its own (infinity for another shape, or NaN against numbers; None if it cannot be measured).
-    """
-
-    kind: str
-    step: int | None
-    a: DifferencePlace | None
-    b: DifferencePlace | None
-    before: float
-    relative: float | None
-    reason: str
-    values: tuple[Value | None, Value | None] = (None, None)
-    is_partly_known: bool = False  # whether a value that it was computed from could not be compared
 
 
 class Verdict(NamedTuple):
@@ -99,30 +62,35 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     if not ends and not by_statistics and (a.tensors or b.tensors):
         sentence = "the two records have no value in common that could be compared"
         raise UsageError(sentence, "record them with values, and let both end with the same result")
-    search = Search(cells, [cell for cell in ends if cells.bad(cell)])
-    differences = search.differences()
-    failed = failures(a, b)
-    amplified = [gap for cell in search.ends if (gap := cells.gap(cell)) is not None]
-    notes = (*notes_of(pairs, count), *(failure.reason for failure in failed if differences))
-    if amplified and not differences:
-        sentence = f"{len(amplified)} values or gradients differ by up to {max(amplified):.2g}"
-        notes += (f"{sentence}: roundings of the shorter dtype, amplified by what follows",)
-    differences = differences or failed
     rows = rows_of(cells)
+    notes = list(notes_of(pairs, count))
+    failed = failures(a, b)
+    bad = [cell for cell in ends if cells.bad(cell)]
+    differences = Search(cells, bad).differences()
+    if differences:
+        notes += [failure.reason for failure in failed]
+    else:
+        notes += amplified(cells, bad)
+        differences = failed
+    within = [cell for cell in ends if cells.good(cell) and cell not in cells.cancelled]
+    largest = max(within, key=lambda cell: (cells.gap(cell) or 0.0, cell), default=None)
+    size = 0.0 if largest is None else cells.gap(largest) or 0.0
+    same_bits = size == 0 and all(equal_bits(*cells.values(cell)) for cell in ends)
+    verdict = DIFFER
     if not differences:
-        notes += tuple(passing(cells, rows))
-    largest = max(
-        ((cells.gap(cell) or 0.0, cell) for cell in ends if cells.good(cell) and cell not in cells.cancelled),
-        default=(0.0, None),
-    )
-    same_bits = all(equal_bits(*cells.values(cell)) for cell in ends) and largest[0] == 0
+        notes += passing(cells, rows)
+        verdict = WITHIN
+        if len(ends) < len(asked):
+            verdict = PARTLY
+        elif same_bits:
+            verdict = EQUAL
     return Verdict(
-        DIFFER if differences else verdict_of(same_bits, len(ends) == len(asked)),
+        verdict,
         tuple(differences[: MORE + 1]),
-        (largest[0], "" if largest[1] is None else shown(run_a, largest[1])),
+        (size, "" if largest is None else shown(run_a, largest)),
         (len(pairs.all_a), len(pairs.all_b)),
         len(ends),
-        notes,
+        tuple(notes),
         rows,
         len(asked),
         by_statistics,
@@ -130,11 +98,12 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     )
 
 
-def verdict_of(same_bits: bool, all_compared: bool) -> str:
-    """Return the verdict on two runs without a difference."""
-    if not all_compared:
-        return PARTLY
-    return EQUAL if same_bits else WITHIN
+def amplified(cells: Cells, ends: list[Cell]) -> Iterator[str]:
+    """Yield a sentence for values that differ though no place adds a difference."""
+    gaps = [gap for cell in ends if (gap := cells.gap(cell)) is not None]
+    if gaps:
+        sentence = f"{len(gaps)} values or gradients differ by up to {max(gaps):.2g}"
+        yield f"{sentence}: roundings of the shorter dtype, amplified by what follows"
 
 
 def shown(run: RecordedRun, cell: Cell) -> str:
@@ -163,13 +132,12 @@ def failures(a: Trace, b: Trace) -> list[Difference]:
     failed, name = (a, "A") if a.failure is not None else (b, "B")
     error = failed.failure
     assert error is not None
-    place = DifferencePlace(failed.source_name, error.span.line if error.span else None, "", "", error.kind, None, None)
-    both = (place, None) if name == "A" else (None, place)
-    return [
-        Difference(
-            "failure", None, both[0], both[1], 0.0, None, f"only {name} ended with {error.kind}: {error.message}"
-        )
-    ]
+    line = None if error.span is None else error.span.line
+    place = DifferencePlace(failed.source_name, line, "", "", error.kind)
+    reason = f"only {name} ended with {error.kind}: {error.message}"
+    if failed is a:
+        return [Difference("failure", None, place, None, 0.0, None, reason)]
+    return [Difference("failure", None, None, place, 0.0, None, reason)]
 
 
 def ends_of(pairs: Alignment) -> Iterator[Cell]:
@@ -209,266 +177,39 @@ def last_results(pairs: Alignment) -> set[int]:
     return {i for i in unused[0] if i in pairs.partner and a.tensors[i].op != "detach"}
 
 
-class Search:
-    """The search for the cells at which a difference was added, from the ends that differ."""
-
-    def __init__(self, cells: Cells, ends: list[Cell]) -> None:
-        self.cells, self.a, self.b = cells, cells.a, cells.b
-        self.ends = ends
-
-    def differences(self) -> list[Difference]:
-        waiting = list(self.ends)
-        seen = set(waiting)
-        origins: list[tuple[Cell, list[Cell], list[Cell]]] = []
-        while waiting:
-            cell = waiting.pop()
-            reached, only_a, only_b = self.behind(cell)
-            for source in reached:
-                if source not in seen:
-                    seen.add(source)
-                    waiting.append(source)
-            if not reached or self.adds(cell):
-                origins.append((cell, only_a, only_b))
-        origins.sort(key=lambda origin: self.order(origin[0]))
-        kept = [origin for origin in unique(origins) if not self.is_rounding(origin)]
-        if self.ends and not origins:  # the two runs inherit it from each other's later versions
-            kept = [(min(self.ends, key=self.order), [], [])]
-        differences, alone = [self.difference(*origin) for origin in kept], self.updates_of_one()
-        first = min((update.step or 0 for update in alone), default=None)
-        if first is not None:  # what comes later has another number of updates behind it
-            differences = [difference for difference in differences if before_updates(difference, first)]
-            differences += [update for update in alone if (update.step or 0) == first]
-        return once(one_of_each_step(differences))
-
-    def updates_of_one(self) -> list[Difference]:
-        """Return the first step of each parameter in which only one run updates it, though both have its gradient."""
-        updates = []
-        for i, j in self.cells.pairs.partner.items():
-            is_first = self.a.tensors[i].requires_grad and self.a.earlier(i) is self.b.earlier(j) is None
-            if not is_first or i not in self.a.grads or j not in self.b.grads:
-                continue
-            if written_by_hand(self.a, i) or written_by_hand(self.b, j):
-                continue
-            versions = [
-                {run.step(version) - 1: version for version in self.cells.pairs.later(run, first)}
-                for run, first in ((self.a, i), (self.b, j))
-            ]
-            step = min(versions[0].keys() ^ versions[1].keys(), default=None)
-            if step is None:
-                continue
-            place_a, place_b = (
-                place_of_step(run, by_step[step], None) if step in by_step else None
-                for run, by_step in zip((self.a, self.b), versions, strict=True)
-            )
-            name = "A" if place_b is None else "B"
-            number = step + (self.a if name == "A" else self.b).first - 1
-            steps = self.a.trace.training
-            shown_step = steps[number - 1].number if 0 < number <= len(steps) else None
-            updates.append(
-                Difference(UPDATE, shown_step, place_a, place_b, 0.0, None, f"only {name} updates it in this step")
-            )
-        return updates
-
-    def is_rounding(self, origin: tuple[Cell, list[Cell], list[Cell]]) -> bool:
-        """Whether an origin is within the tolerance and only its dtype differs: what follows amplifies a rounding."""
-        cell = origin[0]
-        if self.cells.tolerance.exact or not self.cells.good(cell) or self.adds(cell):
-            return False
-        first, second = self.cells.values(cell)
-        return first is not None and second is not None and first.dtype != second.dtype
-
-    def behind(self, cell: Cell) -> tuple[list[Cell], list[Cell], list[Cell]]:
-        """Return the cells from which a cell inherits its difference, and the cells before it without a partner."""
-        reached: list[Cell] = []
-        alone: tuple[list[Cell], list[Cell]] = ([], [])
-        share = 1 / AMPLIFIED if cell[0] == VALUE and self.cells.is_update(cell[1]) else INHERITED
-        inherited = share * min(self.cells.gap(cell) or 0.0, 1.0)
-        starts = (cell, (cell[0], self.cells.pairs.partner[cell[1]]))
-        for run, start, unpaired in zip((self.a, self.b), starts, alone, strict=True):
-            waiting, seen = [start], {start}
-            while waiting:
-                for kind, i in sources(run, waiting.pop()):
-                    if (kind, i) in seen:
-                        continue
-                    seen.add((kind, i))
-                    source = i if run is self.a else self.cells.pairs.source.get(i, -1)
-                    paired = (kind, source)
-                    gap = self.cells.gap(paired) if source in self.cells.pairs.partner else None
-                    if gap is None:
-                        if source not in self.cells.pairs.partner:
-                            unpaired.append((kind, i))
-                        waiting.append((kind, i))
-                    elif self.cells.bad(paired) or gap > max(inherited, 1e-12):
-                        reached.append(paired)
-        if not reached and not alone[0] and not alone[1] and self.indistinct(cell):
-            gaps = {origin: self.cells.gap(origin) or 0.0 for origin in sources(self.a, cell)}
-            largest = max(gaps.values(), default=0.0)
-            reached = [origin for origin, gap in gaps.items() if gap and gap >= INHERITED * largest]
-        return reached, *alone
-
-    def indistinct(self, cell: Cell) -> bool:
-        """Whether the operations that a cell comes from are the same in both runs: a small difference of their inputs,
-        within the tolerance, is then amplified by them.
-        """
-        kind, i = cell
-        maker = self.a.tensors[i].operation
-        if kind == VALUE and maker is None:
-            return False
-        uses = self.a.uses.get(i, []) if kind == GRAD else [maker]
-        pairs = [(self.a.operations[n], self.cells.pairs.operations.get(n)) for n in uses if n is not None]
-        return all(
-            m is not None
-            and not draws(self.a, operation)
-            and (operation.name, operation.grad_fn) == (self.b.operations[m].name, self.b.operations[m].grad_fn)
-            and options(operation) == options(self.b.operations[m])
-            for operation, m in pairs
-        )
-
-    def adds(self, cell: Cell) -> bool:
-        """Whether an operation with unequal inputs has another reason too: its options differ."""
-        kind, i = cell
-        maker = self.a.tensors[i].operation
-        if kind == GRAD or maker is None or maker not in self.cells.pairs.operations:
-            return False
-        if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):  # of another shape, other dims
-            return False
-        operation_a, operation_b = self.a.operations[maker], self.b.operations[self.cells.pairs.operations[maker]]
-        return operation_a.name == operation_b.name and options(operation_a) != options(operation_b)
-
-    def order(self, cell: Cell) -> tuple[int, int, int]:
-        """Return the place of a cell in its run: by step, forward before backward before the update."""
-        kind, i = cell
-        step, position = self.a.step(i), self.a.position(i)
-        if kind == GRAD:
-            return step, 1, -position
-        if self.a.tensors[i].operation is None and self.a.earlier(i) is not None:
-            return self.a.step(self.a.earlier(i) or 0), 2, position
-        return step, 0, position if position != LATER else 0
-
-    def difference(self, cell: Cell, only_a: list[Cell], only_b: list[Cell]) -> Difference:
-        """Describe an origin: its kind, its places, sizes and reason."""
-        cells, (kind, i) = self.cells, cell
-        j = cells.pairs.partner[i]
-        origins = [origin for origin in sources(self.a, cell) if origin[1] in cells.pairs.partner]
-        before = max((gap for origin in origins if (gap := cells.gap(origin)) is not None), default=0.0)
-        number, steps = self.order(cell)[0] + self.a.first - 2, self.a.trace.training
-        step = steps[min(max(number, 0), len(steps) - 1)].number if steps else None
-        if kind == GRAD:
-            sides = place_of_gradient(cells, i, j)
-        else:
-            sides = place_of(cells, i, j, only_a, only_b)
-        word, reason = reason_of(cells, cell, sides, (only_a, only_b))
-        describe = place_of_step if word == UPDATE else place
-        shown_places = [describe(run, *side) for run, side in zip((self.a, self.b), sides, strict=True)]
-        gap = cells.gap(cell)
-        return Difference(
-            word,
-            step,
-            shown_places[0],
-            shown_places[1],
-            min(before, INFINITY),
-            gap,
-            reason,
-            cells.values(cell),
-            any(cells.gap(origin) is None for origin in origins),
-        )
+# ---- several records
 
 
-def written_by_hand(run: RecordedRun, tensor: int) -> bool:
-    """Whether operations of the program made versions of a leaf, which then do not count as an optimiser's updates."""
-    return any(run.tensors[i].operation is not None for i in run.versions[run.tensors[tensor].first])
+class Rank(NamedTuple):
+    """One record: its name, and its comparison with the one that most agree with (None: it is that one)."""
+
+    name: str
+    verdict: Verdict | None
+
+    @property
+    def first(self) -> Difference | None:
+        return self.verdict.differences[0] if self.verdict is not None and self.verdict.differences else None
 
 
-def before_updates(one: Difference, step: int) -> bool:
-    """Whether a difference comes before the update in a step: in an earlier step, or in this one's forward."""
-    return one.step is None or one.step < step or (one.step == step and one.kind not in (BACKWARD, UPDATE))
+class Ranks(NamedTuple):
+    reference: str
+    ranks: tuple[Rank, ...]
+
+    @property
+    def same(self) -> bool:
+        return all(rank.verdict is None or rank.verdict.same for rank in self.ranks)
 
 
-def unique(
-    origins: list[tuple[Cell, list[Cell], list[Cell]]],
-) -> Iterator[tuple[Cell, list[Cell], list[Cell]]]:
-    """Yield the origins, without those whose part that only one run has was met before."""
-    met: set[tuple[int, int]] = set()
-    for cell, only_a, only_b in origins:
-        parts = {(side, i) for side, cells in enumerate((only_a, only_b)) for _, i in cells}
-        if parts and parts <= met:
-            continue
-        met |= parts
-        yield cell, only_a, only_b
+def ranks(names: list[str], traces: list[Trace], tolerance: Tolerance) -> Ranks:
+    """Compare each record with the first one, or with the second if all others part from the first."""
+    names = [name if trace.rank is None else f"rank {trace.rank}" for name, trace in zip(names, traces, strict=True)]
+    verdicts = against(0, traces, tolerance)
+    if not any(verdict.same for verdict in verdicts if verdict is not None):
+        others = against(1, traces, tolerance)
+        if any(verdict.same for verdict in others if verdict is not None):
+            return Ranks(names[1], tuple(map(Rank, names, others)))
+    return Ranks(names[0], tuple(map(Rank, names, verdicts)))
 
 
-def one_of_each_step(found: list[Difference]) -> list[Difference]:
-    """Return the differences, with the updates of one step as one, and its gradients that differ for one reason.
-
-    The reason of updates is the one that most of them have: an optimiser does the same to all parameters.
-    """
-    alike_ones: dict[object, list[Difference]] = {}
-    for difference in found:
-        alike_ones.setdefault(group(difference), []).append(difference)
-    shown: list[Difference] = []
-    for difference in found:
-        if group(difference) is None:
-            shown.append(difference)
-        elif same := alike_ones.pop(group(difference), None):
-            reasons = [member.reason for member in same]
-            reason = max(dict.fromkeys(reasons), key=reasons.count)
-            chosen = next(member for member in same if member.reason == reason)
-            kind = "parameters" if difference.kind == UPDATE else "gradients"
-            alike = f"so for {reasons.count(reason)} {kind}" if reasons.count(reason) > 1 else ""
-            shown.append(chosen._replace(reason="; ".join(filter(None, (reason, alike)))))
-    return shown
-
-
-def group(one: Difference) -> object:
-    """Return what the differences that are shown as one have in common; None for one that is shown alone."""
-    if one.kind == UPDATE:
-        return one.kind, one.step
-    return (one.kind, one.step, one.reason) if one.kind == BACKWARD and one.reason else None
-
-
-def once(found: list[Difference]) -> list[Difference]:
-    """Return the differences without what later steps repeat: the same place for the same reason."""
-    first: dict[object, Difference] = {}
-    for difference in found:
-        first.setdefault((difference.kind, difference.reason, *map(spot, (difference.a, difference.b))), difference)
-    return list(first.values())
-
-
-def spot(place: DifferencePlace | None) -> tuple[object, ...]:
-    return () if place is None else (place.file, place.line, place.module, place.op)
-
-
-def options(operation: Operation) -> tuple[str, ...]:
-    return tuple(sorted(operation.constants))
-
-
-def place(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
-    """Return the place of an operation, else of the tensor; None if a run has neither."""
-    if operation is not None:
-        record = run.operations[operation]
-        outputs: list[int | None] = [i for i in record.outputs if tensor is None] or [tensor]
-        label = run.label(outputs[0]) if outputs and outputs[0] is not None else record.label
-        span, module = record.span, run.modules(record)
-        name = record.label
-    elif tensor is not None:
-        span, label, name = run.span(tensor), run.label(tensor), ""
-        module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
-    else:
-        return None
-    file = run.trace.source_name if span is None or not span.file else span.file
-    return DifferencePlace(file, None if span is None else span.line, module, name, label, tensor, operation)
-
-
-def place_of_step(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
-    """Return the place of an optimiser's step that made a version of a parameter."""
-    assert tensor is not None
-    optimiser, earlier = optimiser_of(run, tensor), run.earlier(tensor)
-    number = run.step(tensor if earlier is None else earlier) + run.first - 2
-    steps = run.trace.training
-    span = steps[number].span if 0 <= number < len(steps) else None if optimiser is None else optimiser.step_span
-    label = run.label(tensor)
-    name = "" if optimiser is None else f"{optimiser.kind}.step"
-    file = run.trace.source_name if span is None or not span.file else span.file
-    return DifferencePlace(
-        file, None if span is None else span.line, label.rpartition(".")[0], name, label, tensor, None
-    )
+def against(chosen: int, traces: list[Trace], tolerance: Tolerance) -> list[Verdict | None]:
+    return [None if n == chosen else compare(traces[chosen], trace, tolerance) for n, trace in enumerate(traces)]

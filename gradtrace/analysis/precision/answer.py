@@ -10,10 +10,9 @@ from gradtrace.analysis.precision.dtypes import DtypeUse, dtypes_used, largest_p
 from gradtrace.analysis.precision.flow import ROUNDING, Errors, Origin
 from gradtrace.analysis.precision.kinds import facts_of, kind_of
 from gradtrace.analysis.precision.remedies import rewrite
-from gradtrace.analysis.precision.scaler import skipped_steps
-from gradtrace.analysis.precision.updates import lost_updates
+from gradtrace.analysis.precision.updates import lost_updates, skipped_steps
 from gradtrace.analysis.terms import plain
-from gradtrace.analysis.words import at_line, folded
+from gradtrace.analysis.words import at_line, folded, on_line
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.precision import Precision
 from gradtrace.trace.record import Operation, Trace
@@ -234,7 +233,7 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
         origin = origin._replace(rows=(emptied,))
     trace, i = errors.trace, origin.rows[0]
     row = errors.rows[i]
-    operation = None if row.operation is None else trace.operations[row.operation]
+    operation = errors.maker(row)
     if operation is None:  # the sum of a tensor's gradients: the last operation that sends one
         parts = [j for j, _ in errors.sources(i)] or [i]
         sender = errors.rows[max(parts)].operation
@@ -256,9 +255,7 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
     done = "" if operation is None else f"{operation.name} backward" if row.passed is not None else operation.name
     source = Text(trace.source_text, trace.files).line(span)
     evidence = Evidence(f"{done}: {facts_of(errors, i)}" if done else facts_of(errors, i), span, source)
-    cause = Cause(
-        kind.code, at_line(span).lstrip() + ", " * bool(span) + kind.clause, (evidence,), advice, sentence, target.name
-    )
+    cause = Cause(kind.code, on_line(span) + kind.clause, (evidence,), advice, sentence, target.name)
     return Loss(cause, row.operation, row.passed, row.tensor, origin.digits, origin.part, target)
 
 

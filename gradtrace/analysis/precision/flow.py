@@ -24,7 +24,7 @@ from gradtrace.analysis.precision.shadows import VagueShadows
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import ErrorSource, Measured
-from gradtrace.trace.record import Trace
+from gradtrace.trace.record import Operation, Trace
 
 ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 NOT_FINITE = 100.0  # the relative error of a result that is inf or nan instead of a number
@@ -66,6 +66,10 @@ class Errors:
                 self.by_operation.setdefault(row.operation, []).append(i)
         self.vague: VagueShadows | None = None
         self.vague = VagueShadows(self)
+
+    def maker(self, row: Measured) -> Operation | None:
+        """Return the operation that a row is of."""
+        return None if row.operation is None else self.trace.operations[row.operation]
 
     def is_vague(self, i: int) -> bool:
         """Return whether a row only seems to be exact: its shadow has a larger error than rounding."""
@@ -223,7 +227,7 @@ class Errors:
         That is so by construction: the mean of centred numbers, a policy's loss before its first step.
         """
         row = self.rows[i]
-        operation = None if row.operation is None else self.trace.operations[row.operation]
+        operation = self.maker(row)
         if operation is None or row.passed is not None:
             return False
         if operation.name == "neg":

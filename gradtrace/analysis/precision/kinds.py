@@ -32,7 +32,7 @@ def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
     seen = seen_in_facts(errors, i, row, name)
     if seen is not None:
         return seen
-    operation = None if row.operation is None else errors.trace.operations[row.operation]
+    operation = errors.maker(row)
     record = None if operation is None else record_of(operation.name)
     sums = operation is None or (record is not None and (record.sign in ("+", "-") or record.kind in SUMMING))
     magnified = (row.inherited > row.added or errors.is_vague(i)) and not (origin.adds and len(origin.rows) >= MANY)
@@ -102,7 +102,7 @@ def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | No
         clause = f"{name} is rounded from {row.wide_input} to {row.dtype}"
         return Kind("cast", clause, (f"keep it in {row.wide_input}",))
     tiny = STARTS.get(row.dtype, 0.0)
-    operation = None if row.operation is None else errors.trace.operations[row.operation]
+    operation = errors.maker(row)
     record = None if operation is None else record_of(operation.name)
     if record is not None and record.sign == "/" and row.summand and row.summand < tiny * 1e3:
         clause = f"a quotient of numbers that are at most {row.summand:.3g}, near the smallest ones of {row.dtype}"
@@ -135,7 +135,7 @@ def magnified_by(errors: Errors, origin: Origin, name: str) -> str:
 
 
 def cancellation(errors: Errors, i: int, row: Measured, name: str, digits: str) -> Kind:
-    operation = None if row.operation is None else errors.trace.operations[row.operation]
+    operation = errors.maker(row)
     if operation is not None and {"1", "1.0"}.intersection(operation.constants):
         rounded = rounded_to_one(errors, i)
         if rounded:

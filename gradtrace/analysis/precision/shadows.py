@@ -48,12 +48,12 @@ class VagueShadows:
         if row.passed is not None:
             rows = [errors.of_gradient(tensor, row.passed, i) for tensor in operation.outputs]
         else:
-            rows = [self.made(tensor) for tensor in operation.tensors]
+            rows = [self.maker(tensor) for tensor in operation.tensors]
             if len(rows) > len(set(rows)) and not row.norm:
                 return []
         return [j for j in dict.fromkeys(rows) if j is not None and j < i]
 
-    def made(self, tensor: int) -> int | None:
+    def maker(self, tensor: int) -> int | None:
         """Return the row of a tensor's value, through operations that give it as it is (detach)."""
         row, trace = self.errors.of_value(tensor), self.errors.trace
         maker = trace.tensors[tensor].operation
@@ -61,12 +61,12 @@ class VagueShadows:
             return row
         operation = trace.operations[maker]
         if (row is None or operation.name == "detach") and len(operation.tensors) == 1:
-            return self.made(operation.tensors[0])
+            return self.maker(operation.tensors[0])
         return row
 
     def adds(self, row: Measured) -> bool:
         """Return whether a row is a sum or difference of its inputs."""
-        operation = None if row.operation is None else self.errors.trace.operations[row.operation]
+        operation = self.errors.maker(row)
         record = None if operation is None else record_of(operation.name)
         if operation is None or record is None or row.passed is not None:
             return operation is None
@@ -87,7 +87,7 @@ class VagueShadows:
         unit = UNIT_OF_LONG_DOUBLE if row.dtype == "float64" else UNIT
         if row.added or row.rounds:
             return unit
-        operation = None if row.operation is None else self.errors.trace.operations[row.operation]
+        operation = self.errors.maker(row)
         record = None if operation is None else record_of(operation.name)
         if operation is None or record is None or record.sign or record.kind != "elementwise" or row.passed is not None:
             return 0.0

@@ -93,7 +93,7 @@ def several(
     request: Request, named: tuple[str, Trace], words: tuple[str, ...], tolerance: Tolerance, output_file: str | None
 ) -> int:
     """Compare several records, of the ranks of one run: say which part from the others, and where."""
-    from gradtrace.analysis.compare.ranks import ranks
+    from gradtrace.analysis.compare.verdict import ranks
     from gradtrace.views import ranks as view
 
     others = [name for name in words if not name.lower().endswith(".gt")]

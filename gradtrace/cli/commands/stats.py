@@ -78,13 +78,13 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
         message = "-o draws one flight log" if output_file is not None else "these are flight logs and other files"
         raise UsageError(message, "give run.rank*.gtlog alone, or step.rank*.gt alone")
     if logs:
-        from gradtrace.analysis.flight_ranks import flight_ranks
+        from gradtrace.analysis.flight import flight_ranks
         from gradtrace.views import flight_ranks as logs_view
 
         merged = flight_ranks(logs)
         screen.show(request.look, logs_view.ranks_text, logs_view.ranks_data, merged)
         return Exit.FAILED if merged.bad else Exit.OK
-    from gradtrace.analysis.shards import whole_norms
+    from gradtrace.analysis.ranks import whole_norms
     from gradtrace.views import shards as view
 
     norms = whole_norms([session.record(request._replace(program=program), session.GRADIENTS) for program in programs])

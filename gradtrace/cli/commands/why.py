@@ -44,7 +44,6 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.healthy import short_answer
-    from gradtrace.analysis.leading import with_own_lines
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
@@ -67,14 +66,13 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     shows_all = words or request.look.format != "table"
     first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
     if shows_all:
-        screen.show(request.look, view.text, view.render, with_own_lines(trace, [*first, *answers]))
+        screen.show(request.look, view.text, view.render, [*first, *answers])
     elif not first and not request.look.all and (said := short_answer(facts)):
         output.write(view.healthy(said, screen.options(request.look)))
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
-        shown, others = with_own_lines(trace, first), with_own_lines(trace, rest)
-        output.write(view.report(shown, others, screen.options(request.look)))
+        output.write(view.report(first, rest, screen.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 

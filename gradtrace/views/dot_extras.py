@@ -5,15 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 
-from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Value
 from gradtrace.views import flow, numbers
-from gradtrace.views.labels import font, text
+from gradtrace.views.drawing import Box, Drawing, Part, Wire
+from gradtrace.views.labels import Words
 from gradtrace.views.model import OPERATION, DrawnNode, Model
-from gradtrace.views.style import SMALL_SIZE, TEXT_SIZE, Theme
-
-if TYPE_CHECKING:
-    from graphviz import Digraph
+from gradtrace.views.style import TEXT_SIZE, Theme
 
 
 def level_of(drawn: Model) -> dict[str, int]:
@@ -38,7 +35,7 @@ def level_of(drawn: Model) -> dict[str, int]:
     return level
 
 
-def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
+def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
     """Draw a column for each level (a row if the graph goes down), with its number and size."""
     level = level_of(drawn)
     columns: dict[int, list[str]] = {}
@@ -47,16 +44,13 @@ def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
             columns.setdefault(level[node.key], []).append(node.key)
     for number, keys in sorted(columns.items()):
         many = f"{len(keys)} at once" if len(keys) > 1 else "1"
-        caption = font(f"level {number}", bold=True, size=TEXT_SIZE, color=theme.faint)
-        caption += "<BR/>" + font(text(many), size=SMALL_SIZE, color=theme.faint)
-        with graph.subgraph() as column:
-            column.attr(rank="same")
-            column.node(f"level{number}", f"<{caption}>", shape="plaintext")
-            for key in keys:
-                column.node(key)
-    ordered = sorted(columns)
-    for here, there in itertools.pairwise(ordered):
-        graph.edge(f"level{here}", f"level{there}", color=theme.idle, style="dotted", arrowhead="none", weight="100")
+        caption = (Words(f"level {number}", TEXT_SIZE, theme.faint, bold=True), Words(many, color=theme.faint))
+        column = Part({"rank": "same"})
+        column.items = [Box(f"level{number}", {"shape": "plaintext"}, caption=caption), *keys]
+        drawing.items.append(column)
+    dotted = {"color": theme.idle, "style": "dotted", "arrowhead": "none", "weight": "100"}
+    for here, there in itertools.pairwise(sorted(columns)):
+        drawing.items.append(Wire(f"level{here}", f"level{there}", dotted))
 
 
 def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
@@ -138,8 +132,7 @@ def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
         return ""
     low, high = (numbers.number(end, 3) for end in ends)
     samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
-    word = font(f"{what}, logarithmic", size=SMALL_SIZE, color=theme.faint)
-    left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
+    word, left, right = (Words(text, color=theme.faint).markup for text in (f"{what}, logarithmic", low, high))
     return (
         f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
         f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"

@@ -14,7 +14,7 @@ from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.builder import Builder
 from gradtrace.trace.history import Call, Entry, History, bound_names, in_trace, relevant
 from gradtrace.trace.keeper import Keeper
-from gradtrace.trace.record import Failure, FunctionRecord, Operand, Trace, Value
+from gradtrace.trace.record import FunctionRecord, Operand, Trace, Value
 from gradtrace.trace.scopes import Scopes
 from gradtrace.trace.values import Contents
 
@@ -31,7 +31,6 @@ def capture(
     inputs: Mapping[str, Tensor] | None = None,
     everything: bool = False,
     watch: Watch | None = None,
-    failure: Failure | None = None,
     gradients: bool = False,
     final: bool = False,
 ) -> Trace:
@@ -39,14 +38,12 @@ def capture(
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     The trace has the tensors that the roots, the outputs and the variables were computed from; with `everything`, all.
-    `watch` is the watcher of the run's backward passes, from which the trace's steps are made; `failure` is the
-    error that ended the program. With `gradients` the trace also has the leaves' gradients that have a history of
-    their own (create_graph), as "w.grad". `final` says that the run's tensors will not be used any more, so that
-    arrays need not be copied.
+    `watch` is the watcher of the run's backward passes, from which the trace's steps are made. With `gradients` the
+    trace also has the leaves' gradients that have a history of their own (create_graph), as "w.grad". `final` says that
+    the run's tensors will not be used any more, so that arrays need not be copied.
     """
     captured = Captured(run, roots, inputs, gradients)
-    trace = captured.trace(backward_runs, everything=everything, watch=watch, final=final)
-    return trace._replace(failure=failure)
+    return captured.trace(backward_runs, everything=everything, watch=watch, final=final)
 
 
 class Captured:

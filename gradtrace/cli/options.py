@@ -160,6 +160,7 @@ PART = section(
         field="pass_number",
     ),
 )
+RECORDING = [*INPUTS, *BACKWARD, *PART]
 # for --help and completion only: `torch_engine` reads them before the command
 ENGINE = section(
     "Real PyTorch",

@@ -19,10 +19,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace import files
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.cli import argv, guard, options, report, source, torch_request
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.cli.torch_request import ScriptRequest, ScriptStatus
@@ -64,16 +66,15 @@ def is_asked(args: list[str]) -> bool:
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     """Run the scripts in PyTorch, then call `go_on` with a command line that has their records in their places."""
-    status = 0
 
     def work() -> int:
-        nonlocal status
+        status = 0
         asked = taken_apart(args)
         with own_folder() as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
             records = []
-            for number, script in enumerate(asked.positionals[: sources_of(asked)]):
+            for number, script in enumerate(asked.positionals[: sources_of(asked.command)]):
                 if is_record(asked, script):
                     records.append(script)
                     continue
@@ -93,16 +94,15 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     return guard.ended(work, args)
 
 
-class own_folder:
-    """Context manager: a new folder, which this process removes; the confined child that shows a record does not."""
-
-    def __enter__(self) -> str:
-        self.name = tempfile.mkdtemp(prefix="gradtrace-")
-        return self.name
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def own_folder() -> Iterator[str]:
+    """Give a new folder, which this process removes; the confined child that shows a record does not."""
+    name = tempfile.mkdtemp(prefix="gradtrace-")
+    try:
+        yield name
+    finally:
         if not channel.is_open():
-            shutil.rmtree(self.name, ignore_errors=True)
+            shutil.rmtree(name, ignore_errors=True)
 
 
 def run_alone(asked: Asked, folder: str) -> int:
@@ -111,20 +111,19 @@ def run_alone(asked: Asked, folder: str) -> int:
         if option[0].partition("=")[0] not in RUN_OPTIONS and option[0][:2] != "-o":
             raise UsageError(f"'{option[0]}' is not for a run in PyTorch", "-o run.gt writes its record")
     name = value_of(asked.options, "-o")
+    if name is not None:
+        import_module("gradtrace.cli.commands.run").record_file(name)
     record = os.path.join(folder, "0.gt")
     request = asked.request("none" if name is None else LEVEL, asked.positionals[0], record)
-    if name is None:
-        return run_script(request, asked.python, "run")[0]
-    name = import_module("gradtrace.cli.commands.run").record_file(name)
     code, _ = run_script(request, asked.python, "run")
-    files = import_module("gradtrace.files")
-    files.write_output(name, Path(record).read_bytes())
+    if name is not None:
+        files.write_output(name, Path(record).read_bytes())
     return code
 
 
-def sources_of(asked: Asked) -> int:
-    """Return how many of the command's arguments are scripts."""
-    return 2 if asked.command == "diff" else 1
+def sources_of(command: str) -> int:
+    """Return how many of a command's arguments are scripts."""
+    return 2 if command == "diff" else 1
 
 
 def level_of(asked: Asked) -> str:
@@ -186,7 +185,7 @@ def check_sources(asked: Asked) -> None:
     """Raise UsageError unless the sources are files with a Python program."""
     if not asked.positionals:
         raise UsageError("no SOURCE given", f"give a file: {HOW}")
-    for script in asked.positionals[: sources_of(asked)]:
+    for script in asked.positionals[: sources_of(asked.command)]:
         if script == "-":
             raise UsageError("--engine torch does not run stdin", "save it to a file: the file runs with full rights")
         if is_record(asked, script):
@@ -311,7 +310,7 @@ def files_of(command: str, args: list[str]) -> list[str]:
     if arity is None:
         return []
     split = argv.split(args[1:], arity, command == "run")
-    words = split.positionals[: 2 if command == "diff" else 1]
+    words = split.positionals[: sources_of(command)]
     is_program = grants.forced(split) is None and all(
         word != "-" and (source.is_file(word) or command == "run") and os.path.isfile(word.removeprefix("@"))
         for word in words

@@ -218,10 +218,9 @@ def render(
     theme = THEMES[options.theme]
     drawing = drawing_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
-    source, length = drawing.text, max(Layout(drawing).size())
-    image.refuse_too_long(length, 72)
+    image.refuse_too_long(max(Layout(drawing).size()), dpi or 72)
+    source = drawing.text
     resolution = dpi or fitting(pillow, source, size)
-    image.refuse_too_long(length, resolution)
     texts = [frame_text(source, frame, theme) for frame in told]
     pictures = [opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)]
     needed = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)

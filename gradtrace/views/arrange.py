@@ -18,7 +18,7 @@ from gradtrace.views import dot, frame
 from gradtrace.views.dot import DotOptions
 from gradtrace.views.drawing import Size
 from gradtrace.views.fold import EVERYTHING, FITS, Fold, candidates, fold
-from gradtrace.views.frame import Frame, Layout
+from gradtrace.views.frame import Frame, Layout, readers_of_leaves
 from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
 
@@ -130,16 +130,6 @@ def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int])
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
     rows.update({key: min(rows[target] for target in readers) for key, readers in readers_of_leaves(edges).items()})
     return rows
-
-
-def readers_of_leaves(edges: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the readers of each node without inputs."""
-    targets = {target for _, target in edges}
-    readers: dict[str, list[str]] = {}
-    for source, target in edges:
-        if source not in targets:
-            readers.setdefault(source, []).append(target)
-    return readers
 
 
 def narrow(drawn: Model, edges: list[tuple[str, str]], rank: dict[str, int]) -> dict[int, int]:

@@ -66,7 +66,6 @@ class Canvas:
         self.options = options
         self.theme = THEMES[options.theme]
         self.drawing = empty_drawing(self.theme, options)
-        self.frames = not options.levels  # Graphviz crashes on a level through frames
         self.rows = options.rows
         self.flowed = flow.gradients(drawn.trace)
         self.hooks = flow.hooks(drawn.trace)
@@ -157,7 +156,7 @@ class Canvas:
         """Return the part of the drawing in which a node of a scope stands: the frame of the scope."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
-        if scope is None or not self.frames:
+        if scope is None or self.options.levels:  # Graphviz crashes on a level through frames
             return self.drawing
         row = self.row(key)
         if (scope, row) not in self._frames:

@@ -8,31 +8,17 @@ import math
 from gradtrace.trace.record import Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.drawing import Box, Drawing, Part, Wire
+from gradtrace.views.frame import longest_paths
 from gradtrace.views.labels import Words
-from gradtrace.views.model import OPERATION, DrawnNode, Model
+from gradtrace.views.model import OPERATION, TENSOR, DrawnNode, Model
 from gradtrace.views.style import TEXT_SIZE, Theme
 
 
 def level_of(drawn: Model) -> dict[str, int]:
     """Return each node's level: the number of operations before it. An operation has the level of its result."""
-    before: dict[str, list[str]] = {}
-    after: dict[str, list[str]] = {}
-    for edge in drawn.edges:
-        before.setdefault(edge.target, []).append(edge.source)
-        after.setdefault(edge.source, []).append(edge.target)
-    left = {node.key: len(before.get(node.key, ())) for node in drawn.nodes}
-    kinds = {node.key: node.kind for node in drawn.nodes}
-    ready = [node.key for node in drawn.nodes if not left[node.key]]
-    level = dict.fromkeys(ready, 0)
-    counts_all = drawn.style == "autograd"
-    for key in ready:  # grows as it is gone through
-        for target in after.get(key, ()):
-            step = 1 if counts_all or kinds[target] != "tensor" else 0
-            level[target] = max(level.get(target, 0), level[key] + step)
-            left[target] -= 1
-            if not left[target]:
-                ready.append(target)
-    return level
+    free = frozenset(node.key for node in drawn.nodes if node.kind == TENSOR and drawn.style != "autograd")
+    edges = [(edge.source, edge.target) for edge in drawn.edges]
+    return longest_paths([node.key for node in drawn.nodes], edges, free)
 
 
 def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
@@ -40,7 +26,7 @@ def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
     level = level_of(drawn)
     columns: dict[int, list[str]] = {}
     for node in drawn.nodes:
-        if node.kind != OPERATION and node.key in level:
+        if node.kind != OPERATION:
             columns.setdefault(level[node.key], []).append(node.key)
     for number, keys in sorted(columns.items()):
         many = f"{len(keys)} at once" if len(keys) > 1 else "1"

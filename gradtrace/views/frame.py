@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Iterable, Mapping, NamedTuple
+from gradtrace.annotations import Iterable, Mapping, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.views.drawing import INCH, Drawing, Size
 from gradtrace.views.labels import LINE_HEIGHT
@@ -191,23 +191,38 @@ def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
     return one[:count]
 
 
-def ranks_of(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int]:
+def ranks_of(nodes: Iterable[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return the rank of each node: after its sources; a node without sources is just before its first user."""
-    before: dict[str, list[str]] = {key: [] for key in nodes}
-    after: dict[str, list[str]] = {key: [] for key in nodes}
+    ranks = longest_paths(nodes, edges)
+    firsts = {leaf: min(ranks[key] for key in readers) for leaf, readers in readers_of_leaves(edges).items()}
+    return ranks | {leaf: first - 1 for leaf, first in firsts.items()}
+
+
+def readers_of_leaves(edges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the readers of each node without inputs."""
+    targets = {target for _, target in edges}
+    readers: dict[str, list[str]] = {}
     for source, target in edges:
-        before[target].append(source)
+        if source not in targets:
+            readers.setdefault(source, []).append(target)
+    return readers
+
+
+def longest_paths(
+    nodes: Iterable[str], edges: Sequence[tuple[str, str]], free: frozenset[str] = frozenset()
+) -> dict[str, int]:
+    """Return the length of the longest path to each node; a step to one of the nodes `free` does not count."""
+    after: dict[str, list[str]] = {key: [] for key in nodes}
+    waiting = dict.fromkeys(after, 0)
+    for source, target in edges:
         after[source].append(target)
-    waiting = {key: len(sources) for key, sources in before.items()}
+        waiting[target] += 1
     ready = [key for key, count in waiting.items() if not count]
-    rank = dict.fromkeys(before, 0)
+    length = dict.fromkeys(after, 0)
     for key in ready:  # grows as it is gone through
         for target in after[key]:
-            rank[target] = max(rank[target], rank[key] + 1)
+            length[target] = max(length[target], length[key] + (target not in free))
             waiting[target] -= 1
             if not waiting[target]:
                 ready.append(target)
-    for key, sources in before.items():
-        if not sources and after[key]:
-            rank[key] = min(rank[target] for target in after[key]) - 1
-    return rank
+    return length

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import DotOptions
     from gradtrace.views.fold import Fold
     from gradtrace.views.model import Model
-    from gradtrace.views.render import Film
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
@@ -116,12 +115,6 @@ class Target(NamedTuple):
 
         return "" if self.output_file is None else render.suffix_of(self.output_file, (*suffixes.SUFFIXES, RECORD))
 
-    @property
-    def film(self) -> Film:
-        from gradtrace.views import frame, render
-
-        return render.Film(self.speed, None if self.size is None else frame.pixels(self.size))
-
 
 def graph(request: Request, content: Content, shape: Shape, target: Target) -> None:
     failures: list[ProgramError] = []
@@ -172,7 +165,7 @@ def refuse_contradictions(content: Content, target: Target) -> None:
 
 def draw(trace: Trace, look: DotOptions, shape: Shape, target: Target, screen_look: Look) -> None:
     """Write the picture to the file, or as text to stdout without a file."""
-    from gradtrace.views import render
+    from gradtrace.views import frame, render
 
     suffix = target.suffix
     with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
@@ -184,8 +177,9 @@ def draw(trace: Trace, look: DotOptions, shape: Shape, target: Target, screen_lo
         return
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
+    film = render.Film(target.speed, None if target.size is None else frame.pixels(target.size))
     with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
-        content = render.render(drawn, look, suffix, target.dpi, target.film)
+        content = render.render(drawn, look, suffix, target.dpi, film)
     from gradtrace.files import write_output
 
     write_output(target.output_file, content)
@@ -350,7 +344,7 @@ PICTURE = section(
 command = SourceCommand(
     "graph",
     graph,
-    options.of_source(PICTURE, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
+    options.of_source(PICTURE, options.RECORDING, options.ENGINE),
     HELP,
     EXAMPLES,
     records=(Content, Shape, Target),

@@ -7,7 +7,7 @@ import os
 import sys
 from itertools import chain
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import grants, options, output, tabular
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -53,8 +53,8 @@ class Source(NamedTuple):
 
         return formats.SUFFIXES.get(os.path.splitext(self.data or "")[1].lower())
 
-    def open(self, columns: Iterable[str] | None = None) -> Any:
-        """Return a reader of the table, from its start; of these columns only, if it can choose them."""
+    def open(self) -> Any:
+        """Return a reader of the table."""
         from gradtrace.batch import formats
         from gradtrace.batch.grid import GridReader, parse
         from gradtrace.cli import source
@@ -62,14 +62,10 @@ class Source(NamedTuple):
         if self.grid and self.data is not None:
             raise UsageError("--data and --grid are two tables", "give one of them")
         if self.grid:
-            reader: Any = GridReader([parse(text) for text in self.grid])
-        elif self.data is None:
+            return GridReader([parse(text) for text in self.grid])
+        if self.data is None:
             raise UsageError("no table given", "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS")
-        else:
-            reader = formats.reader(self.data, self.from_, lambda: source.stdin_for("--data"))
-        if columns is not None and hasattr(reader, "select"):
-            reader.select(list(columns))
-        return reader
+        return formats.reader(self.data, self.from_, lambda: source.stdin_for("--data"))
 
 
 class Target(NamedTuple):
@@ -132,8 +128,7 @@ def map_rows(request: Request, source: Source, target: Target, rows: Rows, worke
     bound = tabular.bind(request, table.names)
     kept = chosen(options.names(rows.keep), table.names, bound)
     used = [*bound.columns.values(), *kept]
-    if hasattr(table, "select"):
-        table.select(used)
+    restrict(table, used)
     size = rows_at_a_time(table, target.part_rows if target.in_parts else 0)
     chunks = table.chunks(size)
     first = next(chunks, None)
@@ -154,7 +149,9 @@ def map_rows(request: Request, source: Source, target: Target, rows: Rows, worke
         folder = parts.output_folder(target.output_file or "")
         output_parts = parts.Parts(folder, kind, target.part_rows)
         if part is not None:
-            read = cluster.chunks_of(part, source.open(used), source.data or "", source.format or "csv", size)
+            read = cluster.chunks_of(
+                part, restrict(source.open(), used), source.data or "", source.format or "csv", size
+            )
             parts.write_part(job, read, output_parts, done)
             output.write(json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n")
             return
@@ -163,11 +160,18 @@ def map_rows(request: Request, source: Source, target: Target, rows: Rows, worke
             divided = division(table, source, target.part_rows)
             on_cluster(divided, constants_of(tensors, bound), there, program.source.text, scheduler, done, shown)
         else:
-            shown.table = fresh = source.open(used)  # from its start
+            shown.table = fresh = restrict(source.open(), used)  # from its start
             parts.run(job, fresh, output_parts, there, size, done, shown)
         folder.finish(done.rows)
     shown.end(done.rows)
     tabular.tell_bad(done, rows.on_error)
+
+
+def restrict(table: Any, columns: list[str]) -> Any:
+    """Have a reader read these columns only, if it can choose; return it."""
+    if hasattr(table, "select"):
+        table.select(columns)
+    return table
 
 
 def constants_of(tensors: dict[str, Any], bound: tabular.Bound) -> dict[str, Any]:

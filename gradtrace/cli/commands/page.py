@@ -80,7 +80,7 @@ LOOK = [row._replace(section="Page") for row in graph.PICTURE if FROM_GRAPH.inte
 command = SourceCommand(
     "page",
     page,
-    options.of_source(PAGE, LOOK, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
+    options.of_source(PAGE, LOOK, options.RECORDING, options.ENGINE),
     HELP,
     EXAMPLES,
     records=(graph.Content, graph.Shape),

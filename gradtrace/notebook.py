@@ -68,11 +68,7 @@ def page(
     what: Tensor | Trace,
     *,
     names: Mapping[str, Tensor] | None = None,
-    style: str | None = None,
     fit: str = "4:3",
-    depth: int | None = None,
-    expand: tuple[str, ...] = (),
-    direction: str | None = None,
     height: int = HEIGHT,
     **options: Any,
 ) -> Page:
@@ -85,10 +81,9 @@ def page(
     """
 
     env = names if names is not None else caller_variables(what, sys._getframe(1))
-    settings = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
 
     def work() -> str:
-        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), **settings))
+        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), fit=fit, **options))
 
     if not is_torch(what):
         return Page(work(), height)

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtrace.batch import formats
 from gradtrace.batch.columns import Chunk
@@ -154,27 +154,33 @@ def write_json(path: str, document: dict[str, Any]) -> None:
     os.replace(beside, path)
 
 
+class Parts(NamedTuple):
+    """A folder of parts, their format, and the number of rows in each."""
+
+    folder: Folder
+    kind: str
+    rows: int
+
+
 def run(
     job: Job,
     reader: Any,
-    folder: Folder,
-    kind: str,
-    part_rows: int,
+    parts: Parts,
     there: dict[int, int],
     size: int,
     done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Write the parts that are not in `there`. Rows are read `size` at a time, which must divide `part_rows`."""
+    """Write the parts that are not in `there`. Rows are read `size` at a time, which must divide a part's rows."""
     skip = 0
-    while there.get(skip) == skip + part_rows:
-        skip += part_rows
+    while there.get(skip) == skip + parts.rows:
+        skip += parts.rows
     done.rows += skip
     done.there += skip
     chunks = reader.chunks(size, skip)
     for chunk in chunks:
         if chunk.first not in there:
-            write_part(job, chain([chunk], chunks), folder, kind, part_rows, done, progress)
+            write_part(job, chain([chunk], chunks), parts, done, progress)
             continue
         last = there[chunk.first]
         done.rows += last - chunk.first
@@ -186,9 +192,7 @@ def run(
 def write_part(
     job: Job,
     chunks: Iterator[Chunk],
-    folder: Folder,
-    kind: str,
-    part_rows: int,
+    parts: Parts,
     done: Done,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
@@ -199,17 +203,17 @@ def write_part(
 
     def fill(stream: Any) -> dict[str, int]:
         end, bad = first.first, done.bad
-        writer = formats.writer(stream, kind, folder.name)
+        writer = formats.writer(stream, parts.kind, parts.folder.name)
         for chunk in chain([first], chunks):
             stretch(job, chunk, writer, done)
             progress(done.rows)
             end = chunk.first + chunk.size
-            if end >= first.first + part_rows:
+            if end >= first.first + parts.rows:
                 break
         writer.close()
         return {"end": end, "bad": done.bad - bad}
 
-    folder.write(first.first, kind, fill)
+    parts.folder.write(first.first, parts.kind, fill)
 
 
 def read_document(path: str) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class SourceCommand(NamedTuple):
 
     With `words` (their name in --help) more arguments may follow the source; the callback gets them as `words`. With
     `passes_on` the callback gets the arguments after `--` as `arguments`, for the program's sys.argv. With `reads_logs`
-    the source may also be a flight log.
+    the source may also be a flight log. `records` are NamedTuples: the callback gets one of each, after the request,
+    made of the values of the options that its fields are named after.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SourceCommand(NamedTuple):
     words: str = ""
     passes_on: bool = False
     reads_logs: bool = False
+    records: tuple[type, ...] = ()
 
     @property
     def arity(self) -> dict[str, int]:
@@ -60,7 +62,8 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
         destination.check(name, flags)
     request = options.request(flags)
     try:
-        return command.callback(request, **flags)
+        records: list[Any] = [options.take(record, flags) for record in command.records]
+        return command.callback(request, *records, **flags)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if request.program.record is None:
             raise

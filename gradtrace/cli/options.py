@@ -71,27 +71,11 @@ class ToolOption(NamedTuple):
 # ---- rows
 
 
-def row(
-    names: list[str],
-    help: str,
-    metavar: str | None = None,
-    type: type = str,
-    choices: tuple[str, ...] = (),
-    min: float | None = None,
-    max: float | None = None,
-    multiple: bool = False,
-    default: Any = None,
-    check: Callable[[str], Any] | None = None,
-) -> ToolOption:
-    """Return an option; without a `metavar` it is a flag. All fields are given, since a record is then made fastest."""
-    ranged = (type, choices, min, max, False)
-    return ToolOption(names, help, GENERAL, metavar, *ranged, metavar is None, multiple, default, None, True, check)
-
-
 def option(usage: str, help: str, field: str = "", check: Callable[[str], Any] | None = None) -> ToolOption:
     """Return the option of a text: "--params FILE.json", "-s --set NAME=VALUE ...". `field` names its parameter."""
     *names, metavar = usage.removesuffix(MANY).split()
-    return row([*names, field] if field else names, help, metavar, multiple=usage.endswith(MANY), check=check)
+    names += [field] if field else []
+    return ToolOption(names, help, metavar=metavar, multiple=usage.endswith(MANY), check=check)
 
 
 def choice(
@@ -100,7 +84,8 @@ def choice(
     """Return the option of one of several words, by default those of its usage: "--theme light|dark"."""
     *names, metavar = usage.split()
     choices = choices or tuple(metavar.split("|"))
-    return row([*names, field] if field else names, help, metavar, choices=choices, default=default)
+    names += [field] if field else []
+    return ToolOption(names, help, metavar=metavar, choices=choices, default=default)
 
 
 def number(
@@ -114,11 +99,12 @@ def number(
 ) -> ToolOption:
     """Return the option of a number from `min` to `max`: "--dpi N"."""
     *names, metavar = usage.split()
-    return row([*names, field] if field else names, help, metavar, type, (), min, max, default=default)
+    names += [field] if field else []
+    return ToolOption(names, help, metavar=metavar, type=type, min=min, max=max, default=default)
 
 
 def flag(name: str, help: str, field: str = "") -> ToolOption:
-    return row([name, field] if field else [name], help)
+    return ToolOption([name, field] if field else [name], help, is_flag=True)
 
 
 def hidden(row: ToolOption) -> ToolOption:
@@ -174,6 +160,7 @@ PART = section(
         field="pass_number",
     ),
 )
+RECORDING = [*INPUTS, *BACKWARD, *PART]
 # for --help and completion only: `torch_engine` reads them before the command
 ENGINE = section(
     "Real PyTorch",

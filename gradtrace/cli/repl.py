@@ -159,4 +159,5 @@ class Repl:
         run = Run(program, named, self.last, (), *kept)
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
-            return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)
+            trace = capture(run, roots, everything=True, watch=self.talk.watcher)
+        return trace._replace(failure=self.failure)

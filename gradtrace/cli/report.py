@@ -155,15 +155,15 @@ def program_error(error: ProgramError) -> Report:
 
 def in_torch(found: Report, error: GradtraceError, settings: Settings) -> Report:
     """Return the report with the command that runs the program in PyTorch, if it needs that."""
-    from gradtrace.cli import needs_torch
+    from gradtrace.cli import torch_engine
 
-    if error.hint.startswith(("nearest:", "did you mean")) or not needs_torch.needs_torch(error):
+    if error.hint.startswith(("nearest:", "did you mean")) or not torch_engine.needs_torch(error):
         return found
     is_package = not error.missing.startswith("torch")
     return found._replace(
         message=f"{found.message}: it needs PyTorch" if is_package else found.message,
         hint="" if is_package else found.hint,
-        in_torch=needs_torch.command_line(list(settings.args)),
+        in_torch=torch_engine.command_line(list(settings.args)),
     )
 
 

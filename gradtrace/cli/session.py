@@ -216,15 +216,8 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
-    return capture(
-        run,
-        roots,
-        inputs=tensors,
-        everything=True,
-        watch=watch,
-        failure=failure_of(error, run.program.source.name),
-        final=True,
-    )
+    trace = capture(run, roots, inputs=tensors, everything=True, watch=watch, final=True)
+    return trace._replace(failure=failure_of(error, run.program.source.name))
 
 
 def failure_of(error: ProgramError, program: str) -> Any:

@@ -5,32 +5,42 @@
 The file runs with full rights, as under plain Python. So the option is never a default: it is read only from the
 command line, and refused if a source is not a file. This process never imports torch; it reads the record that the
 subprocess writes, like any .gt file.
+
+A run in gradtrace's own engine says which module or name gradtrace does not have (`missing` of the error).
+`command_line` names the command line that runs such a program in PyTorch.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from gradtrace.annotations import Any, Callable, NamedTuple
-from gradtrace.cli import argv, guard, options, report, source
+from gradtrace import files
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.cli import argv, guard, options, report, source, torch_request
 from gradtrace.cli.commands import COMMANDS
-from gradtrace.errors import ProgramError, UsageError
+from gradtrace.cli.torch_request import ScriptRequest, ScriptStatus
+from gradtrace.errors import GradtraceError, ProgramError, UsageError
+from gradtrace.program.modules import NEED_PYTORCH, ON_PYTORCH
 from gradtrace.sandbox import channel
 
 CHILD = Path(__file__).parent.parent / "torch" / "child.py"
 KNOWN = ("why", "graph", "page", "stats", "trace", "diff", "eval", "run")
 OPTIONS = ("--engine", "--python")
+RUN_OPTIONS = {"-o", *(name for option in options.COMMON for name in option.names)}  # that a run in PyTorch takes
 WITH_OWN_OPTIONS = (["check"], ["verify"], ["replay"])
 LEVEL = "summary"
 HOW = "gradtrace why --engine torch train.py"
+NEAREST = {"map": "eval", "hessian": "eval", "jacobian": "eval", "paths": "why", "check": "why", "plan": "graph"}
+INSTALLED = 'pip install "gradtrace[torch]"'
 
 
 class Asked(NamedTuple):
@@ -42,6 +52,11 @@ class Asked(NamedTuple):
     python: str
     script_args: list[str]
 
+    def request(self, level: str, script: str, record: str) -> ScriptRequest:
+        """Return what is asked of the process that runs a script; the status is written beside the record."""
+        status = os.path.join(os.path.dirname(record), "status.json")
+        return ScriptRequest(level, script.removeprefix("@"), self.script_args, record, status)
+
 
 def is_asked(args: list[str]) -> bool:
     """Whether a command line has --engine before the arguments of a script."""
@@ -51,23 +66,22 @@ def is_asked(args: list[str]) -> bool:
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     """Run the scripts in PyTorch, then call `go_on` with a command line that has their records in their places."""
-    status = 0
 
     def work() -> int:
-        nonlocal status
+        status = 0
         asked = taken_apart(args)
         with own_folder() as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
             records = []
-            for number, script in enumerate(asked.positionals[: sources_of(asked)]):
+            for number, script in enumerate(asked.positionals[: sources_of(asked.command)]):
                 if is_record(asked, script):
                     records.append(script)
                     continue
-                path = os.path.join(folder, f"{number}.gt")
-                _, told = run_script(asked, path, level_of(asked), script)
-                records.append(path)
-                if told.get("interrupted"):
+                record = os.path.join(folder, f"{number}.gt")
+                _, end = run_script(asked.request(level_of(asked), script, record), asked.python, asked.command)
+                records.append(record)
+                if end.interrupted:
                     status = 130
             words = asked.positionals[len(records) :]
             others = [token for option in asked.options for token in option]
@@ -80,39 +94,36 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
     return guard.ended(work, args)
 
 
-class own_folder:
-    """Context manager: a new folder, which this process removes; the confined child that shows a record does not."""
-
-    def __enter__(self) -> str:
-        self.name = tempfile.mkdtemp(prefix="gradtrace-")
-        return self.name
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def own_folder() -> Iterator[str]:
+    """Give a new folder, which this process removes; the confined child that shows a record does not."""
+    name = tempfile.mkdtemp(prefix="gradtrace-")
+    try:
+        yield name
+    finally:
         if not channel.is_open():
-            shutil.rmtree(self.name, ignore_errors=True)
+            shutil.rmtree(name, ignore_errors=True)
 
 
 def run_alone(asked: Asked, folder: str) -> int:
     """Run a script for what it prints; with -o its record is written too. Return the script's exit code."""
-    taken = ("-o", *(name for option in options.COMMON for name in option.names))
     for option in asked.options:
-        if option[0].partition("=")[0] not in taken and option[0][:2] != "-o":
+        if option[0].partition("=")[0] not in RUN_OPTIONS and option[0][:2] != "-o":
             raise UsageError(f"'{option[0]}' is not for a run in PyTorch", "-o run.gt writes its record")
     name = value_of(asked.options, "-o")
-    script = asked.positionals[0]
-    if name is None:
-        return run_script(asked, folder, "none", script)[0]
-    name = import_module("gradtrace.cli.commands.run").record_file(name)
+    if name is not None:
+        import_module("gradtrace.cli.commands.run").record_file(name)
     record = os.path.join(folder, "0.gt")
-    code, _ = run_script(asked, record, LEVEL, script)
-    files = import_module("gradtrace.files")
-    files.write_output(name, Path(record).read_bytes())
+    request = asked.request("none" if name is None else LEVEL, asked.positionals[0], record)
+    code, _ = run_script(request, asked.python, "run")
+    if name is not None:
+        files.write_output(name, Path(record).read_bytes())
     return code
 
 
-def sources_of(asked: Asked) -> int:
-    """Return how many of the command's arguments are scripts."""
-    return 2 if asked.command == "diff" else 1
+def sources_of(command: str) -> int:
+    """Return how many of a command's arguments are scripts."""
+    return 2 if command == "diff" else 1
 
 
 def level_of(asked: Asked) -> str:
@@ -174,7 +185,7 @@ def check_sources(asked: Asked) -> None:
     """Raise UsageError unless the sources are files with a Python program."""
     if not asked.positionals:
         raise UsageError("no SOURCE given", f"give a file: {HOW}")
-    for script in asked.positionals[: sources_of(asked)]:
+    for script in asked.positionals[: sources_of(asked.command)]:
         if script == "-":
             raise UsageError("--engine torch does not run stdin", "save it to a file: the file runs with full rights")
         if is_record(asked, script):
@@ -188,26 +199,26 @@ def check_sources(asked: Asked) -> None:
             raise UsageError(f"no such file: '{report.clip(path)}'")
 
 
-def run_script(asked: Asked, out: str, level: str, script: str) -> tuple[int, dict[str, Any]]:
-    """Run a script in the Python of --python; return its exit code and its status report."""
-    script = script.removeprefix("@")
-    shown = report.escaped(script)
-    report.write(f"gradtrace {asked.command}: {shown} runs in real PyTorch with full rights: files, network, processes")
-    status_file = os.path.join(os.path.dirname(out) if level != "none" else out, "status.json")
-    command = [asked.python, str(CHILD), out, status_file, level, script, *asked.script_args]
-    stdout = None if asked.command == "run" else sys.stderr  # of a run, what the script prints is the result
+def run_script(request: ScriptRequest, python: str, command: str) -> tuple[int, ScriptStatus]:
+    """Run a script in the Python of --python; return its exit code and its status."""
+    shown = report.escaped(request.script)
+    report.write(f"gradtrace {command}: {shown} runs in real PyTorch with full rights: files, network, processes")
+    path = os.path.join(os.path.dirname(request.status), "request.json")
+    torch_request.write(path, request)
+    stdout = None if command == "run" else sys.stderr  # of a run, what the script prints is the result
     try:
-        code = waited(command, stdout)
+        code = waited([python, str(CHILD), path], stdout)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(
-            f"cannot start '{asked.python}': {reason}", "name a Python that has torch: --python PATH"
-        ) from None
+        raise UsageError(f"cannot start '{python}': {reason}", "name a Python that has torch: --python PATH") from None
     if code == -signal.SIGINT:  # Ctrl-C before or after the script's own run
         raise KeyboardInterrupt
-    told = status_of(status_file)
-    check_status(told, asked, out, level, code, shown)
-    return code, told
+    try:
+        status = torch_request.read(request.status, ScriptStatus)
+    except (OSError, ValueError, TypeError):  # the process has left none
+        status = ScriptStatus()
+    check_status(status, request, python, code)
+    return code, status
 
 
 def waited(command: list[str], stdout: Any) -> int:
@@ -228,26 +239,95 @@ def waited(command: list[str], stdout: Any) -> int:
                 raise
 
 
-def status_of(path: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            status = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return status if isinstance(status, dict) else {}
-
-
-def check_status(told: dict[str, Any], asked: Asked, out: str, level: str, code: int, script: str) -> None:
+def check_status(status: ScriptStatus, request: ScriptRequest, python: str, code: int) -> None:
     """Raise UsageError or ProgramError if the script's run has left no record."""
     ways = "pip install 'gradtrace[torch]' there, or name a Python that has it: --python PATH"
-    if told.get("missing"):
-        raise UsageError(f"PyTorch is not installed for {asked.python}: {told['missing']}", ways)
-    if told.get("old"):
-        raise UsageError(f"PyTorch {told['version']} of {asked.python} is too old", f"2.4 or later: {ways}")
-    if told.get("refused"):
-        raise UsageError(*told["refused"])
-    if level == "none" or os.path.exists(out):
+    if status.missing:
+        raise UsageError(f"PyTorch is not installed for {python}: {status.missing}", ways)
+    if status.old:
+        raise UsageError(f"PyTorch {status.version} of {python} is too old", f"2.4 or later: {ways}")
+    if status.refused:
+        raise UsageError(*status.refused)
+    if request.level == "none" or os.path.exists(request.record):
         return
-    if told.get("fault"):
-        raise ProgramError(f"the run of {script} could not be recorded: {told['fault']}", "please report this")
+    script = report.escaped(request.script)
+    if status.fault:
+        raise ProgramError(f"the run of {script} could not be recorded: {status.fault}", "please report this")
     raise ProgramError(f"{script} ended with exit code {code} before its record was written", "")
+
+
+# ---- the command line that runs a program in PyTorch, for one that needs it
+
+
+def needs_torch(error: GradtraceError) -> bool:
+    """Whether the program failed for want of PyTorch: of a name of torch, or a package that depends on it."""
+    package = error.missing.partition(".")[0]
+    return package == "torch" or package in (*NEED_PYTORCH, *ON_PYTORCH) or (bool(package) and is_on_torch(package))
+
+
+def is_on_torch(package: str) -> bool:
+    """Whether an installed package, by the name of its import, requires torch."""
+    import re
+    from importlib import metadata
+
+    try:
+        names = metadata.packages_distributions().get(package, ())
+        required = [text for name in names for text in metadata.requires(name) or ()]
+    except (OSError, metadata.PackageNotFoundError):
+        return False
+    return any(re.match(r"torch(?![\w.-])", text) and "extra ==" not in text for text in required)
+
+
+def command_line(args: list[str]) -> str:
+    """Return a sentence that ends with the command line that runs the program of the command line `args` in PyTorch."""
+    command = args[0] if args and args[0] in COMMANDS else "run"
+    how = f"to run it in PyTorch{'' if is_torch_installed() else f' (not installed here: {INSTALLED})'}"
+    nearest = command
+    if command not in KNOWN:
+        nearest = NEAREST.get(command, "run")
+        how = f"gradtrace {command} does not run PyTorch; {how}"
+    sources = files_of(command, args)
+    if not sources:
+        return f"{how}, save it to a file: gradtrace {nearest} --engine torch FILE.py"
+    words = sources if nearest != command else taken_over(command, args)
+    return f"{how}: {shlex.join(('gradtrace', nearest, '--engine', 'torch', *words))}"
+
+
+def is_torch_installed() -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("torch") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def files_of(command: str, args: list[str]) -> list[str]:
+    """Return the files that are the command line's sources; none for stdin, -e TEXT, an expression and a document."""
+    from gradtrace.cli import grants
+
+    arity = getattr(import_module(f"gradtrace.cli.commands.{command}").command, "arity", None)
+    if arity is None:
+        return []
+    split = argv.split(args[1:], arity, command == "run")
+    words = split.positionals[: sources_of(command)]
+    is_program = grants.forced(split) is None and all(
+        word != "-" and (source.is_file(word) or command == "run") and os.path.isfile(word.removeprefix("@"))
+        for word in words
+    )
+    return words if is_program else []
+
+
+def taken_over(command: str, args: list[str]) -> list[str]:
+    """Return the arguments without the options that do not go with --engine torch: limits, permissions, variables."""
+    cut = args.index("--") if "--" in args else len(args)
+    plain = import_module(f"gradtrace.cli.commands.{command}").command
+    split = argv.split(args[1:cut], plain.arity)
+    refused = {name for option in (*options.LIMITS, *options.INPUTS, *options.ENGINE) for name in option.names}
+    if command == "run":
+        refused |= plain.arity.keys() - RUN_OPTIONS
+    own = {*split.unknown, *refused}
+    kept = [option for option in split.options if option[0].partition("=")[0] not in own and option[0][:2] != "-s"]
+    if len(kept) == len(split.options):
+        return args[1:]
+    return [*(word for option in kept for word in option), *split.positionals, *args[cut:]]

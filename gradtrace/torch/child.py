@@ -1,108 +1,102 @@
 """Run a script under a recorder and write its record. This is a process with the Python that the user named:
 
-    python child.py OUT.gt STATUS.json LEVEL SCRIPT [ARGUMENTS ...]
+    python child.py REQUEST.json
 
 That Python needs torch, not gradtrace: the package is loaded from the folder of this file, and nothing else there
-becomes importable. The script has the same environment as under `python SCRIPT`: its arguments, its folder on sys.path,
-the name "__main__"; its errors are printed and its exit code is returned in the same way. LEVEL "none" records nothing.
-LEVEL "replay" runs the step of a capsule again: SCRIPT is the capsule, ARGUMENTS are the names of the functions for the
-model and the step, or "".
+becomes importable. The script has the same environment as under `python SCRIPT`: its arguments, its folder on
+sys.path, the name "__main__"; its errors are printed and its exit code is returned in the same way.
+`cli/torch_request.py` has the fields of the request and of the status that this process writes.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
+def load(name: str, *path: str, **settings: Any) -> Any:
+    """Load a file of the package as a module of this name, without making what is beside it importable."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(PACKAGE, *path), **settings)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def load_package() -> None:
     """Make `gradtrace` importable from the folder of this file, without the other packages there."""
-    spec = importlib.util.spec_from_file_location(
-        "gradtrace", os.path.join(PACKAGE, "__init__.py"), submodule_search_locations=[PACKAGE]
-    )
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["gradtrace"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    load("gradtrace", "__init__.py", submodule_search_locations=[PACKAGE])
 
 
-def main(argv: list[str]) -> int:
-    out, status_file, level, script, *arguments = argv
-    status: dict[str, Any] = {"version": None}
-    if level == "replay":
-        sys.path[0] = os.getcwd()
-        return reported(status_file, status, lambda: replayed(status, out, script, *arguments))
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
-    sys.argv = [script, *arguments]
-    return reported(
-        status_file, status, lambda: run(script) if level == "none" else recorded(out, level, script, status)
-    )
-
-
-def reported(status_file: str, status: dict[str, Any], work: Callable[[], int]) -> int:
-    """Call `work`, and write the status that it leaves."""
+def main(path: str) -> int:
+    """Do what a request asks, and write its status."""
+    requests = load("gradtrace_torch_request", "cli", "torch_request.py")
+    del sys.modules["gradtrace_torch_request"]
+    request, status = requests.read(path, requests.ScriptRequest), requests.ScriptStatus()
     try:
-        return work()
+        if request.level == "replay":
+            sys.path[0] = os.getcwd()
+            return replayed(request, status)
+        sys.path[0] = os.path.dirname(os.path.abspath(request.script))
+        sys.argv = [request.script, *request.arguments]
+        return run(request.script) if request.level == "none" else recorded(request, status)
     finally:
-        with open(status_file, "w", encoding="utf-8") as file:
-            json.dump(status, file)
+        requests.write(request.status, status)
 
 
-def recorded(out: str, level: str, script: str, status: dict[str, Any]) -> int:
+def recorded(request: Any, status: Any) -> int:
     """Run the script under a recorder; the facts that the command line needs are written to `status`."""
     if not has_torch(status):
         return 0
     load_package()
     from gradtrace.torch import recording
 
-    recorder = recording.record(level)
-    recorder._main = os.path.abspath(script)
-    module = as_main(script)
+    recorder = recording.record(request.level)
+    recorder._main = os.path.abspath(request.script)
+    module = as_main(request.script)
     recorder._env = module.__dict__
     code = 0
     try:
         with recorder:
-            execute(script, module)
+            execute(request.script, module)
     except SystemExit as end:
         code = exit_code(end)
     except KeyboardInterrupt:
-        status["interrupted"] = True
+        status.interrupted = True
         code = 130
     except BaseException as error:
         show(error)
         code = 1
-    status["exit"] = code
     try:
         content = recording.file_content(recorder._checked())
     except Exception as error:
-        status["fault"] = f"{type(error).__name__}: {error}"
+        status.fault = f"{type(error).__name__}: {error}"
         if os.environ.get("GRADTRACE_DEBUG"):
             raise
         return code
-    with open(out, "wb") as file:
+    with open(request.record, "wb") as file:
         file.write(content)
     return code
 
 
-def has_torch(status: dict[str, Any]) -> bool:
+def has_torch(status: Any) -> bool:
     """Whether this Python has a PyTorch that can be recorded; else `status` says what is wrong."""
     try:
         import torch
     except ImportError as error:
-        status["missing"] = str(error)
+        status.missing = str(error)
         return False
-    status["version"] = str(torch.__version__)
-    status["old"] = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4)
-    return not status["old"]
+    status.version = str(torch.__version__)
+    status.old = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4)
+    return not status.old
 
 
-def replayed(status: dict[str, Any], out: str, capsule: str, model: str, step: str) -> int:
+def replayed(request: Any, status: Any) -> int:
     """Run the step of a capsule again, and write its record; the answer goes to `status`."""
     if not has_torch(status):
         return 0
@@ -112,16 +106,19 @@ def replayed(status: dict[str, Any], out: str, capsule: str, model: str, step: s
     from gradtrace.torch.replay import named, replay
 
     try:
-        outcome = replay(capsule, named(step, "--step") if step else None, named(model, "--model") if model else None)
+        step = named(request.step, "--step") if request.step else None
+        model = named(request.model, "--model") if request.model else None
+        outcome = replay(request.script, step, model)
     except UsageError as error:
-        status["refused"] = [error.message, error.hint]
+        status.refused = [error.message, error.hint]
         return 2
     except BaseException as error:
         show(error)
         return 1
-    status["answer"], status["same"] = outcome.text(), outcome.same_loss is not False and outcome.same_gradients
-    status["facts"] = {name: getattr(outcome, name) for name in outcome._fields if name != "recorded"}
-    with open(out, "wb") as file:
+    status.answer = outcome.text()
+    status.same = outcome.same_loss is not False and outcome.same_gradients
+    status.facts = {name: getattr(outcome, name) for name in outcome._fields if name != "recorded"}
+    with open(request.record, "wb") as file:
         file.write(recording.file_content(outcome.recorded.trace()))
     return 0
 
@@ -188,7 +185,7 @@ def end_quietly(kind: type[BaseException], error: BaseException, trace: Any) -> 
 
 if __name__ == "__main__":
     sys.excepthook = end_quietly
-    code = main(sys.argv[1:])
+    code = main(sys.argv[1])
     sys.excepthook = sys.__excepthook__
     try:
         sys.stdout.flush()

@@ -7,6 +7,7 @@ about half of PyTorch's time, except for the sum of many elements; other dtypes 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,32 +21,19 @@ FEW = 4096  # elements up to which numpy adds faster
 EXACT = 16_384  # elements up to which zeros are counted exactly; of more they are estimated from the sample
 
 
+@dataclass(slots=True, eq=False)
 class Facts:
     """Statistics of a tensor, as plain numbers; -1 for a count that was only estimated from the sample."""
 
-    __slots__ = ("absolute", "count", "high", "inf", "low", "nan", "norm", "total", "zeros")
-
-    def __init__(
-        self,
-        low: float,
-        high: float,
-        total: float,
-        norm: float,
-        zeros: int,
-        absolute: float,
-        nan: int,
-        inf: int,
-        count: int,
-    ) -> None:
-        self.low = low
-        self.high = high
-        self.total = total
-        self.norm = norm
-        self.zeros = zeros
-        self.absolute = absolute  # the sum of the sizes
-        self.nan = nan
-        self.inf = inf
-        self.count = count  # of the measured elements
+    low: float
+    high: float
+    total: float
+    norm: float
+    zeros: int
+    absolute: float  # the sum of the sizes
+    nan: int
+    inf: int
+    count: int  # of the measured elements
 
 
 Measured = tuple[Any, Any, int]  # Facts or a tensor of them; a sample; how often each measured element stands in it

@@ -15,7 +15,7 @@ from gradtrace.trace.engine_builder import EngineBuilder, grad_of
 from gradtrace.trace.events import Call, Entry
 from gradtrace.trace.history import History, bound_names, relevant
 from gradtrace.trace.keeper import Keeper
-from gradtrace.trace.record import Failure, Trace
+from gradtrace.trace.record import Trace
 from gradtrace.trace.values import Contents
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def capture(
     inputs: Mapping[str, Tensor] | None = None,
     everything: bool = False,
     watch: Watch | None = None,
-    failure: Failure | None = None,
     gradients: bool = False,
     final: bool = False,
 ) -> Trace:
@@ -38,14 +37,12 @@ def capture(
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     The trace has the tensors that the roots, the outputs and the variables were computed from; with `everything`, all.
-    `watch` is the watcher of the run's backward passes, from which the trace's steps are made; `failure` is the
-    error that ended the program. With `gradients` the trace also has the leaves' gradients that have a history of
-    their own (create_graph), as "w.grad". `final` says that the run's tensors will not be used any more, so that
-    arrays need not be copied.
+    `watch` is the watcher of the run's backward passes, from which the trace's steps are made. With `gradients` the
+    trace also has the leaves' gradients that have a history of their own (create_graph), as "w.grad". `final` says that
+    the run's tensors will not be used any more, so that arrays need not be copied.
     """
     captured = Captured(run, roots, inputs, gradients)
-    trace = captured.trace(backward_runs, everything=everything, watch=watch, final=final)
-    return trace._replace(failure=failure)
+    return captured.trace(backward_runs, everything=everything, watch=watch, final=final)
 
 
 class Captured:

@@ -20,7 +20,8 @@ from gradtrace.errors import RenderError
 from gradtrace.sandbox import channel
 from gradtrace.trace.record import Trace
 from gradtrace.views import image, numbers
-from gradtrace.views.dot import DotOptions, text_of
+from gradtrace.views.dot import DotOptions, drawing_of
+from gradtrace.views.frame import Layout
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.story import BACKWARD, DONE, FORWARD, Moment, story
@@ -215,8 +216,10 @@ def render(
             "--depth N folds them; or -o FILE.html, where the run is played step by step",
         )
     theme = THEMES[options.theme]
-    source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
+    drawing = drawing_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
+    image.refuse_too_long(max(Layout(drawing).size()), dpi or 72)
+    source = drawing.text
     resolution = dpi or fitting(pillow, source, size)
     texts = [frame_text(source, frame, theme) for frame in told]
     pictures = [opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)]

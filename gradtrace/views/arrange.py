@@ -16,8 +16,9 @@ from gradtrace.trace.pictured import pictured
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot, frame
 from gradtrace.views.dot import DotOptions
+from gradtrace.views.drawing import Size
 from gradtrace.views.fold import EVERYTHING, FITS, Fold, candidates, fold
-from gradtrace.views.frame import Frame, Size
+from gradtrace.views.frame import Frame, Layout, readers_of_leaves
 from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
 
@@ -29,10 +30,11 @@ ROUGH = 1.08  # by how much boxes that are not flat may be larger than estimated
 
 
 class Way(NamedTuple):
-    """One way to lay a model out, and the size of the drawing."""
+    """One way to lay a model out, and the size of the drawing with its legend."""
 
     model: Model
     options: DotOptions
+    layout: Layout
     size: Size
 
     @property
@@ -41,7 +43,7 @@ class Way(NamedTuple):
 
     def excess(self, limit: Frame) -> float:
         """Return a sort key of layouts that do not fit: the size, and a little for each break."""
-        return self.size.excess(limit) * (1 + 0.1 * self.breaks)
+        return limit.excess(self.size) * (1 + 0.1 * self.breaks)
 
 
 def arrange(
@@ -69,7 +71,7 @@ def arrange(
         if best is not None and folded.shown > 2 * FITS:
             continue
         for way in ways(trace, folded, options, direction):
-            if way.size.fits(limit):
+            if limit.holds(way.size):
                 return way.model, way.options
             if best is None or way.excess(limit) < best.excess(limit):
                 best = way
@@ -89,40 +91,38 @@ def ways(trace: Trace, folded: Fold, options: DotOptions, direction: str | None)
     flat = [] if options.detail or direction == "right" else upright
     whole = not folded.groups and any(scope.kind != "backward" for scope in trace.scopes)
     tried = usual if whole else [*flat, *usual] if network else [*usual, *flat]
+    breakable: list[Way] = []
     for chosen, look in tried:
-        way = Way(chosen, look, drawn_size(chosen, look))
+        way = way_of(chosen, look)
         if look.flat != 1 or way.size.width <= COLUMN:
             yield way
+        if bool(look.flat) == bool(flat) and look.direction != "up":
+            breakable.append(way)
     if whole:  # folded before it is broken
         return
-    breakable = [pair for pair in (flat or usual) if pair[1].direction != "up"]
     for count in range(2, MOST_ROWS + 1):
-        yield from filter(None, (broken(chosen, look, count) for chosen, look in breakable))
+        yield from filter(None, (broken(way, count) for way in breakable))
 
 
-def drawn_size(drawn: Model, options: DotOptions) -> Size:
-    """Return the size of the picture with its legend."""
-    size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
+def way_of(drawn: Model, options: DotOptions) -> Way:
+    """Lay a model out."""
+    layout = Layout(dot.drawing_of(drawn, options._replace(legend=False)))
+    size = layout.size()
     share = 1.0 if options.flat and options.style == "data" else ROUGH
-    return Size(size.width * share, (size.height + (LEGEND if options.legend else 0.0)) * share)
+    height = size.height + (LEGEND if options.legend else 0.0)
+    return Way(drawn, options, layout, Size(size.width * share, height * share))
 
 
 # ---- breaks
 
 
-def broken(drawn: Model, options: DotOptions, count: int) -> Way | None:
+def broken(way: Way, count: int) -> Way | None:
     """Return the model in `count` columns (rows if the graph goes right); None if it cannot be broken so often."""
-    nodes, edges, _ = frame.parsed(dot.text_of(drawn, options._replace(legend=False)))
-    rank = frame.ranks_of(nodes, edges)
-    lengths: dict[int, float] = {}
-    for key, size in nodes.items():
-        along = size.width if options.direction == "right" else size.height
-        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
-    cuts = cut(lengths, narrow(drawn, edges, rank), count)
+    edges, ranks = way.layout.edges, way.layout.ranks
+    cuts = cut(way.layout.lengths(), narrow(way.model, edges, ranks), count)
     if len(cuts) + 1 < count:
         return None
-    chosen = options._replace(rows=rows_of(rank, edges, cuts))
-    return Way(drawn, chosen, drawn_size(drawn, chosen))
+    return way_of(way.model, way.options._replace(rows=rows_of(ranks, edges, cuts)))
 
 
 def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
@@ -130,16 +130,6 @@ def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int])
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
     rows.update({key: min(rows[target] for target in readers) for key, readers in readers_of_leaves(edges).items()})
     return rows
-
-
-def readers_of_leaves(edges: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the readers of each node without inputs."""
-    targets = {target for _, target in edges}
-    readers: dict[str, list[str]] = {}
-    for source, target in edges:
-        if source not in targets:
-            readers.setdefault(source, []).append(target)
-    return readers
 
 
 def narrow(drawn: Model, edges: list[tuple[str, str]], rank: dict[str, int]) -> dict[int, int]:

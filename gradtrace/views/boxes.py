@@ -1,96 +1,161 @@
-"""The lines in a node's box: a name with its shape, notes, values and gradients as numbers or sparklines."""
+"""The text in a node's box: a name with its shape, notes, values and gradients as numbers or sparklines.
+
+These stand below one another, or in a flat box in one line or two, so that a chain of boxes reads like the lines of a
+page:
+
+    fc1  Linear 400 → 120   (4, 120)  ▂▅▇▃  -0.45 … 0.65  |grad| 0.51
+
+In one line the facts of all operations and modules stand below one another, in columns of the same widths.
+"""
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import Span, Value
+import re
+
+from gradtrace.annotations import NamedTuple, Sequence
+from gradtrace.trace.record import Span, TensorRecord, Value
 from gradtrace.views import numbers
-from gradtrace.views.labels import LONGEST, clip, escape_attribute, font, label, pair, text, wide
-from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
+from gradtrace.views.labels import LONGEST, Cell, Line, Words, clip, pair, wide
+from gradtrace.views.style import NAME_SIZE, TEXT_SIZE, Theme
 
-if TYPE_CHECKING:
-    from graphviz import Digraph
+FLAT_BARS = 8  # of a strip in a flat box
+GAP = 8  # points between two columns of flat boxes
+LONGEST_LIST = 22  # characters of a small array that is written out
+LONGEST_KIND = 30
+LONGEST_CONSTANTS = 18
+SEPARATOR = "&#160; "
 
-
-def add_node(
-    graph: Digraph,
-    key: str,
-    lines: list[str],
-    tooltip: list[str],
-    look: Look,
-    theme: Theme,
-    *,
-    bad: str = "",
-    fill: str | None = None,
-) -> None:
-    """Add a node in a look, and mark it if it is the first one that holds a NaN or an infinity."""
-    attributes = look.attributes()
-    if fill is not None:
-        attributes["fillcolor"] = fill
-        lines = on_fill(lines, theme)
-    if bad:
-        attributes.update(color=theme.bad, penwidth="3")
-        lines = [*lines, wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True))]
-    graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)
+# ---- lines below one another
 
 
-def on_fill(lines: list[str], theme: Theme) -> list[str]:
-    """Return the lines in a text colour that is readable on every colour of the scale."""
-    for color in (theme.gradient, theme.gradient_spark, theme.spark, theme.faint):
-        lines = [line.replace(f'COLOR="{color}"', f'COLOR="{theme.ink}"') for line in lines]
-    return lines
-
-
-# ---- lines
-
-
-def title(name: str, value: Value | None, theme: Theme, longest: int = LONGEST, result: str = "") -> str:
+def title(name: str, value: Value | None, theme: Theme, longest: int = LONGEST, result: str = "") -> Line:
     """Return the line of a name in bold, an arrow to the name of a result, and an array's shape."""
-    shown = font(text(clip(name, longest)), size=NAME_SIZE, bold=True)
+    words = [Words(clip(name, longest), NAME_SIZE, bold=True)]
     if result:
-        shown += font("&#160;→ " + text(clip(result, 20)), size=TEXT_SIZE)
+        words.append(Words("\u00a0→ " + clip(result, 20), TEXT_SIZE))
     if value is not None and value.shape:
-        shown += font("&#160; " + text(numbers.shape(value)), size=SMALL_SIZE, color=theme.faint)
-    return wide(shown)
+        words.append(Words("\u00a0 " + numbers.shape(value), color=theme.faint))
+    return wide(*words)
 
 
-def note(words: str, theme: Theme) -> str:
+def note(text: str, theme: Theme) -> Line:
     """Return a line of explanation in small print."""
-    return wide(font(text(words), size=SMALL_SIZE, color=theme.faint))
+    return wide(Words(text, color=theme.faint))
 
 
-def tag(words: str, theme: Theme) -> str:
-    """Return the first cell of a line: what its second one shows."""
-    return font(text(words) + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
+def tag(text: str, theme: Theme) -> Words:
+    """Return the text of a line's first cell: what its second one shows."""
+    return Words(text + "\u00a0\u00a0", color=theme.faint)
 
 
-def saved_line(name: str, kept: str, theme: Theme, port: str, longest: int) -> str:
+def saved_line(name: str, kept: str, theme: Theme, port: str, longest: int) -> Line:
     """Return the line of a value that is saved for backward."""
-    return pair(tag(f"saved {name}", theme), font(text(clip(kept, longest)), size=SMALL_SIZE), port)
+    return pair(tag(f"saved {name}", theme), Words(clip(kept, longest)), port=port)
 
 
 def quantity(
     title: str, value: Value | None, theme: Theme, *, missing: str = "", gradient: bool = False, after: str = ""
-) -> list[str]:
+) -> list[Line]:
     """Return rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
     color, spark = (theme.gradient, theme.gradient_spark) if gradient else (theme.ink, theme.spark)
     name = tag(title, theme)
     if value is None:
-        return [pair(name, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
+        return [pair(name, Words(missing, color=theme.faint))]
     if not value.is_measured:
         return []  # its shape is all that is known
     written = written_out(value)
     if written is not None:
-        remark = font(text(after), size=SMALL_SIZE, color=color)
-        return [pair(name, font(text(written), size=TEXT_SIZE, color=color) + remark)]
-    line = font(numbers.sparkline(value), size=TEXT_SIZE, color=spark)
-    below = font(text(extent(value)), size=SMALL_SIZE, color=color)
-    return [pair(name, line), pair("", below)] if line else [pair(name, below)]
+        return [pair(name, Words(written, TEXT_SIZE, color), Words(after, color=color))]
+    strip = numbers.sparkline(value)
+    below = Words(extent(value), color=color)
+    return [pair(name, Words(strip, TEXT_SIZE, spark)), pair(None, below)] if strip else [pair(name, below)]
 
 
-def edge_label(content: str, color: str) -> str:
-    """Return the label of an edge in small print; `content` is escaped already."""
-    return f"<{font(content, size=SMALL_SIZE, color=color)}>"
+# ---- flat boxes
+
+
+class BoxFacts(NamedTuple):
+    """The facts of a box, in the order in which they are written."""
+
+    name: Words
+    kind: Words
+    shape: Words
+    value: Words
+    extent: Words
+    gradient: Words
+
+
+NOTHING = Words("")
+
+
+def flat_lines(facts: BoxFacts, lines: int, widths: Sequence[float] = ()) -> list[Line]:
+    """Return a box's text in one line (its columns of the given widths) or in two."""
+    if lines == 1 and widths:
+        columns = ((fact, round(width + GAP)) for fact, width in zip(facts, widths, strict=True) if width)
+        return [tuple(Cell((fact,), width=width) for fact, width in columns)]
+    parts = (facts,) if lines == 1 else (facts[:3], facts[3:])
+    return [wide(*part, separator=SEPARATOR) for part in parts if any(fact.text for fact in part)]
+
+
+def column_widths(lines: Sequence[BoxFacts]) -> list[float]:
+    """Return the width of each column, so that every line's facts fit."""
+    return [max(fact.width for fact in column) for column in zip(*lines, strict=True)]
+
+
+def box_facts(
+    name: str, kind: str, value: Value | None, gradient: str, theme: Theme, *, values: bool = True
+) -> BoxFacts:
+    """Return the facts of a box; without `values` only the shape of its value."""
+    shape = numbers.shape(value) if value is not None and value.shape else ""
+    measured = value if values and value is not None and value.is_measured else None
+    return BoxFacts(
+        Words(clip(name), NAME_SIZE, bold=True),
+        Words(clip(kind, LONGEST_KIND), color=theme.faint),
+        Words(shape, color=theme.faint),
+        *value_facts(measured, theme),
+        Words(gradient, color=theme.gradient),
+    )
+
+
+def value_facts(value: Value | None, theme: Theme) -> tuple[Words, Words]:
+    """Return a number, a short list, or a strip with its range."""
+    if value is None:
+        return NOTHING, NOTHING
+    written = written_out(value)
+    if written is not None and (not value.shape or len(written) <= LONGEST_LIST):
+        return Words(written, color=theme.ink), NOTHING
+    strip = Words(numbers.sparkline(value, FLAT_BARS), TEXT_SIZE, theme.spark)
+    return strip, Words(extent(value), color=theme.ink)
+
+
+def whole_words(constants: str) -> str:
+    """Return as many of an operation's constants ("dim=1 keepdim=True") as a flat box has room for, each whole."""
+    parts = re.split(r" (?=\w+=)", constants)
+    while len(parts) > 1 and len(" ".join(parts)) > LONGEST_CONSTANTS:
+        parts.pop()
+    return clip(" ".join(parts), LONGEST_CONSTANTS)
+
+
+def gradient_text(tensor: TensorRecord, flowed: Value | None, detail: bool) -> str:
+    """Return "|grad| 0.51" of a kept gradient, "(|grad| 0.51)" of one that passed, "grad 2" of a number, "grad None"
+    of a leaf.
+    """
+    gradient = tensor.grad if tensor.grad is not None else flowed
+    if gradient is None:
+        return "grad None" if tensor.requires_grad and (tensor.is_leaf or detail) else ""
+    if not gradient.is_measured:
+        return ""
+    size = numbers.number(gradient.norm if gradient.shape else gradient.data, 3)
+    shown = f"|grad| {size}" if gradient.shape else f"grad {size}"
+    return shown if tensor.grad is not None else f"({shown})"
+
+
+def shape_change(before: Value | None, after: Value | None) -> str:
+    """Return "400 → 120" if one dimension differs between an input and its result, else ""."""
+    if before is None or after is None or len(before.shape) != len(after.shape):
+        return ""
+    differ = [(a, b) for a, b in zip(before.shape, after.shape, strict=True) if a != b]
+    return f"{differ[0][0]:,} → {differ[0][1]:,}" if len(differ) == 1 else ""
 
 
 # ---- texts

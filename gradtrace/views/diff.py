@@ -242,8 +242,9 @@ def dot(found: Verdict, a: Trace, b: Trace) -> str:
 
 
 def content(r: Row) -> str:
+    name = labels.text(labels.clip(r.label))
     said = [
-        labels.font(labels.text(labels.clip(r.label)), bold=True),
+        f"<B>{name}</B>" if name else "",
         labels.text(change("", r.values)),
         labels.text(change("grad ", r.grads)),
     ]

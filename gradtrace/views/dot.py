@@ -14,17 +14,16 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import boxes, dot_autograd, dot_data, dot_extras, dot_legend, flow, frame, nodes
-from gradtrace.views.labels import clip, escape_attribute, font, text
-from gradtrace.views.model import STYLES, DrawnEdge, Model, model
+from gradtrace.views.drawing import INVISIBLE, Box, Drawing, Part, Wire
+from gradtrace.views.labels import Line, Words, clip, wide
+from gradtrace.views.model import STYLES, DrawnEdge, DrawnNode, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
-    from graphviz import Digraph
-
     from gradtrace.views.fold import Fold
 
 DIRECTIONS = {"right": "LR", "down": "TB", "up": "BT"}
@@ -66,8 +65,7 @@ class Canvas:
         self.model = drawn
         self.options = options
         self.theme = THEMES[options.theme]
-        self.graph = canvas(self.theme, DIRECTIONS[options.direction], flat=options.flat, close=bool(options.rows))
-        self.frames = not options.levels  # Graphviz crashes on a level through frames
+        self.drawing = empty_drawing(self.theme, options)
         self.rows = options.rows
         self.flowed = flow.gradients(drawn.trace)
         self.hooks = flow.hooks(drawn.trace)
@@ -76,14 +74,31 @@ class Canvas:
             by_error = options.color_by == "precision"
             self.sizes = dot_extras.errors(drawn) if by_error else dot_extras.norms(drawn, self.flowed)
         self.fills = dot_extras.fills(drawn, self.theme, self.sizes) if options.color_by != "role" else {}
-        self._frames: dict[tuple[int, int], Digraph] = {}
+        self.used: dict[str, Look] = {}  # the looks of the nodes, by role
+        self._frames: dict[tuple[int, int], Part] = {}
         self._depths: list[int] = []
         for scope in drawn.trace.scopes:
             self._depths.append(0 if scope.parent is None else self._depths[scope.parent] + 1)
         self._hubs = hubs(drawn)
         self._joined: set[str] = set()
         self._links: dict[str, int] = {}  # the number of each node that is read in another row
-        self._linked: dict[str, None] = {}
+        self._linked: dict[str, int] = {}  # the row of each node that stands for one of another row
+
+    def add_box(self, node: DrawnNode, lines: Sequence[Line], tooltip: Sequence[str], role: str, bad: str = "") -> None:
+        """Add a node in the look of its role, and mark it if it is the first one that holds a NaN or an infinity."""
+        theme = self.theme
+        self.used[role] = look = self.look(theme.looks[role])
+        attributes = look.attributes()
+        fill = self.fills.get(node.key)
+        if fill is not None:
+            attributes["fillcolor"] = fill
+            lines = on_fill(lines, theme)
+        if bad:
+            attributes.update(color=theme.bad, penwidth="3")
+            lines = [*lines, wide(Words(bad, color=theme.bad, bold=True))]
+        self.place(node.scope, node.key).items.append(
+            Box(node.key, attributes, lines, tooltip=tooltip, row=self.row(node.key))
+        )
 
     def look(self, look: Look) -> Look:
         """Return a look for this picture's direction; a flat box stays flat."""
@@ -103,7 +118,7 @@ class Canvas:
             return edge.source
         key = f"{edge.source}c{number}"
         leaf = self._hubs[edge.source]
-        self._copy(key, clip(leaf, 12), f"{leaf}, drawn once in full")
+        self._copy(key, self.row(edge.source), clip(leaf, 12), f"{leaf}, drawn once in full")
         return key
 
     def row(self, key: str) -> int:
@@ -114,52 +129,49 @@ class Canvas:
         if source not in self._links:
             self._links[source] = len(self._links) + 1
             end = f"{source}x"
-            self._copy(end, f"{self._links[source]} ▸", "goes on in another row, under the same number")
-            self.graph.edge(source, end, color=self.theme.idle, style="dotted", arrowhead="none")
+            words = f"{self._links[source]} ▸"
+            self._copy(end, self.row(source), words, "goes on in another row, under the same number")
+            dotted = {"color": self.theme.idle, "style": "dotted", "arrowhead": "none"}
+            self.drawing.items.append(Wire(source, end, dotted))
         key = f"{source}r{row}"
         if key not in self._linked:
-            self._linked[key] = None
+            self._linked[key] = row
             name = name_of(self.model, source)
-            self._copy(key, f"▸ {self._links[source]} {clip(name, 16)}", f"{name}, of another row")
+            self._copy(key, row, f"▸ {self._links[source]} {clip(name, 16)}", f"{name}, of another row")
         return key
 
-    def _copy(self, key: str, words: str, tooltip: str) -> None:
-        name = font(text(words), size=SMALL_SIZE, color=self.theme.faint)
-        self.graph.node(
-            key,
-            f"<{name}>",
-            id=key,
-            shape="box",
-            style="rounded",
-            penwidth="0.6",
-            color=self.theme.idle,
-            margin="0.03,0.0",
-            height="0.18",
-            tooltip=escape_attribute(tooltip),
-        )
+    def _copy(self, key: str, row: int, text: str, tooltip: str) -> None:
+        attributes = {
+            "shape": "box",
+            "style": "rounded",
+            "penwidth": "0.6",
+            "color": self.theme.idle,
+            "margin": "0.03,0.0",
+            "height": "0.18",
+        }
+        name = Words(text, color=self.theme.faint)
+        self.drawing.items.append(Box(key, attributes, caption=(name,), tooltip=(tooltip,), row=row))
 
-    def place(self, scope: int | None, key: str = "") -> Digraph:
-        """Return the part of the DOT text (a subgraph) in which nodes of a scope are declared."""
+    def place(self, scope: int | None, key: str) -> Part:
+        """Return the part of the drawing in which a node of a scope stands: the frame of the scope."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
-        if scope is None or not self.frames:
-            return self.graph
+        if scope is None or self.options.levels:  # Graphviz crashes on a level through frames
+            return self.drawing
         row = self.row(key)
         if (scope, row) not in self._frames:
             self._frames[scope, row] = self._frame(scope, row)
             self.place(self.model.trace.scopes[scope].parent, key)
         return self._frames[scope, row]
 
-    def _frame(self, index: int, row: int) -> Digraph:
-        from graphviz import Digraph
-
+    def _frame(self, index: int, row: int) -> Part:
         scope = self.model.trace.scopes[index]
         name = f"pass {scope.turn}" if scope.kind == "pass" else clip(scope.name, 40)
-        title = font(text(name), bold=True, size=TEXT_SIZE, color=self.theme.faint)
+        title = Words(name, TEXT_SIZE, self.theme.faint, bold=True).markup
         if any(framed == index for framed, _ in self._frames):
-            title += font(" continued", size=SMALL_SIZE, color=self.theme.faint)
+            title += Words(" continued", color=self.theme.faint).markup
         if scope.detail and scope.detail != scope.name:
-            title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
+            title += Words("\u00a0 " + scope.detail, color=self.theme.faint).markup
         settings = {
             "label": f"<{title}>",
             "labeljust": "l",
@@ -168,7 +180,7 @@ class Canvas:
             "margin": "10",
             "id": f"s{index}",
         }
-        return Digraph(name=f"cluster_s{index}" + (f"r{row}" if row else ""), graph_attr=settings)
+        return Part(settings, f"cluster_s{index}" + (f"r{row}" if row else ""))
 
     def close(self) -> None:
         """Put every frame into the frame around it, inner ones first, and the rows below one another."""
@@ -176,7 +188,8 @@ class Canvas:
             parent = self.model.trace.scopes[index].parent
             while parent is not None and (parent, row) not in self._frames:
                 parent = self.model.trace.scopes[parent].parent
-            (self.graph if parent is None else self._frames[parent, row]).subgraph(self._frames[index, row])
+            around = self.drawing if parent is None else self._frames[parent, row]
+            around.items.append(self._frames[index, row])
         if self.rows:
             self._order()
 
@@ -187,18 +200,29 @@ class Canvas:
         for node in self.model.nodes:
             if node.key not in arrives:
                 firsts.setdefault(self.row(node.key), []).append(node.key)
-        with self.graph.subgraph() as column:
-            column.attr("node", shape="point", style="invis", width="0.01", height="0.01")
-            column.attr(rank="same")
-            for row in sorted(firsts):
-                column.node(f"row{row}", "")
-            for row, following in pairwise(sorted(firsts)):
-                column.edge(f"row{row}", f"row{following}", style="invis")
-        for key in self._linked:
-            firsts.setdefault(int(key.rpartition("r")[2]), []).append(key)
+        column = Part({"rank": "same"})
+        point = {"shape": "point", "style": INVISIBLE, "width": "0.01", "height": "0.01"}
+        column.items += [Box(f"row{row}", point) for row in sorted(firsts)]
+        column.items += [
+            Wire(f"row{row}", f"row{following}", {"style": INVISIBLE}) for row, following in pairwise(sorted(firsts))
+        ]
+        self.drawing.items.append(column)
+        for key, row in self._linked.items():
+            firsts.setdefault(row, []).append(key)
         for row, keys in firsts.items():
-            for key in keys:
-                self.graph.edge(f"row{row}", key, style="invis", weight="0")
+            self.drawing.items += [Wire(f"row{row}", key, {"style": INVISIBLE, "weight": "0"}) for key in keys]
+
+
+def on_fill(lines: Sequence[Line], theme: Theme) -> list[Line]:
+    """Return the lines in a text colour that is readable on every colour of the scale."""
+    faint = {theme.gradient, theme.gradient_spark, theme.spark, theme.faint}
+    return [
+        tuple(
+            cell._replace(words=tuple(w._replace(color=theme.ink) if w.color in faint else w for w in cell.words))
+            for cell in line
+        )
+        for line in lines
+    ]
 
 
 def name_of(drawn: Model, key: str) -> str:
@@ -246,43 +270,46 @@ def source(trace: Trace, options: DotOptions = DotOptions(), folded: Fold | None
 
 def check(options: DotOptions) -> None:
     """Raise UsageError for an option with an unknown value."""
-    if options.style not in STYLES:
-        raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
-    if options.theme not in THEMES:
-        raise UsageError(f"unknown theme '{options.theme}'", f"use one of: {', '.join(THEMES)}")
-    if options.direction not in DIRECTIONS:
-        raise UsageError(f"unknown direction '{options.direction}'", f"use one of: {', '.join(DIRECTIONS)}")
-    if options.color_by not in COLORS:
-        raise UsageError(f"cannot colour by '{options.color_by}'", f"use one of: {', '.join(COLORS)}")
+    for complaint, value, allowed in (
+        ("unknown graph style", options.style, STYLES),
+        ("unknown theme", options.theme, THEMES),
+        ("unknown direction", options.direction, DIRECTIONS),
+        ("cannot colour by", options.color_by, COLORS),
+    ):
+        if value not in allowed:
+            raise UsageError(f"{complaint} '{value}'", f"use one of: {', '.join(allowed)}")
 
 
 def text_of(drawn: Model, options: DotOptions) -> str:
     """Return the DOT text of a model, for valid `options`."""
+    return drawing_of(drawn, options).text
+
+
+def drawing_of(drawn: Model, options: DotOptions) -> Drawing:
+    """Return the drawing of a model, for valid `options`."""
     board = Canvas(drawn, options)
-    theme, graph, flowed = board.theme, board.graph, board.flowed
-    if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
-        graph.attr(nslimit="0.5", nslimit1="1")
-    used = (dot_autograd if options.style == "autograd" else dot_data).draw(board)
+    theme, drawing = board.theme, board.drawing
+    (dot_autograd if options.style == "autograd" else dot_data).draw(board)
     board.close()
+    if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
+        drawing.settings |= {"nslimit": "0.5", "nslimit1": "1"}
     if options.levels:
-        dot_extras.levels(graph, drawn, theme, options.direction)
+        dot_extras.levels(drawing, drawn, theme)
     if options.legend:
-        looks = [used.get(role, look) for role, look in theme.by_role.items() if role in used]
+        looks = [board.used[role] for role in theme.looks if role in board.used]
         quantity = COLORS[options.color_by]
         scale = dot_extras.scale(theme, board.sizes, quantity) if quantity else ""
-        size = frame.size_of(graph.source, options.rows)
-        label = dot_legend.legend(looks, remarks(drawn, options, flowed, graph.source), scale, size, theme)
-        graph.attr("graph", label=label, labelloc="b", labeljust="l")
-    source: str = graph.source
-    return source
+        notes = remarks(drawn, options, board.flowed, drawing.words())
+        drawing.legend = dot_legend.legend(looks, notes, scale, frame.Layout(drawing).size(), theme)
+    return drawing
 
 
-def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], source: str) -> list[str]:
+def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], words: str) -> list[str]:
     """Return the facts that hold for most nodes; they are written once below the drawing."""
     if options.detail:
         return []
     trace = drawn.trace
-    notes = signs(drawn, source)
+    notes = signs(drawn, words)
     shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
     computed = any(t.requires_grad and not t.is_leaf and t.id not in flowed for t in shown)
     kept = [t.grad for t in trace.tensors if t.grad is not None]
@@ -296,45 +323,44 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], sour
     return notes
 
 
-def signs(drawn: Model, source: str) -> list[str]:
-    """Return what the strips, |grad|, a gradient in parentheses and ×N mean, if the DOT text of a picture has them."""
+def signs(drawn: Model, words: str) -> list[str]:
+    """Return what the strips, |grad|, a gradient in parentheses and ×N mean, if the text of a picture has them."""
     trace = drawn.trace
     values = [trace.tensors[n.record].value for n in drawn.nodes if n.kind == "tensor"]
     values += [trace.tensors[t].value for t in drawn.results.values()]
     arrays = [v for v in values if v is not None and v.shape and v.is_measured and boxes.written_out(v) is None]
     meanings = []
-    if arrays and re.search("[▁-█]", source):
+    if arrays and re.search("[▁-█]", words):
         order = ["elements in order"] if any(v.kept is None for v in arrays) else []
         counts = ["histogram of the elements"] if any(v.kept is not None for v in arrays) else []
         meanings.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
-    if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search("[▁-█]", source):
+    if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search("[▁-█]", words):
         meanings.append("of equal blocks: a bar for each, first … last")
-    if "|grad|" in source:
+    if "|grad|" in words:
         meanings.append("|grad| norm of the gradient")
-    if re.search(r"\(\|?grad", source):
+    if re.search(r"\(\|?grad", words):
         meanings.append("(grad): passed, not kept")
-    if re.search(r"×\d", source):
+    if re.search(r"×\d", words):
         meanings.append("×N: N times")
     return meanings
 
 
-def canvas(theme: Theme, direction: str = "LR", *, flat: int = 0, close: bool = False) -> Digraph:
-    """Return an empty graph with the settings that all nodes and edges share; with `close`, and for flat boxes, nodes
-    have less space between.
+def empty_drawing(theme: Theme, options: DotOptions) -> Drawing:
+    """Return a drawing with the settings that all nodes and edges share; flat boxes, and rows, have less space between
+    them.
     """
-    from graphviz import Digraph
-
+    close = bool(options.rows)
     settings = {
-        "rankdir": direction,
+        "rankdir": DIRECTIONS[options.direction],
         "bgcolor": theme.background,
         "nodesep": "0.14" if close else "0.2",
-        "ranksep": "0.21" if flat else "0.26" if close else "0.32",
+        "ranksep": "0.21" if options.flat else "0.26" if close else "0.32",
         "pad": "0.15",
         "fontname": FONT,
     }
     ink = {"fontname": FONT, "fontcolor": theme.ink}
-    return Digraph(
-        graph_attr=settings,
-        node_attr={**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
-        edge_attr={**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
+    return Drawing(
+        settings,
+        {**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
+        {**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
     )

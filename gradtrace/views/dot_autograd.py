@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import BackwardStep, FunctionRecord, TensorRecord
-from gradtrace.views import boxes, dot_groups, flat, flow, nodes, numbers
+from gradtrace.views import boxes, dot_groups, flow, nodes, numbers
 from gradtrace.views.dot_data import facts as facts_of
-from gradtrace.views.labels import clip, font, text, wide
+from gradtrace.views.drawing import Wire
+from gradtrace.views.labels import Line, Words, clip, wide
 from gradtrace.views.model import GROUP, DrawnEdge
-from gradtrace.views.style import NAME_SIZE, Look
+from gradtrace.views.style import NAME_SIZE
 
 if TYPE_CHECKING:
     from gradtrace.views.dot import Canvas
@@ -20,36 +21,29 @@ if TYPE_CHECKING:
 LISTED = 6  # saved values written into a node; the tooltip has all
 
 
-def draw(board: Canvas) -> dict[str, Look]:
-    """Draw the whole graph of functions; return the looks in use, by role."""
-    drawn, theme = board.model, board.theme
+def draw(board: Canvas) -> None:
+    """Draw the whole graph of functions."""
+    drawn = board.model
     trace = drawn.trace
     roots = {trace.tensors[t].function for t in trace.roots}
     steps = flow.last_steps(trace)
-    used: dict[str, Look] = {}
     for node in drawn.nodes:
-        graph, fill = board.place(node.scope, node.key), board.fills.get(node.key)
         if node.kind == GROUP:
-            lines = (
-                flat.shown(dot_groups.flat_line(board, drawn.groups[node.record]), 2) if board.options.flat else None
-            )
-            used.update(dot_groups.draw(graph, board, node, fill, lines))
+            facts = dot_groups.flat_line(board, drawn.groups[node.record]) if board.options.flat else None
+            dot_groups.draw(board, node, () if facts is None else boxes.flat_lines(facts, 2))
             continue
         function = trace.functions[node.record]
-        role = nodes.function_role(function, roots)
-        used[role] = look = board.look(theme.functions[role])
-        shown, lines = function_text(board, function, steps.get(function.id))
-        boxes.add_node(graph, node.key, shown, lines, look, theme, fill=fill)
+        lines, tooltip = function_text(board, function, steps.get(function.id))
+        board.add_box(node, lines, tooltip, nodes.function_role(function, roots))
     counts: dict[int | None, int] = {}
     for edge in drawn.edges:
         counts[edge.function] = counts.get(edge.function, 0) + 1
     for number, edge in enumerate(drawn.edges):
         step = steps.get(edge.function) if edge.function is not None else None
         function_edge(board, edge, number, step, several=counts[edge.function] > 1)
-    return used
 
 
-def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | None) -> tuple[list[str], list[str]]:
+def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | None) -> tuple[list[Line], list[str]]:
     """Return the lines in a function's node, and those of its tooltip."""
     options, theme = board.options, board.theme
     changed = [numbers.hook_text(hook) for hook in (step.hooks if step is not None else ()) if hook.changed]
@@ -68,7 +62,7 @@ def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | 
     return [*shown, *notes], [*lines, *changed]
 
 
-def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) -> tuple[list[str], list[str]]:
+def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) -> tuple[list[Line], list[str]]:
     """Return the lines of an AccumulateGrad under the name of its leaf, with the gradient it has accumulated."""
     shown = [boxes.title(leaf.label, leaf.value, board.theme), boxes.note(function.name, board.theme)]
     if board.options.gradients:
@@ -76,10 +70,10 @@ def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) 
     return shown, [f"{function.name} of {leaf.label}", *facts_of(leaf)]
 
 
-def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[str], list[str]]:
+def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[Line], list[str]]:
     """Return the function's name, its results, and what it saves for backward."""
     trace, options, theme = board.model.trace, board.options, board.theme
-    shown = [wide(font(text(function.name), size=NAME_SIZE - 1, bold=True))]
+    shown = [wide(Words(function.name, NAME_SIZE - 1, bold=True))]
     outputs = ", ".join(trace.tensors[t].label for t in function.outputs)
     if outputs:
         shown.append(boxes.note("of " + clip(outputs), theme))
@@ -102,14 +96,16 @@ def function_edge(board: Canvas, edge: DrawnEdge, number: int, step: BackwardSte
     """
     theme = board.theme
     attributes = {"id": f"e{number}", "dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
+    labels: dict[str, Words] = {}
     if edge.times > 1:
-        attributes["label"] = boxes.edge_label(f"&#160;×{edge.times}", theme.faint)
+        labels["label"] = Words(f"\u00a0×{edge.times}", color=theme.faint)
     elif board.options.derivatives and step is not None and edge.place < len(step.downstream):
         sent = step.downstream[edge.place]
         if sent is not None:
-            attributes["label"] = boxes.edge_label(text(boxes.amount(sent)), theme.gradient)
-    if several and "label" not in attributes:
-        attributes["headlabel"] = boxes.edge_label(str(edge.place), theme.faint)
+            labels["label"] = Words(boxes.amount(sent), color=theme.gradient)
+    if several and not labels:
+        labels["headlabel"] = Words(str(edge.place), color=theme.faint)
     if edge.number:
-        attributes["taillabel"] = boxes.edge_label(str(edge.number), theme.faint)
-    board.graph.edge(board.start(edge, number), edge.target, **attributes)
+        labels["taillabel"] = Words(str(edge.number), color=theme.faint)
+    start = board.start(edge, number)  # which may add boxes
+    board.drawing.items.append(Wire(start, edge.target, attributes, labels))

@@ -5,16 +5,15 @@ too.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace, Value
-from gradtrace.views import boxes, dot_groups, flat, flow, nodes, numbers
+from gradtrace.trace.record import FAILED, TensorRecord, Value
+from gradtrace.views import boxes, dot_groups, flow, nodes, numbers
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.labels import clip, escape_attribute, font, text, wide
-from gradtrace.views.model import GROUP, TENSOR, DrawnEdge
-from gradtrace.views.style import TEXT_SIZE, Look, Theme
+from gradtrace.views.drawing import Box, Part, Wire
+from gradtrace.views.labels import Line, Words, clip, wide
+from gradtrace.views.model import GROUP, TENSOR, DrawnEdge, DrawnNode
+from gradtrace.views.style import TEXT_SIZE, Theme
 
 if TYPE_CHECKING:
-    from graphviz import Digraph
-
     from gradtrace.views.dot import Canvas
 
 STACK = 3  # flat boxes in one scope from which on their columns have the same widths
@@ -22,42 +21,35 @@ LONGEST_CAPTION = 20  # characters of an operation with its constants that stand
 LONGEST_MESSAGE = 200  # characters of a failure's message that a node shows
 
 
-def draw(board: Canvas) -> dict[str, Look]:
-    """Draw the whole data graph; return the looks in use, by role."""
-    drawn, options, theme = board.model, board.options, board.theme
-    trace = drawn.trace
+def draw(board: Canvas) -> None:
+    """Draw the whole data graph."""
+    options = board.options
+    trace = board.model.trace
     bad, where = nodes.failed_in_backward(trace) or nodes.first_bad(trace)
-    used: dict[str, Look] = {}
     flat_lines = flat_texts(board) if options.flat else {}
-    for node in drawn.nodes:
-        graph, fill = board.place(node.scope, node.key), board.fills.get(node.key)
+    for node in board.model.nodes:
         if node.kind == TENSOR:
             tensor = trace.tensors[node.record]
-            role = nodes.role_of(tensor)
-            used[role] = look = board.look(theme.looks[role])
             lines = flat_lines.get(node.key) or tensor_lines(board, tensor, made_by(board, tensor))
-            mark = where if tensor.id == bad else ""
-            told = [*facts(tensor), *map(numbers.hook_text, board.hooks.get(tensor.id, ()))]
-            boxes.add_node(graph, node.key, lines, told, look, theme, bad=mark, fill=fill)
+            tooltip = [*facts(tensor), *map(numbers.hook_text, board.hooks.get(tensor.id, ()))]
+            board.add_box(node, lines, tooltip, nodes.role_of(tensor), where if tensor.id == bad else "")
             if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
-                accumulate_node(graph, tensor, theme)
+                accumulate_node(board.place(node.scope, node.key), tensor, board.theme)
         elif node.kind == GROUP:
-            used.update(dot_groups.draw(graph, board, node, fill, flat_lines.get(node.key)))
+            dot_groups.draw(board, node, flat_lines.get(node.key, ()))
         elif options.style == "function":
-            used["function"] = dot_groups.function_look(theme)
-            dot_groups.function_node(graph, board, trace.operations[node.record], fill)
+            dot_groups.function_node(board, node)
         else:
-            operation_node(graph, trace, trace.operations[node.record], theme)
+            operation_node(board, node)
     wires(board)
-    return used
 
 
-def flat_texts(board: Canvas) -> dict[str, list[str]]:
+def flat_texts(board: Canvas) -> dict[str, list[Line]]:
     """Return the text of each flat box; the boxes of operations and modules in one scope have columns of the same
     widths.
     """
     drawn, options = board.model, board.options
-    facts: dict[str, flat.BoxFacts] = {}
+    facts: dict[str, boxes.BoxFacts] = {}
     for node in drawn.nodes:
         if node.kind == GROUP:
             facts[node.key] = dot_groups.flat_line(board, drawn.groups[node.record])
@@ -71,11 +63,11 @@ def flat_texts(board: Canvas) -> dict[str, list[str]]:
                 stacks.setdefault(node.scope, []).append(node.key)
         for keys in stacks.values():
             if len(keys) >= STACK:
-                widths.update(dict.fromkeys(keys, flat.columns([facts[key] for key in keys])))
-    return {key: flat.shown(line, options.flat, widths.get(key, ())) for key, line in facts.items()}
+                widths.update(dict.fromkeys(keys, boxes.column_widths([facts[key] for key in keys])))
+    return {key: boxes.flat_lines(line, options.flat, widths.get(key, ())) for key, line in facts.items()}
 
 
-def flat_line(board: Canvas, tensor: TensorRecord) -> flat.BoxFacts:
+def flat_line(board: Canvas, tensor: TensorRecord) -> boxes.BoxFacts:
     """Return the facts of a tensor: what `tensor_lines` shows, in short."""
     options = board.options
     caption = made_by(board, tensor)
@@ -85,11 +77,11 @@ def flat_line(board: Canvas, tensor: TensorRecord) -> flat.BoxFacts:
     elif tensor.name:
         name, kind = tensor.name, "= " + caption
     else:
-        kind = flat.whole_words(constants)
+        kind = boxes.whole_words(constants)
     values = options.values and not says_itself(tensor)
     flowed = board.flowed.get(tensor.id) if options.style != "function" else None
-    gradient = flat.gradient_text(tensor, flowed, options.detail) if options.gradients else ""
-    return flat.line(name, kind, tensor.value, gradient, board.theme, values=values)
+    gradient = boxes.gradient_text(tensor, flowed, options.detail) if options.gradients else ""
+    return boxes.box_facts(name, kind, tensor.value, gradient, board.theme, values=values)
 
 
 def made_by(board: Canvas, tensor: TensorRecord) -> str:
@@ -98,7 +90,7 @@ def made_by(board: Canvas, tensor: TensorRecord) -> str:
     return "" if maker is None else nodes.caption(board.model.trace, board.model.trace.operations[maker])
 
 
-def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]:
+def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line]:
     """Return the lines of a tensor's node; `made_by` is the operation that is shown in the same box."""
     options, theme = board.options, board.theme
     if tensor.kind == FAILED:
@@ -120,14 +112,14 @@ def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]
     return lines
 
 
-def failed_lines(tensor: TensorRecord, theme: Theme) -> list[str]:
+def failed_lines(tensor: TensorRecord, theme: Theme) -> list[Line]:
     """Return the lines of a failed operation's node: its text, line and message."""
     where = "" if tensor.span is None else f"line {tensor.span.where}"
     said = wrap(visible(clip(tensor.grad_note, LONGEST_MESSAGE)), 44)
     return [
         boxes.title(tensor.label, None, theme),
         boxes.note(where, theme),
-        *(wide(font(text(line), size=TEXT_SIZE, color=theme.bad)) for line in said),
+        *(wide(Words(line, TEXT_SIZE, theme.bad)) for line in said),
     ]
 
 
@@ -141,7 +133,7 @@ def says_itself(tensor: TensorRecord) -> bool:
         return False
 
 
-def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str]:
+def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[Line]:
     """Return the name with an array's shape, and below it the operation (unless `short`) or the kind of the tensor."""
     below = kind_of(tensor, short)
     return [boxes.title(tensor.label, tensor.value, theme), *([boxes.note(below, theme)] if below else [])]
@@ -164,7 +156,7 @@ def in_two(board: Canvas, tensor: TensorRecord, caption: str, longest: int = LON
     return name, constants
 
 
-def joined_heading(board: Canvas, tensor: TensorRecord, made_by: str) -> list[str]:
+def joined_heading(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line]:
     """Return the heading of a box for operation and result: the operation, or the result's name with the operation
     below.
     """
@@ -191,52 +183,55 @@ def facts(tensor: TensorRecord) -> list[str]:
     return lines
 
 
-def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
+def accumulate_node(part: Part, tensor: TensorRecord, theme: Theme) -> None:
     """Draw the leaf's AccumulateGrad as a separate node."""
-    node = f"f{tensor.function}"
-    name = boxes.edge_label("AccumulateGrad", theme.faint)
-    graph.node(
-        node, name, id=node, tooltip=escape_attribute(f"adds to {tensor.label}.grad"), **theme.operation.attributes()
-    )
-    graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
+    key = f"f{tensor.function}"
+    name = Words("AccumulateGrad", color=theme.faint)
+    tooltip = [f"adds to {tensor.label}.grad"]
+    part.items.append(Box(key, theme.looks["operation"].attributes(), caption=[name], tooltip=tooltip))
+    part.items.append(Wire(key, f"t{tensor.id}", {"style": "dotted", "dir": "none"}))
 
 
-def operation_node(graph: Digraph, trace: Trace, operation: Operation, theme: Theme) -> None:
-    node = f"o{operation.id}"
-    lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
-    lines += boxes.lines_of(operation.span)
-    name = f"<{font(text(clip(nodes.caption(trace, operation), 20)), size=TEXT_SIZE)}>"
-    graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
+def operation_node(board: Canvas, node: DrawnNode) -> None:
+    trace, attributes = board.model.trace, board.theme.looks["operation"].attributes()
+    operation = trace.operations[node.record]
+    tooltip = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
+    tooltip += boxes.lines_of(operation.span)
+    name = Words(clip(nodes.caption(trace, operation), 20), TEXT_SIZE)
+    box = Box(node.key, attributes, caption=[name], tooltip=tooltip, row=board.row(node.key))
+    board.place(node.scope, node.key).items.append(box)
 
 
 def wires(board: Canvas) -> None:
     """Draw an edge for every operand (repeated ones too) and to every result; dashed where no gradient flows."""
-    graph, options = board.graph, board.options
+    options, items = board.options, board.drawing.items
     derivatives = flow.derivatives(board.model.trace) if options.derivatives else {}
     for number, edge in enumerate(board.model.edges):
         attributes: dict[str, str] = {"id": f"e{number}"}
         if not edge.flows:
             attributes.update(color=board.theme.idle, style="dashed")
+        labels: dict[str, Words] = {}
         if edge.operand is None or edge.operation is None:
-            graph.edge(board.start(edge, number), edge.target, headport=options.ports[1], **attributes)
-            continue
-        attributes.update(operand_text(board, edge, derivatives.get((edge.operation, edge.operand))))
-        if edge.target.startswith("o") and options.style == "data":
-            attributes["arrowhead"] = "none"
-        graph.edge(board.start(edge, number), edge.target, tailport=options.ports[0], **attributes)
+            attributes["headport"] = options.ports[1]
+        else:
+            labels = operand_text(board, edge, derivatives.get((edge.operation, edge.operand)))
+            attributes["tailport"] = options.ports[0]
+            if edge.target.startswith("o") and options.style == "data":
+                attributes["arrowhead"] = "none"
+        start = board.start(edge, number)  # which may add boxes
+        items.append(Wire(start, edge.target, attributes, labels))
 
 
-def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> dict[str, str]:
+def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> dict[str, Words]:
     """Return the text on an operand's edge: its local derivative, the mark of a transpose, or how many it is."""
     trace, theme = board.model.trace, board.theme
     if edge.operation is None or edge.operand is None:
         return {}
-    operation = trace.operations[edge.operation]
     if edge.transposed:
-        return {"label": f"<{font('&#160;T', size=TEXT_SIZE, bold=True, color=theme.faint)}>"}
+        return {"label": Words("\u00a0T", TEXT_SIZE, theme.faint, bold=True)}
     if edge.times > 1:
-        return {"label": boxes.edge_label(f"&#160;×{edge.times}", theme.faint)}
+        return {"label": Words(f"\u00a0×{edge.times}", color=theme.faint)}
     if derivative is not None and not edge.target.startswith("g"):
-        written = nodes.derivative_text(trace, operation, edge.operand, derivative)
-        return {"label": boxes.edge_label("&#160;" + text(written), theme.gradient)}
+        written = nodes.derivative_text(trace, trace.operations[edge.operation], edge.operand, derivative)
+        return {"label": Words("\u00a0" + written, color=theme.gradient)}
     return {}

@@ -5,58 +5,38 @@ from __future__ import annotations
 import itertools
 import math
 
-from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Value
 from gradtrace.views import flow, numbers
-from gradtrace.views.labels import font, text
-from gradtrace.views.model import OPERATION, DrawnNode, Model
-from gradtrace.views.style import SMALL_SIZE, TEXT_SIZE, Theme
-
-if TYPE_CHECKING:
-    from graphviz import Digraph
+from gradtrace.views.drawing import Box, Drawing, Part, Wire
+from gradtrace.views.frame import longest_paths
+from gradtrace.views.labels import Words
+from gradtrace.views.model import OPERATION, TENSOR, DrawnNode, Model
+from gradtrace.views.style import TEXT_SIZE, Theme
 
 
 def level_of(drawn: Model) -> dict[str, int]:
     """Return each node's level: the number of operations before it. An operation has the level of its result."""
-    before: dict[str, list[str]] = {}
-    after: dict[str, list[str]] = {}
-    for edge in drawn.edges:
-        before.setdefault(edge.target, []).append(edge.source)
-        after.setdefault(edge.source, []).append(edge.target)
-    left = {node.key: len(before.get(node.key, ())) for node in drawn.nodes}
-    kinds = {node.key: node.kind for node in drawn.nodes}
-    ready = [node.key for node in drawn.nodes if not left[node.key]]
-    level = dict.fromkeys(ready, 0)
-    counts_all = drawn.style == "autograd"
-    for key in ready:  # grows as it is gone through
-        for target in after.get(key, ()):
-            step = 1 if counts_all or kinds[target] != "tensor" else 0
-            level[target] = max(level.get(target, 0), level[key] + step)
-            left[target] -= 1
-            if not left[target]:
-                ready.append(target)
-    return level
+    free = frozenset(node.key for node in drawn.nodes if node.kind == TENSOR and drawn.style != "autograd")
+    edges = [(edge.source, edge.target) for edge in drawn.edges]
+    return longest_paths([node.key for node in drawn.nodes], edges, free)
 
 
-def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
+def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
     """Draw a column for each level (a row if the graph goes down), with its number and size."""
     level = level_of(drawn)
     columns: dict[int, list[str]] = {}
     for node in drawn.nodes:
-        if node.kind != OPERATION and node.key in level:
+        if node.kind != OPERATION:
             columns.setdefault(level[node.key], []).append(node.key)
     for number, keys in sorted(columns.items()):
         many = f"{len(keys)} at once" if len(keys) > 1 else "1"
-        caption = font(f"level {number}", bold=True, size=TEXT_SIZE, color=theme.faint)
-        caption += "<BR/>" + font(text(many), size=SMALL_SIZE, color=theme.faint)
-        with graph.subgraph() as column:
-            column.attr(rank="same")
-            column.node(f"level{number}", f"<{caption}>", shape="plaintext")
-            for key in keys:
-                column.node(key)
-    ordered = sorted(columns)
-    for here, there in itertools.pairwise(ordered):
-        graph.edge(f"level{here}", f"level{there}", color=theme.idle, style="dotted", arrowhead="none", weight="100")
+        caption = (Words(f"level {number}", TEXT_SIZE, theme.faint, bold=True), Words(many, color=theme.faint))
+        column = Part({"rank": "same"})
+        column.items = [Box(f"level{number}", {"shape": "plaintext"}, caption=caption), *keys]
+        drawing.items.append(column)
+    dotted = {"color": theme.idle, "style": "dotted", "arrowhead": "none", "weight": "100"}
+    for here, there in itertools.pairwise(sorted(columns)):
+        drawing.items.append(Wire(f"level{here}", f"level{there}", dotted))
 
 
 def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
@@ -138,8 +118,7 @@ def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
         return ""
     low, high = (numbers.number(end, 3) for end in ends)
     samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
-    word = font(f"{what}, logarithmic", size=SMALL_SIZE, color=theme.faint)
-    left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
+    word, left, right = (Words(text, color=theme.faint).markup for text in (f"{what}, logarithmic", low, high))
     return (
         f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
         f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import Operation, Trace, Value
-from gradtrace.views import boxes, flat, nodes, numbers, stacks
+from gradtrace.annotations import TYPE_CHECKING, Sequence
+from gradtrace.trace.record import Trace, Value
+from gradtrace.views import boxes, nodes, numbers, stacks
+from gradtrace.views.drawing import Box
 from gradtrace.views.fold import Group
-from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
+from gradtrace.views.labels import Line, Words, clip, pair, wide
 from gradtrace.views.model import DrawnNode, Model
-from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
+from gradtrace.views.style import NAME_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
-    from graphviz import Digraph
-
     from gradtrace.views.dot import Canvas
 
 LISTED = 5  # saved values written into a Function's node
 
 
-def draw(
-    graph: Digraph, board: Canvas, node: DrawnNode, fill: str | None, lines: list[str] | None = None
-) -> dict[str, Look]:
+def draw(board: Canvas, node: DrawnNode, lines: Sequence[Line] = ()) -> None:
     """Draw a group's box: its kind, its size, and how values and gradients change through a series of equal blocks.
 
     `lines` is the text of a flat box.
     """
-    drawn, theme = board.model, board.theme
-    group = drawn.groups[node.record]
-    role = nodes.group_role(group)
-    look = board.look(theme.by_role[role])
-    boxes.add_node(
-        graph, node.key, lines or group_lines(board, group), nodes.details(drawn, group), look, theme, fill=fill
-    )
-    return {role: look}
+    group = board.model.groups[node.record]
+    board.add_box(node, lines or group_lines(board, group), nodes.details(board.model, group), nodes.group_role(group))
 
 
-def group_lines(board: Canvas, group: Group) -> list[str]:
+def group_lines(board: Canvas, group: Group) -> list[Line]:
     """Return the lines of a group's box."""
     drawn, theme = board.model, board.theme
     result = drawn.results.get(group.id)
@@ -48,7 +39,7 @@ def group_lines(board: Canvas, group: Group) -> list[str]:
     return lines + contents(board, group, result)
 
 
-def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
+def flat_line(board: Canvas, group: Group) -> boxes.BoxFacts:
     """Return the facts of a group in short."""
     drawn, options, theme = board.model, board.options, board.theme
     if group.leaves:
@@ -60,7 +51,7 @@ def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
     name = f"{inner} → {output.name}" if output is not None and output.name not in (None, inner) else inner
     count = f" ×{group.copies:,}" if group.copies > 1 else ""
     heading = group.detail + count if group.kind == "module" and group.detail else nodes.summary(drawn, group)[0]
-    kind = " ".join(filter(None, [heading, flat.change(entering(drawn, group), value)]))
+    kind = " ".join(filter(None, [heading, boxes.shape_change(entering(drawn, group), value)]))
     values = through(drawn.trace, group, None)
     lengths = through(drawn.trace, group, board.flowed)
     gradient = ""
@@ -68,21 +59,21 @@ def flat_line(board: Canvas, group: Group) -> flat.BoxFacts:
         gradient = f"|grad| {ends_of(lengths)}"
     elif (length := gradient_norm(drawn, group)) is not None:
         gradient = f"|grad| {numbers.number(length, 3)}"
-    facts = flat.line(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
+    facts = boxes.box_facts(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
     if values is None or not options.values:
         return facts
-    strip = flat.Fact(numbers.sparkline(values, flat.BARS), TEXT_SIZE, theme.spark)
-    return facts._replace(value=strip, extent=flat.Fact(ends_of(values), color=theme.ink))
+    strip = Words(numbers.sparkline(values, boxes.FLAT_BARS), TEXT_SIZE, theme.spark)
+    return facts._replace(value=strip, extent=Words(ends_of(values), color=theme.ink))
 
 
-def flat_stack(board: Canvas, group: Group) -> flat.BoxFacts:
+def flat_stack(board: Canvas, group: Group) -> boxes.BoxFacts:
     """Return the facts of a stack of leaves in short."""
     options, theme = board.options, board.theme
     gradient = range_text(board, group, True) if options.gradients else ""
     kind = nodes.summary(board.model, group)[0]
-    facts = flat.line(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
+    facts = boxes.box_facts(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
     written = range_text(board, group, False) if options.values else ""
-    return facts._replace(extent=flat.Fact(written, color=theme.ink))
+    return facts._replace(extent=Words(written, color=theme.ink))
 
 
 def ends_of(values: Value) -> str:
@@ -99,42 +90,41 @@ def entering(drawn: Model, group: Group) -> Value | None:
     return inputs[0].value if len(inputs) == 1 else None
 
 
-def contents(board: Canvas, group: Group, result: int | None) -> list[str]:
+def contents(board: Canvas, group: Group, result: int | None) -> list[Line]:
     """Return the text about values and gradients in a group's box: of its result and parameters, or of a series."""
     drawn, options, theme = board.model, board.options, board.theme
     if group.leaves:
         return ranges(board, group)
-    lines: list[str] = []
+    lines: list[Line] = []
     for shown, name, values, color, spark in (
         (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
         (options.gradients, "|grad|", through(drawn.trace, group, board.flowed), theme.gradient, theme.gradient_spark),
     ):
         if shown and values is not None:
-            ends = ends_of(values)
-            bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
-            lines += [pair(boxes.tag(name, theme), bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
+            bars = Words(numbers.sparkline(values, 24), TEXT_SIZE, spark)
+            lines += [pair(boxes.tag(name, theme), bars), pair(None, Words(ends_of(values), color=color))]
     if lines or group.kind not in ("module", "batch"):
         return lines
     if options.values and result is not None:
         lines += boxes.quantity("value", drawn.trace.tensors[result].value, theme)
     length = gradient_norm(drawn, group)
     if options.gradients and length is not None:
-        written = font(text(numbers.number(length, 3)), size=TEXT_SIZE, color=theme.gradient)
+        written = Words(numbers.number(length, 3), TEXT_SIZE, theme.gradient)
         lines.append(pair(boxes.tag("|grad|", theme), written))
     return lines
 
 
-def ranges(board: Canvas, group: Group) -> list[str]:
+def ranges(board: Canvas, group: Group) -> list[Line]:
     """Return the lines of a stack of leaves: the ranges of its values and gradients."""
     options, theme = board.options, board.theme
-    lines: list[str] = []
+    lines: list[Line] = []
     for shown, name, color in (
         (options.values, "value", theme.ink),
         (options.gradients, "grad", theme.gradient),
     ):
         written = range_text(board, group, name == "grad") if shown else ""
         if written:
-            lines.append(pair(boxes.tag(name, theme), font(text(written), size=TEXT_SIZE, color=color)))
+            lines.append(pair(boxes.tag(name, theme), Words(written, TEXT_SIZE, color)))
     return lines
 
 
@@ -172,17 +162,15 @@ def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Valu
 
 def function_look(theme: Theme) -> Look:
     """Return the look of a Function, which has another shape than the tensors beside it."""
-    return theme.functions["function"]._replace(shape="octagon", margin="0.02,0.0")
+    return theme.looks["function"]._replace(shape="octagon", margin="0.02,0.0")
 
 
-def function_node(graph: Digraph, board: Canvas, operation: Operation, fill: str | None) -> None:
+def function_node(board: Canvas, node: DrawnNode) -> None:
     """Draw a Function as a node: its forward, grad_fn, constants, and saved values."""
     trace, options, theme = board.model.trace, board.options, board.theme
-    lines = [
-        wide(
-            font(text(clip(nodes.program_word(trace, operation) or operation.label, 24)), size=NAME_SIZE - 1, bold=True)
-        )
-    ]
+    operation = trace.operations[node.record]
+    name = nodes.program_word(trace, operation) or operation.label
+    lines = [wide(Words(clip(name, 24), NAME_SIZE - 1, bold=True))]
     if operation.grad_fn is not None:
         lines.append(boxes.note(operation.grad_fn, theme))
     function = None if operation.function is None else trace.functions[operation.function]
@@ -193,6 +181,9 @@ def function_node(graph: Digraph, board: Canvas, operation: Operation, fill: str
     elif function is not None and saved and options.detail:
         lines.append(boxes.note("saved values freed", theme))
     tooltip = [operation.text or operation.label, operation.grad_fn or "no grad_fn", *boxes.lines_of(operation.span)]
-    attributes = function_look(theme).attributes() | ({"fillcolor": fill} if fill is not None else {})
-    key = f"o{operation.id}"
-    graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)
+    board.used["function"] = look = function_look(theme)
+    fill = board.fills.get(node.key)
+    attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
+    board.place(node.scope, node.key).items.append(
+        Box(node.key, attributes, lines, tooltip=tooltip, row=board.row(node.key))
+    )

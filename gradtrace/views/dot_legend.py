@@ -5,8 +5,9 @@ its area.
 from __future__ import annotations
 
 from gradtrace.annotations import Sequence
-from gradtrace.views.frame import Size, readable, text_width
-from gradtrace.views.labels import COLUMNS, font, text
+from gradtrace.views.drawing import Size
+from gradtrace.views.frame import readable
+from gradtrace.views.labels import COLUMNS, Words, text_width
 from gradtrace.views.style import SMALL_SIZE, Look, Theme
 
 SHARE = 0.1  # of the picture's area
@@ -28,8 +29,8 @@ def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: S
     width = max(picture.width, 120.0)
     samples = [sample(look, word, size, theme) for look, word in zip(looks, words, strict=True)]
     lines = ["".join(samples[i] for i in row) for row in rows_of(words, size, width, PADDING * size / SMALL_SIZE)]
-    for row in rows_of(remarks, size, width, text_width(SEPARATOR, size, False)):
-        said = font(text(SEPARATOR.join(remarks[i] for i in row)), size=size, color=theme.faint)
+    for row in rows_of(remarks, size, width, text_width(SEPARATOR, size)):
+        said = Words(SEPARATOR.join(remarks[i] for i in row), size, theme.faint).markup
         lines.append(f'<TD ALIGN="LEFT">{said}</TD>')
     lines += [f"<TD>{scale}</TD>"] if scale else []
     tables = "".join(f'<TR><TD ALIGN="LEFT">{strip(line)}</TD></TR>' for line in lines)
@@ -48,7 +49,7 @@ def sample(look: Look, word: str, size: float, theme: Theme) -> str:
     attributes = f'BORDER="{border}" COLOR="{look.border}" BGCOLOR="{look.fill}"'
     if style:
         attributes += f' STYLE="{style.upper()}"'
-    inner = font(text(word), size=size, color=theme.ink)
+    inner = Words(word, size, theme.ink).markup
     if look.peripheries > 1:
         inner = (
             f'<TABLE BORDER="1" COLOR="{look.border}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">'
@@ -64,7 +65,7 @@ def rows_of(words: Sequence[str], size: float, width: float, padding: float) -> 
     rows: list[list[int]] = []
     used = width
     for i, word in enumerate(words):
-        needed = text_width(word, size, False) + padding
+        needed = text_width(word, size) + padding
         if not rows or used + needed > width:
             rows.append([])
             used = 0.0
@@ -76,4 +77,4 @@ def rows_of(words: Sequence[str], size: float, width: float, padding: float) -> 
 def area(words: Sequence[str], size: float) -> float:
     """Return the approximate area of a legend, in square points."""
     share = size / SMALL_SIZE
-    return sum(text_width(word, size, False) + PADDING * share for word in words) * HEIGHT * share
+    return sum(text_width(word, size) + PADDING * share for word in words) * HEIGHT * share

@@ -133,7 +133,7 @@ def mermaid(drawn: Model) -> str:
         lines.append(f"  {edge.source} {between} {edge.target}")
     theme = THEMES["light"]
     for role in dict.fromkeys(used):
-        look = theme.by_role[role]
+        look = theme.looks[role]
         dashes = ",stroke-dasharray:4" if role in DASHED else ""
         lines.append(
             f"  classDef {role} fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"

@@ -256,20 +256,15 @@ def group_of(index: int, blocks: list[Block]) -> Group:
 # ---- how long
 
 
-def longest_path(trace: Trace) -> int:
-    """Return the length of the longest path of operations."""
-    return folded_length(trace, None)
-
-
-def folded_length(trace: Trace, found: Fold | None) -> int:
+def folded_length(trace: Trace, folded: Fold) -> int:
     """Return the length of the longest path, with each group counted as one."""
     level = [0] * len(trace.tensors)
     groups: dict[int, int] = {}
     for operation in trace.operations:
-        group = None if found is None else found.member[operation.id]
+        group = folded.member[operation.id]
         used = [o.tensor for o in operation.inputs if o.tensor is not None]
-        if group is not None and found is not None:
-            used = [t for t in used if (maker := trace.tensors[t].operation) is None or found.member[maker] != group]
+        if group is not None:
+            used = [t for t in used if (maker := trace.tensors[t].operation) is None or folded.member[maker] != group]
         reached = 1 + max((level[t] for t in used), default=0)
         if group is not None:
             reached = groups[group] = max(groups.get(group, 0), reached)

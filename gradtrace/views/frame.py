@@ -1,19 +1,19 @@
-"""Estimate the size of a drawing from its DOT text, as Graphviz's `dot` would lay it out.
+"""Estimate the size of a drawing before it is written, as Graphviz's `dot` would lay it out.
 
-    size_of(source, rows) -> Size(width, height) in points
+    Layout(drawing).size() -> Size(width, height) in points
 
 Direction, folding and rows are chosen by this estimate, so the same program gives the same picture with and without a
-renderer. Ranks are computed by the longest path, as in `dot`; text widths are averages for DejaVu Sans. The error is
-about a fifth.
+renderer. Ranks are computed by the longest path, as in `dot`; text widths are averages. The error is about a fifth.
 """
 
 from __future__ import annotations
 
-import html
 import re
 
-from gradtrace.annotations import Iterable, Mapping, NamedTuple
+from gradtrace.annotations import Iterable, Mapping, NamedTuple, Sequence
 from gradtrace.errors import UsageError
+from gradtrace.views.drawing import INCH, Drawing, Size
+from gradtrace.views.labels import LINE_HEIGHT
 
 PIXELS = 1600  # the width of the screen or page that a picture is made for
 LEAST = 10.5  # pixels of the smallest text there
@@ -21,20 +21,9 @@ SPARE = 1.02  # how much smaller than its frame a drawing is planned, since its 
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
-WIDE, BOLD, BAR = 0.59, 0.66, 0.77  # of a letter, a bold letter, a bar of a sparkline: shares of the font's size
-LINE = 1.2  # of a line of text, by the font's size
-INCH = 72.0  # points
 FRAME, TITLE = 20.0, 20.0  # points that a frame adds to both sides together, and its title to the height
 PAD = 22.0  # around everything
 DERIVATIVE = "∂"  # in an edge's label, which keeps ranks apart
-ARROW = 20.0  # and the head of an arrow-shaped node
-
-SPACES = re.compile(r"nodesep=([\d.]+) .*ranksep=([\d.]+)")
-NODE = re.compile(r"^\t+(\w+) \[(.*)\]$")
-EDGE = re.compile(r"^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)* \[(.*)\]$|^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)*$")
-MARGIN = re.compile(r'margin="[\d.]+,([\d.]+)"')
-CELL = re.compile(r' WIDTH="([\d.]+)"')  # the least width of a cell
-RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?)([^<]*)')
 
 
 class Frame(NamedTuple):
@@ -45,17 +34,13 @@ class Frame(NamedTuple):
     width: float
     height: float
 
+    def holds(self, size: Size) -> bool:
+        """Whether a drawing of this size fits."""
+        return size.width <= self.width and size.height <= self.height
 
-class Size(NamedTuple):
-    width: float
-    height: float
-
-    def fits(self, frame: Frame) -> bool:
-        return self.width <= frame.width and self.height <= frame.height
-
-    def excess(self, frame: Frame) -> float:
-        """Return the factor by which the drawing is larger than the frame."""
-        return max(self.width / frame.width, self.height / frame.height)
+    def excess(self, size: Size) -> float:
+        """Return the factor by which a drawing of this size is larger."""
+        return max(size.width / self.width, size.height / self.height)
 
 
 def pixels(text: str) -> tuple[int, int] | None:
@@ -90,28 +75,92 @@ def readable(size: Size) -> float:
 # ---- the size of a drawing
 
 
-def is_measurable(source: str) -> bool:
-    """Whether a DOT text is one of `dot.text_of`, without rows, which would be taken for one long row."""
-    return SPACES.search(source) is not None and "row1 [" not in source
+class Layout:
+    """Where the boxes of a drawing stand: their sizes, the frames around them, and the rank of each.
 
+    An edge joins two boxes; `frames` has the boxes in frames only.
+    """
 
-def size_of(source: str, rows: Mapping[str, int]) -> Size:
-    """Return the approximate size of the picture that `dot` makes of a DOT text whose nodes stand in `rows`."""
-    nodes, edges, frames = parsed(source)
-    sideways = "rankdir=LR" in source
-    gap, step = (INCH * float(number) for number in re.search(SPACES, source).groups())  # type: ignore[union-attr]
-    rank = ranks_of(nodes, edges)
-    lengths: dict[int, float] = {}
-    for key, size in nodes.items():
-        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), size.width if sideways else size.height)
-    title = TITLE if nodes and not sideways else 0.0
-    length = sum(lengths.values()) + step * max(0, len(lengths) - 1) + frames_along(rank, frames, title)
-    length += sum(label_room(source, rank, sideways).values())
-    across = {key: size.height if sideways else size.width for key, size in nodes.items()}
-    breadths = breadths_of(across, edges, frames, rank, rows, gap, FRAME + (TITLE if sideways else 0.0))
-    breadth = sum(breadths) + gap * (len(breadths) - 1)
-    width, height = (length, breadth) if sideways else (breadth, length)
-    return Size(width + PAD, height + PAD)
+    def __init__(self, drawing: Drawing) -> None:
+        self.drawing = drawing
+        self.sizes: dict[str, Size] = {}
+        self.rows: dict[str, int] = {}
+        self.frames: dict[str, tuple[str, ...]] = {}
+        for box, around in drawing.boxes():
+            self.sizes[box.key] = box.size
+            self.rows[box.key] = box.row
+            if around:
+                self.frames[box.key] = around
+        self.wires = [
+            wire
+            for wire in drawing.wires()
+            if wire.source in self.sizes and wire.target in self.sizes and wire.source != wire.target
+        ]
+        self.edges = [(wire.source, wire.target) for wire in self.wires]
+        self.ranks = ranks_of(self.sizes, self.edges)
+
+    @property
+    def sideways(self) -> bool:
+        """Whether the graph goes to the right."""
+        return self.drawing.settings["rankdir"] == "LR"
+
+    def lengths(self) -> dict[int, float]:
+        """Return the length of each rank, in the direction of the graph."""
+        lengths: dict[int, float] = {}
+        for key, size in self.sizes.items():
+            along = size.width if self.sideways else size.height
+            lengths[self.ranks[key]] = max(lengths.get(self.ranks[key], 0.0), along)
+        return lengths
+
+    def size(self) -> Size:
+        """Return the approximate size of the picture that `dot` makes of the drawing."""
+        gap, step = (INCH * float(self.drawing.settings[name]) for name in ("nodesep", "ranksep"))
+        lengths = self.lengths()
+        title = TITLE if self.sizes and not self.sideways else 0.0
+        length = sum(lengths.values()) + step * max(0, len(lengths) - 1)
+        length += frames_along(self.ranks, self.frames, title) + sum(self.label_room().values())
+        breadths = self.breadths(gap, FRAME + (TITLE if self.sideways else 0.0))
+        breadth = sum(breadths) + gap * (len(breadths) - 1)
+        width, height = (length, breadth) if self.sideways else (breadth, length)
+        return Size(width + PAD, height + PAD)
+
+    def breadths(self, gap: float, border: float) -> list[float]:
+        """Return the breadth of each row: of boxes side by side, and of frames that keep other boxes beside them."""
+        used: dict[tuple[int, tuple[str, ...]], dict[int, float]] = {}
+
+        def use(row: int, around: tuple[str, ...], at: int, space: float) -> None:
+            ranks = used.setdefault((row, around), {})
+            ranks[at] = ranks.get(at, 0.0) + space
+
+        frames, rank = self.frames, self.ranks
+        for key, size in self.sizes.items():
+            across = size.height if self.sideways else size.width
+            use(self.rows[key], frames.get(key, ()), rank[key], across + gap)
+        for source, target in self.edges:  # a wire over several ranks needs a lane of its own
+            around = common(frames.get(source, ()), frames.get(target, ()))
+            for at in range(rank[source] + 1, rank[target]):
+                use(self.rows[target], around, at, gap / 2)
+        reach = reach_of(rank, frames)
+        deepest = max(map(len, frames.values()), default=0)
+        for depth in range(deepest, 0, -1):
+            for row, around in [place for place in used if len(place[1]) == depth]:
+                widest = max(used[row, around].values()) - gap + border
+                first, last = reach[around[-1]]
+                for at in range(first, last + 1):
+                    use(row, around[:-1], at, widest + gap)
+        return [max(ranks.values()) - gap for (_, around), ranks in used.items() if not around]
+
+    def label_room(self) -> dict[int, float]:
+        """Return the space behind each rank that the local derivatives on edges need."""
+        spaces: dict[int, float] = {}
+        for wire in self.wires:
+            words = wire.labels.get("label")
+            if words is None or DERIVATIVE not in words.text:
+                continue
+            rank = self.ranks[wire.source]
+            width = words.width if self.ranks[wire.target] - rank == 1 else 0.0
+            spaces[rank] = max(spaces.get(rank, 0.0), width if self.sideways else 2 * LINE_HEIGHT * words.size)
+        return spaces
 
 
 def frames_along(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]], title: float) -> float:
@@ -136,129 +185,44 @@ def reach_of(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]) -> 
     return reach
 
 
-def breadths_of(
-    across: Mapping[str, float],
-    edges: Iterable[tuple[str, str]],
-    frames: Mapping[str, tuple[str, ...]],
-    rank: Mapping[str, int],
-    rows: Mapping[str, int],
-    gap: float,
-    border: float,
-) -> list[float]:
-    """Return the breadth of each row: of nodes side by side, and of frames that keep other nodes beside them."""
-    used: dict[tuple[int, tuple[str, ...]], dict[int, float]] = {}
-
-    def use(row: int, around: tuple[str, ...], at: int, space: float) -> None:
-        ranks = used.setdefault((row, around), {})
-        ranks[at] = ranks.get(at, 0.0) + space
-
-    for key, space in across.items():
-        use(row_of(key, rows), frames.get(key, ()), rank[key], space + gap)
-    for source, target in edges:  # a wire over several ranks needs a lane of its own
-        around = common(frames.get(source, ()), frames.get(target, ()))
-        for at in range(rank[source] + 1, rank[target]):
-            use(row_of(target, rows), around, at, gap / 2)
-    reach = reach_of(rank, frames)
-    deepest = max(map(len, frames.values()), default=0)
-    for depth in range(deepest, 0, -1):
-        for row, around in [place for place in used if len(place[1]) == depth]:
-            widest = max(used[row, around].values()) - gap + border
-            first, last = reach[around[-1]]
-            for at in range(first, last + 1):
-                use(row, around[:-1], at, widest + gap)
-    return [max(ranks.values()) - gap for (_, around), ranks in used.items() if not around]
-
-
 def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frames around two nodes."""
     count = next((i for i, (a, b) in enumerate(zip(one, another, strict=False)) if a != b), min(len(one), len(another)))
     return one[:count]
 
 
-def label_room(source: str, rank: Mapping[str, int], sideways: bool) -> dict[int, float]:
-    """Return the space behind each rank that the local derivatives on edges need."""
-    spaces: dict[int, float] = {}
-    for line in source.splitlines():
-        edge = EDGE.match(line)
-        if edge is None or DERIVATIVE not in (edge[3] or "") or not {edge[1], edge[2]} <= rank.keys():
-            continue
-        at, span = rank[edge[1]], rank[edge[2]] - rank[edge[1]]
-        runs = RUN.findall(edge[3])
-        size = float(runs[0][0] or 12)
-        wide = sum(text_width(words, size, False) for _, _, words in runs) if span == 1 else 0.0
-        spaces[at] = max(spaces.get(at, 0.0), wide if sideways else 2 * LINE * size)
-    return spaces
-
-
-def row_of(key: str, rows: Mapping[str, int]) -> int:
-    """Return a node's row: its own, or that of a copy in another row ("t3r1", or "t3x" in its source's row)."""
-    if key in rows or not rows:
-        return rows.get(key, 0)
-    source, letter, number = re.match(r"([a-z]\d+)?([a-z]*)(\d*)$", key).groups()  # type: ignore[union-attr]
-    return int(number) if letter == "r" and number else rows.get(source or "", 0)
-
-
-def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], dict[str, tuple[str, ...]]]:
-    """Return the nodes with their sizes, the edges, and for the nodes in frames the frames, outermost first."""
-    nodes: dict[str, Size] = {}
-    edges: list[tuple[str, str]] = []
-    frames: dict[str, tuple[str, ...]] = {}
-    around: list[str] = []
-    for line in source.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("subgraph cluster"):
-            around.append(stripped.split()[1])
-        elif stripped == "}" and around:
-            around.pop()
-        elif "style=invis" in line or stripped.startswith("row"):
-            continue  # what only keeps rows in order
-        elif (edge := EDGE.match(line)) is not None:
-            edges.append((edge[1] or edge[4], edge[2] or edge[5]))
-        elif (node := NODE.match(line)) is not None and node[1] not in ("graph", "node", "edge"):
-            nodes[node[1]] = node_size(node[2])
-            if around:
-                frames[node[1]] = tuple(around)
-    return nodes, [(a, b) for a, b in edges if a in nodes and b in nodes and a != b], frames
-
-
-def node_size(attributes: str) -> Size:
-    """Return the size of a node with this label."""
-    rows = attributes.split("<TR>")[1:] or [attributes]
-    margin = MARGIN.search(attributes)
-    widths, height = [24.0], 10.0 if margin is None else 3.0 + 2 * INCH * float(margin[1])
-    for row in rows:
-        runs = RUN.findall(row)
-        needed = sum(text_width(words, float(size or 12), bool(bold)) for size, bold, words in runs)
-        widths.append(max(needed, sum(map(float, CELL.findall(row)))))
-        height += max((float(size or 12) * LINE + 2 for size, _, _ in runs), default=0.0)
-    extra = ARROW if re.search(r"shape=(cds|house|invhouse)", attributes) else 0.0
-    return Size(max(widths) + 16 + extra, max(height, 22.0) + extra / 2)
-
-
-def text_width(words: str, size: float, bold: bool) -> float:
-    """Return the width of a text in points."""
-    plain = html.unescape(words)
-    bars = sum("▁" <= char <= "█" for char in plain)
-    return size * (bars * BAR + (len(plain) - bars) * (BOLD if bold else WIDE))
-
-
-def ranks_of(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int]:
+def ranks_of(nodes: Iterable[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return the rank of each node: after its sources; a node without sources is just before its first user."""
-    before: dict[str, list[str]] = {key: [] for key in nodes}
-    after: dict[str, list[str]] = {key: [] for key in nodes}
+    ranks = longest_paths(nodes, edges)
+    firsts = {leaf: min(ranks[key] for key in readers) for leaf, readers in readers_of_leaves(edges).items()}
+    return ranks | {leaf: first - 1 for leaf, first in firsts.items()}
+
+
+def readers_of_leaves(edges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the readers of each node without inputs."""
+    targets = {target for _, target in edges}
+    readers: dict[str, list[str]] = {}
     for source, target in edges:
-        before[target].append(source)
+        if source not in targets:
+            readers.setdefault(source, []).append(target)
+    return readers
+
+
+def longest_paths(
+    nodes: Iterable[str], edges: Sequence[tuple[str, str]], free: frozenset[str] = frozenset()
+) -> dict[str, int]:
+    """Return the length of the longest path to each node; a step to one of the nodes `free` does not count."""
+    after: dict[str, list[str]] = {key: [] for key in nodes}
+    waiting = dict.fromkeys(after, 0)
+    for source, target in edges:
         after[source].append(target)
-    waiting = {key: len(sources) for key, sources in before.items()}
+        waiting[target] += 1
     ready = [key for key, count in waiting.items() if not count]
-    rank = dict.fromkeys(before, 0)
+    length = dict.fromkeys(after, 0)
     for key in ready:  # grows as it is gone through
         for target in after[key]:
-            rank[target] = max(rank[target], rank[key] + 1)
+            length[target] = max(length[target], length[key] + (target not in free))
             waiting[target] -= 1
             if not waiting[target]:
                 ready.append(target)
-    for key, sources in before.items():
-        if not sources and after[key]:
-            rank[key] = min(rank[target] for target in after[key]) - 1
-    return rank
+    return length

@@ -19,7 +19,6 @@ from contextlib import contextmanager, suppress
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
 from gradtrace.errors import RenderError, UsageError
 from gradtrace.sandbox import channel, scratch
-from gradtrace.views import frame
 
 if TYPE_CHECKING:
     from gradtrace.sandbox.confine import Limits
@@ -44,8 +43,6 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
     resolution = (dpi or PNG_DPI) if format == "png" else 0
-    if resolution:
-        refuse_too_long(source, resolution)
     if is_simple(source) and pygraphviz_works():
         picture = draw(source, format, resolution)
     else:
@@ -86,9 +83,9 @@ def is_shrunk(picture: bytes) -> bool:
     return any(int.from_bytes(side, "big") >= LARGEST for side in sides)
 
 
-def refuse_too_long(source: str, resolution: int) -> None:
-    """Raise RenderError before a PNG is laid out that would be far too long by estimate."""
-    points = max(frame.size_of(source, {})) if frame.is_measurable(source) else 0.0
+def refuse_too_long(points: float, dpi: int | None = None) -> None:
+    """Raise RenderError before a PNG is laid out whose longer side, estimated in points, is far too long."""
+    resolution = dpi or PNG_DPI
     if points * resolution / 72 > SURELY * LARGEST:
         raise refusal(points, resolution, "about ")
 

@@ -1,4 +1,7 @@
-"""Text for Graphviz: HTML-like labels, tooltips, and escaping for both.
+"""Text for Graphviz: the lines of a label as data with their sizes, and labels and tooltips written and escaped.
+
+A label is a table. Each of its lines is a tuple of cells, each cell holds pieces of text (`Words`). Widths of text are
+averages for DejaVu Sans.
 
 Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain label with its own backslash escapes and
 entities. Names, source text and constants of a program may hold any character, so all text passes through `text` or
@@ -9,8 +12,12 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Iterable
+from gradtrace.annotations import Iterable, NamedTuple
+from gradtrace.views.style import SMALL_SIZE
 
+LETTER, BOLD_LETTER, BAR = 0.59, 0.66, 0.77  # widths of letters and of a sparkline's bar, as shares of the font's size
+LINE_HEIGHT = 1.2  # as a share of the font's size
+COLUMNS = 24  # columns of a label's table
 LONGEST = 32  # characters of a label; the tooltip has all of it
 REORDERING = frozenset((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC)))
 
@@ -89,7 +96,7 @@ def whole(part: str, pattern: str, least: int) -> str:
 def text(source: str) -> str:
     """Return `source` escaped as text within an HTML-like label."""
     safe = visible(source)
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\u00a0", "&#160;")):
         safe = safe.replace(char, entity)
     # Graphviz puts the node's name for \N and the like and halves double backslashes, even here, with no way to
     # escape them; but not across tags.
@@ -108,34 +115,78 @@ def escape_attribute(lines: str | Iterable[str]) -> str:
     return escaped
 
 
-def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:
-    """Return label content in a colour, size or weight."""
-    if not content:
-        return ""
-    attributes = (f' COLOR="{color}"' if color else "") + (f' POINT-SIZE="{size:g}"' if size else "")
-    inner = f"<B>{content}</B>" if bold else content
-    return f"<FONT{attributes}>{inner}</FONT>" if attributes else inner
+class Words(NamedTuple):
+    """A piece of text in one look; `size` is in points."""
+
+    text: str
+    size: float = SMALL_SIZE
+    color: str = ""
+    bold: bool = False
+
+    @property
+    def width(self) -> float:
+        """The approximate width in points."""
+        return text_width(self.text, self.size, self.bold)
+
+    @property
+    def height(self) -> float:
+        """The height of a line of this text in points."""
+        return self.size * LINE_HEIGHT + 2
+
+    @property
+    def markup(self) -> str:
+        """The text as label content; "" without text."""
+        if not self.text:
+            return ""
+        color = f' COLOR="{self.color}"' if self.color else ""
+        content = text(self.text)
+        return f'<FONT{color} POINT-SIZE="{self.size:g}">{f"<B>{content}</B>" if self.bold else content}</FONT>'
 
 
-def label(lines: Iterable[str]) -> str:
-    """Return a whole label from its lines, each a run of cells that `wide` or `pair` made."""
-    body = "".join(f"<TR>{line}</TR>" for line in lines)
-    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>>'
+def text_width(written: str, size: float, bold: bool = False) -> float:
+    """Return the approximate width of a text in points."""
+    bars = sum("▁" <= char <= "█" for char in written)
+    return size * (bars * BAR + (len(written) - bars) * (BOLD_LETTER if bold else LETTER))
 
 
-COLUMNS = 24
+class Cell(NamedTuple):
+    """A cell of a label's table: its text, aligned left, over a number of columns, at least `width` points wide."""
+
+    words: tuple[Words, ...] = ()
+    columns: int = 1
+    width: int = 0
+    port: str = ""
+    separator: str = ""  # markup between two pieces of text
+    empty: str = ""  # markup of a cell without text
+
+    @property
+    def markup(self) -> str:
+        attributes = ' ALIGN="LEFT"' if self != SPARE else ""
+        attributes += f' COLSPAN="{self.columns}"' if self.columns > 1 else ""
+        attributes += f' WIDTH="{self.width}"' if self.width else ""
+        attributes += f' PORT="{self.port}"' if self.port else ""
+        content = self.separator.join(words.markup for words in self.words if words.text)
+        return f"<TD{attributes}>{content or self.empty}</TD>"
 
 
-def wide(content: str) -> str:
+Line = tuple[Cell, ...]
+SPARE = Cell(columns=COLUMNS - 2)
+
+
+def wide(*words: Words, separator: str = "") -> Line:
     """Return a line over the label's whole width."""
-    return f'<TD ALIGN="LEFT" COLSPAN="{COLUMNS}">{content}</TD>'
+    return (Cell(words, COLUMNS, separator=separator),)
 
 
-def pair(tag: str, content: str, port: str = "") -> str:
+def pair(tag: Words | None, *content: Words, port: str = "") -> Line:
     """Return a line of two left-aligned columns: a tag and its text.
 
     Graphviz distributes spare width equally among columns; an empty cell at the right takes nearly all of it.
     """
-    name = f' PORT="{port}"' if port else ""
-    cells = f'<TD ALIGN="LEFT">{tag or " "}</TD><TD ALIGN="LEFT"{name}>{content}</TD>'
-    return f'{cells}<TD COLSPAN="{COLUMNS - 2}"></TD>'
+    return Cell(() if tag is None else (tag,), empty=" "), Cell(content, port=port), SPARE
+
+
+def label(lines: Iterable[Line]) -> str:
+    """Return a whole label, written as a table of these lines."""
+    body = "".join(f"<TR>{''.join(cell.markup for cell in line)}</TR>" for line in lines)
+    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>>'

@@ -74,26 +74,18 @@ class Page:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
-def picture_of(
+def picture_of(trace: Trace, **options: Any) -> Picture:
+    """Return the picture of a trace; see `gradtrace.draw` for the options."""
+    return Picture(*arranged(trace, **options))
+
+
+def arranged(
     trace: Trace,
     style: str | None = None,
     fit: str = "16:9",
     depth: int | None = None,
     expand: tuple[str, ...] = (),
     direction: str | None = None,
-    **options: Any,
-) -> Picture:
-    """Return the picture of a trace; see `gradtrace.draw` for the options."""
-    return Picture(*arranged(trace, style, fit, depth, expand, direction, **options))
-
-
-def arranged(
-    trace: Trace,
-    style: str | None,
-    fit: str,
-    depth: int | None,
-    expand: tuple[str, ...],
-    direction: str | None,
     **options: Any,
 ) -> tuple[model.Model, dot.DotOptions]:
     """Return the model and the options that draw it in its frame. UsageError for an option with an unknown value."""

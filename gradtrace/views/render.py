@@ -14,7 +14,8 @@ from importlib import import_module
 
 from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.views.dot import DotOptions, check, text_of
+from gradtrace.views.dot import DotOptions, check, drawing_of
+from gradtrace.views.frame import Layout
 from gradtrace.views.model import Model
 from gradtrace.views.suffixes import ANIMATION, DRAWING, PAGE, PICTURES, SUFFIXES, of_kinds
 
@@ -50,7 +51,12 @@ def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = Non
     """Return the file's content. UsageError for an unknown suffix, RenderError if no renderer works."""
     check(options)
     if suffix in DRAWN:
-        return render_dot(text_of(drawn, options), suffix, dpi)
+        drawing = drawing_of(drawn, options)
+        if suffix == "png":
+            from gradtrace.views import image
+
+            image.refuse_too_long(max(Layout(drawing).size()), dpi)
+        return render_dot(drawing.text, suffix, dpi)
     if suffix == "html":
         from gradtrace.views import page
 

@@ -61,23 +61,12 @@ class Theme(NamedTuple):
     gradient: str
     gradient_spark: str
     bad: str
-    operation: Look
-    group: Look
-    series: Look
-    leaves: Look
     scope: str  # the frame around an open scope
     scale: tuple[str, ...]  # fills from a small to a large gradient, each a step darker (light) or brighter (dark)
-    looks: dict[str, Look]  # of tensors, by role, in the legend's order
-    functions: dict[str, Look]  # of the autograd graph's functions
-
-    @property
-    def by_role(self) -> dict[str, Look]:
-        """The looks of all nodes, in the legend's order."""
-        others = {"group": self.group, "series": self.series, "leaves": self.leaves, "operation": self.operation}
-        return {**self.looks, **self.functions, **others}
+    looks: dict[str, Look]  # of nodes, by role, in the legend's order
 
 
-TENSORS = {
+LOOKS = {
     "leaf": Look("leaf, requires grad", "box", width=2.2, style="rounded,filled"),
     "data": Look("leaf without grad", "note"),
     "constant": Look("constant", "box", style="filled,dotted"),
@@ -86,39 +75,25 @@ TENSORS = {
     "retained": Look("computed, grad retained", "box", peripheries=2),
     "output": Look("output", "cds", width=2.2, margin="0.2,0.15"),
     "failed": Look("failed", "box", width=3.0, style="filled,diagonals", margin="0.16,0.11"),
-}
-FUNCTIONS = {
     "accumulate": Look("AccumulateGrad of a leaf", "box", width=2.2, style="rounded,filled"),
     "function": Look("function", "box"),
     "freed": Look("function, saved values freed", "box", style="filled,dashed"),
     "root": Look("root: backward starts here", "cds", width=2.2, margin="0.2,0.15"),
+    "group": Look("folded: several operations", "tab", width=1.4),
+    "series": Look("folded: equal blocks", "box3d", width=1.4, margin="0.11,0.1"),
+    "leaves": Look("leaves, stacked", "box3d", width=2.2, margin="0.11,0.1"),
+    "operation": Look("operation", "ellipse", margin="0.04,0.0"),
 }
-OPERATION = Look("operation", "ellipse", margin="0.04,0.0")
-GROUP = Look("folded: several operations", "tab", width=1.4)
-LEAVES = Look("leaves, stacked", "box3d", width=2.2, margin="0.11,0.1")
-SERIES = Look("folded: equal blocks", "box3d", width=1.4, margin="0.11,0.1")
 SAME_COLOURS = {"accumulate": "leaf", "function": "nonleaf", "root": "output", "series": "group", "leaves": "leaf"}
 
 
-def theme_of(colours: str, scale: str, looks: str) -> Theme:
+def theme_of(colours: str, scale: str, packed: str) -> Theme:
     """Return a theme of packed tables: its colours by name, its scale, and the fill and border of each role."""
-    packed = looks.split()
-    fills = {role: (fill, border) for role, fill, border in zip(packed[::3], packed[1::3], packed[2::3], strict=True)}
-
-    def painted(role: str, look: Look) -> Look:
-        fill, border = fills[SAME_COLOURS.get(role, role)]
-        return look._replace(fill=fill, border=border)
-
-    return Theme(
-        **word_pairs(colours),
-        operation=painted("operation", OPERATION),
-        group=painted("group", GROUP),
-        series=painted("series", SERIES),
-        leaves=painted("leaves", LEAVES),
-        scale=tuple(scale.split()),
-        looks={role: painted(role, look) for role, look in TENSORS.items()},
-        functions={role: painted(role, look) for role, look in FUNCTIONS.items()},
-    )
+    words = packed.split()
+    fills = {role: (fill, border) for role, fill, border in zip(words[::3], words[1::3], words[2::3], strict=True)}
+    painted = {role: (look, *fills[SAME_COLOURS.get(role, role)]) for role, look in LOOKS.items()}
+    looks = {role: look._replace(fill=fill, border=border) for role, (look, fill, border) in painted.items()}
+    return Theme(**word_pairs(colours), scale=tuple(scale.split()), looks=looks)
 
 
 LIGHT = theme_of(

@@ -11,7 +11,7 @@ from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image
 from gradtrace.views.dot_extras import level_of
-from gradtrace.views.fold import FITS, LONGEST, fold, longest_path
+from gradtrace.views.fold import EVERYTHING, FITS, LONGEST, fold, folded_length
 from gradtrace.views.model import model
 
 NET = """
@@ -194,8 +194,8 @@ def test_the_autograd_style_folds_too():
 
 
 def test_longest_path():
-    assert longest_path(samples.chain(30)) == 30
-    assert longest_path(samples.notes()) == 2
+    for trace, length in ((samples.chain(30), 30), (samples.notes(), 2)):
+        assert folded_length(trace, fold(trace, EVERYTHING)) == length
 
 
 def test_levels_have_no_frames():

@@ -12,7 +12,8 @@ from gradtrace.program.parse import parse
 from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
-from gradtrace.views import dot, image
+from gradtrace.views import dot, image, render
+from gradtrace.views.model import model
 
 SIGNATURES = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 
@@ -128,8 +129,8 @@ def test_several_are_drawn_by_one_child(monkeypatch):
 
 def test_a_png_that_is_far_too_long_is_refused_before_it_is_laid_out(monkeypatch):
     program = "import torch\nx = torch.ones(1, requires_grad=True)\nfor i in range(900):\n    x = x * 2\n"
-    chain = dot.source(capture(run_program(parse(program, name="s.py"), record=Keeper)))
+    chain = model(capture(run_program(parse(program, name="s.py"), record=Keeper)))
     monkeypatch.setattr(image, "draw", None)
     monkeypatch.setattr(image, "drawn_apart", None)
     with pytest.raises(RenderError, match=r"at 144 dpi the PNG would be about [0-9,]+ pixels long"):
-        image.render(chain, "png")
+        render.render(chain, dot.DotOptions(), "png")

@@ -89,9 +89,7 @@ command = SourceCommand(
     "eval",
     evaluate,
     options.of_source(
-        options.INPUTS,
-        options.BACKWARD,
-        options.PART,
+        options.RECORDING,
         options.format_of(options.VALUE_FORMATS),
         section(
             "Output",

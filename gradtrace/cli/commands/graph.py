@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import DotOptions
     from gradtrace.views.fold import Fold
     from gradtrace.views.model import Model
-    from gradtrace.views.render import Film
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
@@ -57,126 +56,133 @@ def checked(name: str, among: tuple[str, ...]) -> str:
     return name
 
 
-def graph(
-    request: Request,
-    output_file: str | None,
-    style: str,
-    theme: str,
-    direction: str | None,
-    fit: str | None,
-    simple: bool,
-    detail: bool,
-    no_legend: bool,
-    no_values: bool,
-    no_gradients: bool,
-    autograd_nodes: bool,
-    derivatives: bool,
-    levels: bool,
-    color_by: str,
-    depth: str | None,
-    expand: tuple[str, ...],
-    dpi: int | None,
-    speed: float,
-    size: str | None,
-    open: bool,
-    tensorboard: str | None,
-) -> None:
-    from gradtrace.views import dot, frame, render
+class Content(NamedTuple):
+    """The options that say what a picture shows of a graph."""
 
-    suffix = "" if output_file is None else render.suffix_of(output_file, (*suffixes.SUFFIXES, RECORD))
-    save = output_file if suffix == RECORD else None
-    watched = derivatives or color_by != "role" or suffix in render.WATCHED or tensorboard is not None
-    watched = watched or "hook" in request.program.source.text
-    failures: list[ProgramError] = []
-    with progress.shown("graph", "running the program") as heard:
-        trace = session.record(
-            request,
-            session.Wanted(
-                watched,
-                derived=True,
-                out=heard,
-                picture=True,
-                failures=failures,
-                save=save,
-                measuring=color_by == "precision",
-            ),
+    style: str = "data"
+    theme: str = "light"
+    simple: bool = False
+    detail: bool = False
+    no_legend: bool = False
+    no_values: bool = False
+    no_gradients: bool = False
+    autograd_nodes: bool = False
+    derivatives: bool = False
+    levels: bool = False
+    color_by: str = "role"
+
+    def look(self, direction: str | None) -> DotOptions:
+        """Return the options of the drawing."""
+        from gradtrace.views.dot import DotOptions
+
+        return DotOptions(
+            self.style,
+            self.theme,
+            legend=not self.no_legend,
+            values=not (self.no_values or self.simple),
+            gradients=not (self.no_gradients or self.simple),
+            accumulate=self.autograd_nodes,
+            derivatives=self.derivatives,
+            direction=direction or "right",
+            levels=self.levels,
+            color_by=self.color_by,
+            detail=self.detail,
         )
-    if color_by == "precision" and trace.precision is None:
-        from gradtrace.cli.precision import not_measured
 
-        raise not_measured(request.program.source.name)
-    if save is not None and failures:
-        raise failures[0]
-    if save is not None:
-        return
-    tell_step(trace, request.part)
-    look = dot.DotOptions(
-        style,
-        theme,
-        not no_legend,
-        not (no_values or simple),
-        not (no_gradients or simple),
-        autograd_nodes,
-        derivatives,
-        direction or "right",
-        levels,
-        color_by,
-        detail,
-    )
-    film = render.Film(speed, None if size is None else frame.pixels(size))
-    if open and output_file is None:
-        raise UsageError("--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html")
-    if simple and detail:
-        raise UsageError("--simple and --detail exclude each other", "use one of them")
-    shape = Shape("none" if detail and fit is None else fit or DEFAULT_FIT, depth, expand, direction)
-    if tensorboard is not None:
-        from gradtrace.views import tensorboard as events
 
-        events.write(trace, tensorboard)
-    if tensorboard is None or output_file is not None:
-        draw(trace, look, shape, output_file, dpi, request.look, film)
-    if open and output_file is not None:
-        show_file(output_file)
+class Shape(NamedTuple):
+    """The options for the shape of a picture."""
+
+    fit: str | None = None
+    depth: str | None = None
+    expand: tuple[str, ...] = ()
+    direction: str | None = None
+
+
+class Target(NamedTuple):
+    """The options for the file that is written."""
+
+    output_file: str | None
+    dpi: int | None
+    speed: float
+    size: str | None
+    open: bool
+    tensorboard: str | None
+
+    @property
+    def suffix(self) -> str:
+        from gradtrace.views import render
+
+        return "" if self.output_file is None else render.suffix_of(self.output_file, (*suffixes.SUFFIXES, RECORD))
+
+
+def graph(request: Request, content: Content, shape: Shape, target: Target) -> None:
+    failures: list[ProgramError] = []
+    trace = recorded(request, content, target, failures)
+    if target.suffix != RECORD:
+        tell_step(trace, request.part)
+        refuse_contradictions(content, target)
+        if target.tensorboard is not None:
+            from gradtrace.views import tensorboard
+
+            tensorboard.write(trace, target.tensorboard)
+        if target.tensorboard is None or target.output_file is not None:
+            shape = shape._replace(fit="none") if content.detail and shape.fit is None else shape
+            draw(trace, content.look(shape.direction), shape, target, request.look)
+        if target.open and target.output_file is not None:
+            show_file(target.output_file)
     if failures:
         raise failures[0]
 
 
-class Shape(NamedTuple):
-    """The options for the shape of the picture."""
-
-    fit: str
-    depth: str | None
-    expand: tuple[str, ...]
-    direction: str | None
-
-
-def draw(
-    trace: Trace,
-    look: DotOptions,
-    shape: Shape,
-    output_file: str | None,
-    dpi: int | None,
-    screen_look: Look,
-    film: Film,
-) -> None:
-    """Write the picture to the file, or as text to stdout without a file."""
+def recorded(request: Request, content: Content, target: Target, failures: list[ProgramError]) -> Trace:
+    """Run the program with what the picture needs; write its record if that is asked for."""
     from gradtrace.views import render
 
-    suffix = "" if output_file is None else render.suffix_of(output_file)
+    precise = content.color_by == "precision"
+    watched = content.derivatives or content.color_by != "role" or target.tensorboard is not None
+    watched = watched or target.suffix in render.WATCHED or "hook" in request.program.source.text
+    save = target.output_file if target.suffix == RECORD else None
+    with progress.shown("graph", "running the program") as heard:
+        wanted = session.Wanted(
+            watched, derived=True, out=heard, picture=True, failures=failures, save=save, measuring=precise
+        )
+        trace = session.record(request, wanted)
+    if precise and trace.precision is None:
+        from gradtrace.cli.precision import not_measured
+
+        raise not_measured(request.program.source.name)
+    return trace
+
+
+def refuse_contradictions(content: Content, target: Target) -> None:
+    """Raise UsageError for options that exclude each other."""
+    if target.open and target.output_file is None:
+        raise UsageError("--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html")
+    if content.simple and content.detail:
+        raise UsageError("--simple and --detail exclude each other", "use one of them")
+
+
+def draw(trace: Trace, look: DotOptions, shape: Shape, target: Target, screen_look: Look) -> None:
+    """Write the picture to the file, or as text to stdout without a file."""
+    from gradtrace.views import frame, render
+
+    suffix = target.suffix
     with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
         drawn, look = shaped(trace, look, shape, suffix)
     tell_left_out(trace, drawn.trace)
     tell_folding(drawn.fold, len(drawn.trace.operations))
-    if output_file is None:
+    if target.output_file is None:
         output.write(shown(drawn, look, screen_look))
         return
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
+    film = render.Film(target.speed, None if target.size is None else frame.pixels(target.size))
     with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
-        content = render.render(drawn, look, suffix, dpi, film)
+        content = render.render(drawn, look, suffix, target.dpi, film)
     from gradtrace.files import write_output
 
-    write_output(output_file, content)
+    write_output(target.output_file, content)
 
 
 def shown(drawn: Model, look: DotOptions, screen_look: Look) -> str:
@@ -195,7 +201,8 @@ def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[M
     from gradtrace.views import arrange, render
 
     depth = depth_number(shape.depth, look)
-    fit = shape.fit if suffix in ("", *render.WATCHED, *render.DRAWN) else "none"
+    fit = shape.fit or DEFAULT_FIT
+    fit = fit if suffix in ("", *render.WATCHED, *render.DRAWN) else "none"
     return arrange.arrange(trace, look, fit, depth, options.names(shape.expand), shape.direction)
 
 
@@ -255,14 +262,14 @@ def tell_left_out(trace: Trace, shown: Trace, command: str = "graph") -> None:
         )
 
 
-def tell_folding(found: Fold, operations: int) -> None:
+def tell_folding(folded: Fold, operations: int) -> None:
     """Note on stderr that the graph was folded to fit, and how to unfold more of it."""
-    if found.automatic and found.shown < operations:
+    if folded.automatic and folded.shown < operations:
         more = "--depth N and --expand NAME show more"
-        if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):
+        if len(folded.groups) > 1 and any(group.kind == "chain" for group in folded.groups):
             more = '--expand "lines 1-20" shows those'
         report.write(
-            f"gradtrace graph: {operations:,} operations, folded into {found.shown}; {more}, --depth all everything"
+            f"gradtrace graph: {operations:,} operations, folded into {folded.shown}; {more}, --depth all everything"
         )
 
 
@@ -337,7 +344,8 @@ PICTURE = section(
 command = SourceCommand(
     "graph",
     graph,
-    options.of_source(PICTURE, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
+    options.of_source(PICTURE, options.RECORDING, options.ENGINE),
     HELP,
     EXAMPLES,
+    records=(Content, Shape, Target),
 )

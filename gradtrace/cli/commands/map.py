@@ -7,7 +7,7 @@ import os
 import sys
 from itertools import chain
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import grants, options, output, tabular
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -15,6 +15,8 @@ from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.batch.cluster import Table
+    from gradtrace.batch.parts import Parts
+    from gradtrace.batch.run import Done, Job
 
 HELP = """Evaluate SOURCE for every row of a table: its value and, for each input that is a column, the gradient.
 
@@ -35,132 +37,172 @@ TEXT_ROWS, ARRAY_ROWS = 16_384, 131_072  # rows read at a time
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
 
 
-def map_rows(
-    request: Request,
-    data: str | None,
-    grid: tuple[str, ...],
-    output_file: str | None,
-    from_: str | None,
-    to: str | None,
-    grad: tuple[str, ...],
-    order: int,
-    keep: tuple[str, ...],
-    on_error: str,
-    workers: int | None,
-    part_rows: int,
-    resume: bool,
-    scheduler: str | None,
-    progress: bool,
-) -> None:
-    from gradtrace.batch import cluster, formats, parts, run
+class Source(NamedTuple):
+    """The options for the table that is read."""
+
+    data: str | None
+    grid: tuple[str, ...]
+    from_: str | None
+
+    @property
+    def format(self) -> str | None:
+        """The format of the file: that of --from, else of its suffix; None if neither says it."""
+        if self.from_ is not None or self.data in (None, "-"):
+            return self.from_
+        from gradtrace.batch import formats
+
+        return formats.SUFFIXES.get(os.path.splitext(self.data or "")[1].lower())
+
+    def open(self) -> Any:
+        """Return a reader of the table."""
+        from gradtrace.batch import formats
+        from gradtrace.batch.grid import GridReader, parse
+        from gradtrace.cli import source
+
+        if self.grid and self.data is not None:
+            raise UsageError("--data and --grid are two tables", "give one of them")
+        if self.grid:
+            return GridReader([parse(text) for text in self.grid])
+        if self.data is None:
+            raise UsageError("no table given", "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS")
+        return formats.reader(self.data, self.from_, lambda: source.stdin_for("--data"))
+
+
+class Target(NamedTuple):
+    """The options for the output."""
+
+    output_file: str | None
+    to: str | None
+    part_rows: int
+    resume: bool
+    scheduler: str | None
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the output is a folder of part files."""
+        return self.output_file is not None and (self.output_file.endswith("/") or os.path.isdir(self.output_file))
+
+    def format(self, source: Source) -> str:
+        """Return the format of the output; UsageError if no suffix says it."""
+        from gradtrace.batch import formats
+
+        if self.to is not None:
+            return self.to
+        if self.output_file is None:
+            return source.format if source.format in (*formats.TEXT, "jsonl") else "csv"
+        return (source.format or "csv") if self.in_parts else formats.of_name(self.output_file, "-o", "--to")
+
+    def address(self, source: Source) -> str | None:
+        """Return the address of the cluster that computes the parts; None without one."""
+        divisible = self.in_parts and source.data != "-"
+        scheduler = self.scheduler or (os.environ.get("DASK_SCHEDULER_ADDRESS") or None if divisible else None)
+        if scheduler is not None and not divisible:
+            raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
+        return scheduler
+
+
+class Rows(NamedTuple):
+    """The options for what is computed of each row."""
+
+    grad: tuple[str, ...]
+    order: int
+    keep: tuple[str, ...]
+    on_error: str
+
+
+def map_rows(request: Request, source: Source, target: Target, rows: Rows, workers: int | None, progress: bool) -> None:
+    from gradtrace.batch import cluster, parts, run
     from gradtrace.batch.mapper import RowMap
-    from gradtrace.trace.values import frozen
-    from gradtrace.views.numbers import jsonable
 
     program = request.program
     if not program.tree.body:
         raise UsageError(f"{program.source.name} holds nothing to evaluate", "give an expression, a file, or -")
-    kind, in_parts = target_of(output_file, to, from_, data, resume)
-    if in_parts and data != "-":
-        scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS") or None
-    if scheduler is not None and (not in_parts or data == "-"):
-        raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
-    table = open_table(data, grid, from_)
+    if target.resume and (not target.in_parts or source.data == "-"):
+        raise UsageError(
+            "--resume takes up a folder of parts" + (" of a file" if source.data == "-" else ""),
+            "give -o FOLDER/ and --data FILE",
+        )
+    kind = target.format(source)
+    scheduler = target.address(source)
+    table = source.open()
     bound = tabular.bind(request, table.names)
-    kept = chosen(options.names(keep), table.names, bound)
-    if hasattr(table, "select"):
-        table.select([*bound.columns.values(), *kept])
-    size = rows_at_a_time(table, part_rows if in_parts else 0)
+    kept = chosen(options.names(rows.keep), table.names, bound)
+    used = [*bound.columns.values(), *kept]
+    restrict(table, used)
+    size = rows_at_a_time(table, target.part_rows if target.in_parts else 0)
     chunks = table.chunks(size)
     first = next(chunks, None)
     examples = {
         name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
         for name, column in bound.columns.items()
     }
-    plan, tensors = tabular.recorded(request, bound, examples, options.names(grad), order)
+    plan, tensors = tabular.recorded(request, bound, examples, options.names(rows.grad), rows.order)
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
-
-    def reopened() -> Any:
-        again = open_table(data, grid, from_)
-        if hasattr(again, "select"):
-            again.select([*bound.columns.values(), *kept])
-        return again
-
-    threads = workers or os.cpu_count() or 1
-    job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
+    job = run.Job(table.line, bound.columns, kept, mapper, rows.on_error, workers or os.cpu_count() or 1)
     done = run.Done()
     shown = tabular.Progress(table, done, progress)
     part = cluster.asked_part()
-    if part is not None:
-        assert output_file is not None
-        read_as = from_ or (formats.SUFFIXES.get(os.path.splitext(data or "")[1].lower()) or "csv")
-        rows = cluster.chunks_of(part, reopened(), data or "", read_as, size)
-        parts.write_part(job, rows, parts.output_folder(output_file), kind, part_rows, done)
-        output.write(json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n")
-        return
-    if in_parts:
-        assert output_file is not None
-        facts = {
-            "program": program.source.text,
-            "data": data,
-            "grid": list(grid),
-            "kind": kind,
-            "part_rows": part_rows,
-            "plan": repr(plan),
-            "columns": [bound.columns, list(kept)],
-            "on_error": on_error,
-            "versions": versions(),
-            "constants": repr({n: t.tolist() for n, t in tensors.items()}),
-        }
-        if data is not None:
-            facts["files"] = parts.of_file(data)
-        folder = parts.output_folder(output_file)
-        there = folder.prepare(facts, resume)
-        if scheduler is not None:
-            divided = division(table, data, from_, part_rows)
-            constants = {name: jsonable(frozen(t)) for name, t in tensors.items() if name not in bound.columns}
-            on_cluster(divided, constants, there, program.source.text, scheduler, done, shown)
-        else:
-            shown.table = fresh = reopened()  # from its start
-            parts.run(job, fresh, folder, kind, part_rows, there, size, done, shown)
-        folder.finish(done.rows)
+    if not target.in_parts:
+        whole(job, chain([] if first is None else [first], chunks), target.output_file, kind, done, shown)
     else:
-        whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
+        folder = parts.output_folder(target.output_file or "")
+        output_parts = parts.Parts(folder, kind, target.part_rows)
+        if part is not None:
+            read = cluster.chunks_of(
+                part, restrict(source.open(), used), source.data or "", source.format or "csv", size
+            )
+            parts.write_part(job, read, output_parts, done)
+            output.write(json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n")
+            return
+        there = folder.prepare(fingerprint(request, source, output_parts, job, tensors), target.resume)
+        if scheduler is not None:
+            divided = division(table, source, target.part_rows)
+            on_cluster(divided, constants_of(tensors, bound), there, program.source.text, scheduler, done, shown)
+        else:
+            shown.table = fresh = restrict(source.open(), used)  # from its start
+            parts.run(job, fresh, output_parts, there, size, done, shown)
+        folder.finish(done.rows)
     shown.end(done.rows)
-    tabular.tell_bad(done, on_error)
+    tabular.tell_bad(done, rows.on_error)
 
 
-def target_of(name: str | None, to: str | None, from_: str | None, data: str | None, resume: bool) -> tuple[str, bool]:
-    """Return the output's format, and whether the output is a folder of part files."""
-    from gradtrace.batch import formats
-
-    in_parts = name is not None and (name.endswith("/") or os.path.isdir(name))
-    if resume and (not in_parts or data == "-"):
-        raise UsageError(
-            "--resume takes up a folder of parts" + (" of a file" if data == "-" else ""),
-            "give -o FOLDER/ and --data FILE",
-        )
-    read_as = from_ or (None if data in (None, "-") else formats.SUFFIXES.get(os.path.splitext(data or "")[1].lower()))
-    if to is not None:
-        return to, in_parts
-    if name is None:
-        return (read_as if read_as in (*formats.TEXT, "jsonl") else "csv"), False
-    return (read_as or "csv", True) if in_parts else (formats.of_name(name, "-o", "--to"), False)
+def restrict(table: Any, columns: list[str]) -> Any:
+    """Have a reader read these columns only, if it can choose; return it."""
+    if hasattr(table, "select"):
+        table.select(columns)
+    return table
 
 
-def open_table(data: str | None, grid: tuple[str, ...], from_: str | None) -> Any:
-    from gradtrace.batch import formats
-    from gradtrace.batch.grid import GridReader, parse
-    from gradtrace.cli import source
+def constants_of(tensors: dict[str, Any], bound: tabular.Bound) -> dict[str, Any]:
+    """Return the values of the inputs that are no columns, as JSON can hold them."""
+    from gradtrace.trace.values import frozen
+    from gradtrace.views.numbers import jsonable
 
-    if grid and data is not None:
-        raise UsageError("--data and --grid are two tables", "give one of them")
-    if grid:
-        return GridReader([parse(text) for text in grid])
-    if data is None:
-        raise UsageError("no table given", "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS")
-    return formats.reader(data, from_, lambda: source.stdin_for("--data"))
+    return {name: jsonable(frozen(tensor)) for name, tensor in tensors.items() if name not in bound.columns}
+
+
+def fingerprint(
+    request: Request, source: Source, output_parts: Parts, job: Job, tensors: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the facts that decide what the parts hold: --resume goes on only if they are the same."""
+    from gradtrace.batch import parts
+
+    facts = {
+        "program": request.program.source.text,
+        "data": source.data,
+        "grid": list(source.grid),
+        "kind": output_parts.kind,
+        "part_rows": output_parts.rows,
+        "plan": repr(job.mapper.plan),
+        "columns": [job.bound, list(job.kept)],
+        "on_error": job.on_error,
+        "versions": versions(),
+        "constants": repr({name: tensor.tolist() for name, tensor in tensors.items()}),
+    }
+    if source.data is not None:
+        facts["files"] = parts.of_file(source.data)
+    return facts
 
 
 def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
@@ -202,15 +244,15 @@ def rows_at_a_time(table: Any, part_rows: int) -> int:
     return part_rows // pieces
 
 
-def empty(job: Any, kept: tuple[str, ...]) -> Any:
+def empty(job: Job) -> Any:
     """Return the output's columns without rows."""
     from gradtrace.engine.data.lazy import np
 
     none = {name: np.empty((0, *job.mapper.plan.input(name).shape)) for name in job.bound}
-    return {**{name: [] for name in kept}, **job.mapper(none, 0)}
+    return {**{name: [] for name in job.kept}, **job.mapper(none, 0)}
 
 
-def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: Any, columns: Any) -> None:
+def whole(job: Job, chunks: Any, name: str | None, kind: str, done: Done, shown: Any) -> None:
     """Write the table as one file, or to stdout."""
     from gradtrace import files
     from gradtrace.batch import formats, run
@@ -220,7 +262,7 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
             run.stretch(job, chunk, writer, done)
             shown(done.rows)
         if not done.rows:
-            writer.write(columns, set(), set())
+            writer.write(empty(job), set(), set())
 
     if name is None:
         writer = formats.onto_stdout(kind)
@@ -236,7 +278,7 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
     files.write_output(name, write)
 
 
-def division(table: Any, data: str | None, read_as: str | None, part_rows: int) -> Table:
+def division(table: Any, source: Source, part_rows: int) -> Table:
     """Return how the table is divided into parts."""
     from gradtrace.batch import formats, lines
     from gradtrace.batch.cluster import Table
@@ -244,9 +286,9 @@ def division(table: Any, data: str | None, read_as: str | None, part_rows: int) 
     rows = getattr(table, "rows", None)
     if rows is not None:
         return Table(rows, part_rows)
-    assert data is not None  # a file of text
-    quoted = (read_as or formats.of_name(data, "--data", "--from")) in formats.TEXT
-    rows, offsets = lines.ranges(data, part_rows, quoted)
+    assert source.data is not None  # a file of text
+    quoted = (source.from_ or formats.of_name(source.data, "--data", "--from")) in formats.TEXT
+    rows, offsets = lines.ranges(source.data, part_rows, quoted)
     return Table(rows, part_rows, tuple(table.names), offsets)
 
 
@@ -298,4 +340,6 @@ TABLE = section(
     flag("--progress", "Show rows, rate and remaining time on stderr, even if it is not a terminal."),
 )
 
-command = SourceCommand("map", map_rows, options.of_source(TABLE, options.INPUTS), HELP, EXAMPLES)
+command = SourceCommand(
+    "map", map_rows, options.of_source(TABLE, options.INPUTS), HELP, EXAMPLES, records=(Source, Target, Rows)
+)

@@ -32,18 +32,13 @@ def file_name(name: str) -> str:
 
 def page(
     request: Request,
+    content: graph.Content,
+    shape: graph.Shape,
     output_file: str | None,
     predict: str | None,
     embed: bool,
-    style: str,
-    direction: str | None,
-    fit: str | None,
-    derivatives: bool,
-    depth: str | None,
-    expand: tuple[str, ...],
     open: bool,
 ) -> None:
-    from gradtrace.views import dot
     from gradtrace.views import page as view
 
     if output_file is None and (open or colour.is_terminal(sys.stdout)):
@@ -54,18 +49,17 @@ def page(
             request, session.Wanted(watched=True, derived=True, out=heard, picture=True, failures=failures)
         )
     graph.tell_step(trace, request.part, "page")
-    look = dot.DotOptions(style, derivatives=derivatives, direction=direction or "right")
-    shape = graph.Shape(fit or DEFAULT_FIT, depth, expand, direction)
-    drawn, look = graph.shaped(trace, look, shape, SUFFIX)
+    shape = shape._replace(fit=shape.fit or DEFAULT_FIT)
+    drawn, look = graph.shaped(trace, content.look(shape.direction), shape, SUFFIX)
     graph.tell_left_out(trace, drawn.trace, "page")
     with progress.shown("page", f"drawing {len(drawn.nodes):,} nodes"):
-        content = view.page(drawn, look, view.Lesson(predict or "", embed))
+        text = view.page(drawn, look, view.Lesson(predict or "", embed))
     if output_file is None:
-        output.write(content)
+        output.write(text)
     else:
         from gradtrace.files import write_output
 
-        write_output(output_file, content.encode())
+        write_output(output_file, text.encode())
         if open:
             graph.show_file(output_file)
     if failures:
@@ -86,7 +80,8 @@ LOOK = [row._replace(section="Page") for row in graph.PICTURE if FROM_GRAPH.inte
 command = SourceCommand(
     "page",
     page,
-    options.of_source(PAGE, LOOK, options.INPUTS, options.BACKWARD, options.PART, options.ENGINE),
+    options.of_source(PAGE, LOOK, options.RECORDING, options.ENGINE),
     HELP,
     EXAMPLES,
+    records=(graph.Content, graph.Shape),
 )

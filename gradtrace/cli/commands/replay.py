@@ -43,6 +43,7 @@ def replay(
     **_: Any,
 ) -> int:
     from gradtrace.cli import destination, report, torch_engine
+    from gradtrace.cli.torch_request import ScriptRequest
     from gradtrace.errors import UsageError
     from gradtrace.files import check_place, write_output
     from gradtrace.views import rows
@@ -52,16 +53,15 @@ def replay(
     if output_file is not None:
         destination.check(output_file, {})
         check_place(output_file)
-    functions = [model or "", step or ""]
-    asked = torch_engine.Asked("replay", [], [capsule], python or sys.executable, functions)
     with torch_engine.own_folder() as folder:
-        record = os.path.join(folder, "0.gt")
-        told = torch_engine.run_script(asked, record, "replay", capsule)[1]
+        record, status = os.path.join(folder, "0.gt"), os.path.join(folder, "status.json")
+        request = ScriptRequest("replay", capsule, [], record, status, model or "", step or "")
+        end = torch_engine.run_script(request, python or sys.executable, "replay")[1]
         if output_file is not None:
             write_output(output_file, Path(record).read_bytes())
-    facts = {"schema": "gradtrace/replay", "version": 1, "capsule": capsule, **told.get("facts", {})}
-    output.write(rows.dumps(facts) + "\n" if format == "json" else str(told.get("answer", "")))
-    return Exit.OK if told.get("same") else Exit.FAILED
+    facts = {"schema": "gradtrace/replay", "version": 1, "capsule": capsule, **end.facts}
+    output.write(rows.dumps(facts) + "\n" if format == "json" else end.answer)
+    return Exit.OK if end.same else Exit.FAILED
 
 
 def function_name(text: str) -> str:

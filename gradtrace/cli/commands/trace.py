@@ -48,9 +48,7 @@ command = SourceCommand(
     "trace",
     trace,
     options.of_source(
-        options.INPUTS,
-        options.BACKWARD,
-        options.PART,
+        options.RECORDING,
         options.format_of(),
         section("Output", FOLLOW),
         options.ENGINE,

@@ -126,9 +126,7 @@ command = SourceCommand(
     options.of_source(
         section("Output", options.PRECISION),
         options.ALL_ROWS,
-        options.INPUTS,
-        options.BACKWARD,
-        options.PART,
+        options.RECORDING,
         options.format_of(),
         options.ENGINE,
     ),

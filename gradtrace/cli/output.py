@@ -1,11 +1,16 @@
-"""Write results to stdout in its encoding."""
+"""Print results to stdout, in its encoding and its width: for a terminal in colours, for a pipe plain, or as data."""
 
 from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+from gradtrace.cli import colour
 from gradtrace.views import cells
+from gradtrace.views.layout import LayoutOptions
+
+if TYPE_CHECKING:
+    from gradtrace.cli.options import Look
 
 CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it wrote only a part of a long text
 
@@ -44,6 +49,18 @@ def write_json(data: Any) -> None:
     write(dumps(data) + "\n")
 
 
-def speaks_unicode() -> bool:
-    """Whether stdout's encoding has box-drawing lines, dots and superscripts."""
-    return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+def speaks_unicode(stream: Any) -> bool:
+    """Whether the encoding of `stream` has box-drawing lines, dots and superscripts."""
+    return "utf" in (getattr(stream, "encoding", None) or "").lower()
+
+
+def options(look: Look) -> LayoutOptions:
+    """Return the layout options that fit stdout."""
+    width = colour.columns() if colour.is_terminal(sys.stdout) else None
+    state.is_styled = colour.wanted(look.color, sys.stdout)
+    return LayoutOptions(width, state.is_styled, not speaks_unicode(sys.stdout), look.all)
+
+
+def show(look: Look, as_text: Callable[..., str], as_data: Callable[..., str], *results: Any) -> None:
+    """Print results: by `as_text`, which gets layout options, or by `as_data`, which gets a format."""
+    write(as_text(*results, options(look)) if look.format == "table" else as_data(*results, look.format))

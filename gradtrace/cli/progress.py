@@ -15,10 +15,11 @@ import time
 from contextlib import suppress
 
 from gradtrace.annotations import Any
-from gradtrace.cli import colour
+from gradtrace.cli import colour, output
 from gradtrace.views.cells import visible
+from gradtrace.views.layout import LayoutOptions
 
-FIRST, AGAIN = 1.0, 0.5  # seconds, on a terminal
+FIRST, AGAIN = 1.0, 0.2  # seconds, on a terminal
 SILENT = 10.0  # seconds that a program which prints may be silent there
 FIRST_IN_A_LOG, AGAIN_IN_A_LOG = 10.0, 60.0
 CLEAR = "\r\x1b[K"
@@ -66,8 +67,12 @@ class shown:
                 if self._out is not None and left > 0:
                     wait = left
                     continue
-                line = f"{self._text}, {time.monotonic() - self._start:.0f} s"
-                self._put(f"\r{line}\x1b[K" if self._terminal else line + "\n")
+                seconds = time.monotonic() - self._start
+                line = f"{self._text}, {seconds:.0f} s"
+                if self._terminal:
+                    self._put(in_place(f"{spinner(seconds, self._stream)} {line}"))
+                else:
+                    self._put(line + "\n")
                 self._drawn = self._terminal
             wait = AGAIN if self._terminal else AGAIN_IN_A_LOG
 
@@ -99,6 +104,26 @@ class shown:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream if self._out is None else self._out, name)
+
+
+def spinner(seconds: float, stream: Any) -> str:
+    """Return the mark that turns while a step goes on."""
+    from gradtrace.views import terminal
+
+    return terminal.spinner(seconds, LayoutOptions(ascii=not output.speaks_unicode(stream)))
+
+
+def bar(share: float, stream: Any) -> str:
+    """Return a bar of which `share`, from 0 to 1, is done."""
+    from gradtrace.views import terminal
+
+    look = LayoutOptions(color=colour.wanted(None, stream), ascii=not output.speaks_unicode(stream))
+    return terminal.bar(share, look)
+
+
+def in_place(line: str) -> str:
+    """Return what replaces the last line of a terminal by another."""
+    return f"\r{line}\x1b[K"
 
 
 def running(out: Any) -> shown:

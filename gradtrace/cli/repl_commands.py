@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gradtrace.cli import hints, output, screen
+from gradtrace.cli import hints, output
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import TensorRecord, Trace
 
@@ -52,7 +52,7 @@ def variables(repl: Repl, rest: str) -> None:
 
     trace = recorded(repl)
     kept = trace if rest == "all" else trace._replace(tensors=tuple(t for t in trace.tensors if t.name is not None))
-    output.write(render(kept, screen.options(repl.look._replace(all=rest == "all"))))
+    output.write(render(kept, output.options(repl.look._replace(all=rest == "all"))))
 
 
 def gradients(repl: Repl, rest: str) -> None:
@@ -81,11 +81,11 @@ def why(repl: Repl, rest: str) -> None:
     named = chosen(trace, rest, ":why", ".grad")
     failure = None if named else explain_failure(trace)
     if failure is not None:
-        output.write(view.text([failure], screen.options(repl.look)))
+        output.write(view.text([failure], output.options(repl.look)))
         return
     facts = Facts(trace)
     answers = [explain(facts, record) for record in named or [t for t in trace.named if t.name != "_"]]
-    output.write((view.text if named else view.overview)(answers, screen.options(repl.look)))
+    output.write((view.text if named else view.overview)(answers, output.options(repl.look)))
 
 
 def graph(repl: Repl, rest: str) -> None:
@@ -102,7 +102,7 @@ def graph(repl: Repl, rest: str) -> None:
         files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")
         return
-    output.write(tree.render(drawn, screen.options(repl.look)))
+    output.write(tree.render(drawn, output.options(repl.look)))
 
 
 def trace(repl: Repl, rest: str) -> None:
@@ -114,7 +114,7 @@ def trace(repl: Repl, rest: str) -> None:
     named = chosen(session_trace, rest, ":trace")
     if named:
         listed = steps.follow(session_trace, listed, {record.id for record in named})
-    for part in view.table(listed, screen.options(repl.look)):
+    for part in view.table(listed, output.options(repl.look)):
         output.write(part)
 
 
@@ -124,7 +124,7 @@ def paths(repl: Repl, rest: str) -> None:
 
     run = recorded(repl)
     ends = chosen(run, rest, ":paths") or analysis.leaves(run)
-    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.look)))
+    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], output.options(repl.look)))
 
 
 def table(repl: Repl, rest: str) -> None:

@@ -50,7 +50,8 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     shrink = {"node": layout.name_width(columns[0], options), "op": 6, "bad": 10}
     lines = layout.lines(columns, options, shrink, BRIEF_SPARE)
     lines += layout.left_out(len(found.nodes) - len(shown), "nodes", options)
-    return layout.joined([*lines, *told(warnings(found), options)])
+    page = options._replace(width=options.width or layout.WIDE)
+    return layout.joined([*lines, *told(warnings(found), page)])
 
 
 def warnings(found: Stats) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gradtrace.annotations import Any
-from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, section
@@ -67,14 +67,14 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     shows_all = words or request.look.format != "table"
     first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
     if shows_all:
-        screen.show(request.look, view.text, view.render, with_own_lines(trace, [*first, *answers]))
+        output.show(request.look, view.text, view.render, with_own_lines(trace, [*first, *answers]))
     elif not first and not request.look.all and (said := short_answer(facts)):
-        output.write(view.healthy(said, screen.options(request.look)))
+        output.write(view.healthy(said, output.options(request.look)))
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
         shown, others = with_own_lines(trace, first), with_own_lines(trace, rest)
-        output.write(view.report(shown, others, screen.options(request.look)))
+        output.write(view.report(shown, others, output.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 
@@ -107,11 +107,11 @@ def of_ranks(request: Request, others: tuple[str, ...]) -> int:
     traces = [session.record(request._replace(program=program), wanted) for program in programs]
     causes = ranks.across(traces)
     if request.look.format != "table":
-        screen.show(request.look, view.text, view.render, causes)
+        output.show(request.look, view.text, view.render, causes)
     elif causes:
-        output.write(view.report(causes, [], screen.options(request.look)))
+        output.write(view.report(causes, [], output.options(request.look)))
     else:
-        output.write(view.healthy([ranks.nothing_wrong(traces)], screen.options(request.look)))
+        output.write(view.healthy([ranks.nothing_wrong(traces)], output.options(request.look)))
     return Exit.FAILED if any(trace.failure is not None for trace in traces) else Exit.OK
 
 

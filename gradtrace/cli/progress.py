@@ -15,9 +15,8 @@ import time
 from contextlib import suppress
 
 from gradtrace.annotations import Any
-from gradtrace.cli import colour, output
+from gradtrace.cli import output
 from gradtrace.views.cells import visible
-from gradtrace.views.layout import LayoutOptions
 
 FIRST, AGAIN = 1.0, 0.2  # seconds, on a terminal
 SILENT = 10.0  # seconds that a program which prints may be silent there
@@ -43,7 +42,7 @@ class shown:
         self._stream: Any = sys.stderr
         if self._stream is None:
             return self
-        self._terminal = colour.is_terminal(self._stream)
+        self._terminal = output.is_terminal(self._stream)
         self._start = self._heard = time.monotonic()
         if self._out is not None and not self._terminal:
             return self
@@ -69,12 +68,14 @@ class shown:
                     continue
                 seconds = time.monotonic() - self._start
                 line = f"{self._text}, {seconds:.0f} s"
-                if self._terminal:
-                    self._put(in_place(f"{spinner(seconds, self._stream)} {line}"))
-                else:
-                    self._put(line + "\n")
+                self._put(self._turning(seconds, line) if self._terminal else line + "\n")
                 self._drawn = self._terminal
             wait = AGAIN if self._terminal else AGAIN_IN_A_LOG
+
+    def _turning(self, seconds: float, line: str) -> str:
+        from gradtrace.views import terminal
+
+        return in_place(f"{terminal.spinner(seconds, output.look_of(self._stream))} {line}")
 
     def _clear(self) -> None:
         if self._drawn:
@@ -104,21 +105,6 @@ class shown:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream if self._out is None else self._out, name)
-
-
-def spinner(seconds: float, stream: Any) -> str:
-    """Return the mark that turns while a step goes on."""
-    from gradtrace.views import terminal
-
-    return terminal.spinner(seconds, LayoutOptions(ascii=not output.speaks_unicode(stream)))
-
-
-def bar(share: float, stream: Any) -> str:
-    """Return a bar of which `share`, from 0 to 1, is done."""
-    from gradtrace.views import terminal
-
-    look = LayoutOptions(color=colour.wanted(None, stream), ascii=not output.speaks_unicode(stream))
-    return terminal.bar(share, look)
 
 
 def in_place(line: str) -> str:

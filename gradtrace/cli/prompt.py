@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from gradtrace import __version__
-from gradtrace.cli import colour, report
+from gradtrace.cli import output, report
 from gradtrace.views.suffixes import SUFFIXES
 
 FIRST, MORE = ">>> ", "... "
@@ -59,7 +59,7 @@ def piped(stream: Any) -> Iterator[str]:
 
 def entries(names: Callable[[], list[str]], history: str | None) -> Generator[str, None, None]:
     """Yield the entries of stdin: typed at a terminal, where Tab completes `names`, or read from a pipe."""
-    if not colour.is_terminal(sys.stdin):
+    if not output.is_terminal(sys.stdin):
         yield from piped(sys.stdin)
         return
     readline = load()

@@ -21,7 +21,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import colour
+from gradtrace.cli import output
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.views import cells, layout
@@ -29,6 +29,7 @@ from gradtrace.views.layout import LayoutOptions
 
 INDENT = "    "
 LONG = 4_000  # characters of a message
+NARROWEST = 40  # columns of a source line with its margin
 LONGEST = 100  # columns of a source line where stderr is not a terminal
 
 
@@ -93,7 +94,7 @@ def show(error: Exception, settings: Settings) -> int:
     if settings.form == "json":
         write(as_json(report))
         return report.exit_code
-    write("\n".join(lines(report, settings)), styled=colour.wanted(settings.color, sys.stderr))
+    write("\n".join(lines(report, settings)), styled=output.wants_colour(settings.color, sys.stderr))
     if settings.form == "github":
         write(as_annotation(report))
     return report.exit_code
@@ -198,7 +199,7 @@ def _os_message(error: OSError) -> str:
 
 def lines(found: Report, settings: Settings) -> list[str]:
     """Return the lines of an error report: place, message and hint; the source line; a caret below it."""
-    look = LayoutOptions(color=colour.wanted(settings.color, sys.stderr))
+    look = output.look_of(sys.stderr, settings.color)
     message = sentence(found)
     place = layout.paint(where(found) + ":", "bold", look)
     head = [f"{place} {layout.paint(message, 'red', look)}{_hint(found.hint, message)}"]
@@ -251,7 +252,8 @@ def excerpt(place: Any, look: LayoutOptions) -> list[str]:
     """Return the source line, cut to the terminal's width around the place, and a line with a caret."""
     if place is None or not place.text:
         return []
-    text, start, length = window(place.text, place.column - 1, max(1, place.width), _columns() - len(INDENT))
+    columns = max(NARROWEST, look.width or LONGEST) - len(INDENT)
+    text, start, length = window(place.text, place.column - 1, max(1, place.width), columns)
     mark = " " * cells.width(text[:start]) + "^" + "~" * (max(1, cells.width(text[start : start + length])) - 1)
     return [INDENT + layout.code(text, look), INDENT + layout.paint(mark, "green", look)]
 
@@ -267,12 +269,6 @@ def window(source: str, column: int, length: int, columns: int) -> tuple[str, in
         before = "…" + before[-(columns // 3) :]
     text = cells.clip(before + marked + after, columns)
     return text, len(before), max(1, min(len(marked), len(text) - len(before) - 1))
-
-
-def _columns() -> int:
-    if not colour.is_terminal(sys.stderr):
-        return LONGEST
-    return max(40, colour.columns())
 
 
 def clip(text: str, columns: int = 40) -> str:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import hints, progress, report, values
+from gradtrace.cli import hints, output, progress, report, values
 from gradtrace.cli.inputs import check_known, default, read_all, recorded_inputs
 from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
@@ -126,7 +126,9 @@ class Progress:
         left = "" if not done or not new else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
         line = f"{rows:,} rows{share}, {new / max(seconds, 1e-9):,.0f} rows/s{left}"
         if done is not None and sys.stderr.isatty():
-            line = f"{progress.bar(done, sys.stderr)} {line}"
+            from gradtrace.views import terminal
+
+            line = f"{terminal.bar(done, output.look_of(sys.stderr))} {line}"
         sys.stderr.write(progress.in_place(line))
         sys.stderr.flush()
         self.shown = True

@@ -13,8 +13,9 @@ from gradtrace.views import cells, plain
 from gradtrace.views.cells import GAP
 
 NOTHING: Mapping[str, int] = {}
-NAME = 32  # how much of a name is readable
-WIDE = 80  # the width of a table that has room for such names and a few columns
+NAME = 32  # columns of a readable name
+SHORT_NAME = 16  # columns of a name, at least, before its row takes several lines
+WIDE = 80  # columns of a page
 
 
 class LayoutOptions(NamedTuple):
@@ -95,11 +96,6 @@ def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
     if options.width is None or not shared or max(map(len, names)) <= NAME or len(head) > NAME:
         return Column(title, [Cell(cells.visible(name)) for name in names])
     return Column(head, [Cell(cells.visible(name[len(shared) + 1 :])) for name in names])
-
-
-def name_width(column: Column, options: LayoutOptions) -> int:
-    """Return the least width of a column of names: before they are cut to less, other columns are left out."""
-    return max(10, min(NAME, column.width, (options.width or WIDE) - (WIDE - NAME)))
 
 
 def left_out(count: int, what: str, options: LayoutOptions) -> list[str]:

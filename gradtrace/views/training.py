@@ -99,7 +99,7 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
         )
     if options.width is None:
         columns = layout.within(columns, WIDTH, ("largest",))
-    lines = layout.lines(columns, options, {column.title: layout.name_width(column, options)}, ("largest",))
+    lines = layout.lines(columns, options, {column.title: layout.SHORT_NAME}, ("largest",))
     return [*lines, *layout.left_out(len(names) - len(shown), "parameters", options)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from gradtrace.cli import colour, options, report
+from gradtrace.cli import options, output, report
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import choice, number, option, section
@@ -45,7 +45,7 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
     session = Repl(budget, dtype, report.Settings.of(sys.argv[1:])._replace(color=color))
     names = session.known_names
     status = session.serve(remote_entries(names) if channel.is_open() else prompt.entries(names, history))
-    return status or (Exit.FAILED if session.failed and not colour.is_terminal(sys.stdin) else Exit.OK)
+    return status or (Exit.FAILED if session.failed and not output.is_terminal(sys.stdin) else Exit.OK)
 
 
 SESSION = section(

@@ -164,7 +164,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
         "A prompt",
         "Building and computing at once: at the prompt every line shows its value and its node.",
         "gradtrace repl",
-        "w: leaf = 1.0\nx: data = 2\ny = (x + w) * (w + 1)\ny\ny.backward()\nw.grad\n:graph\n",
+        "w: leaf = 1.0\nx: data = 2\ny = (x + w) * (w + 1)\ny\ny.backward()\nw.grad\ngraph()\n",
     ),
     "G3 D5": (
         "A second backward",

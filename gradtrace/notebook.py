@@ -27,8 +27,7 @@ from gradtrace.views import stats as stats_view
 from gradtrace.views import steps as steps_view
 from gradtrace.views import why as why_view
 from gradtrace.views.layout import LayoutOptions
-from gradtrace.views.notebook import HEIGHT, Page, Picture, arranged, picture_of
-from gradtrace.views.rich import Report
+from gradtrace.views.notebook import HEIGHT, Page, Picture, Report, arranged, picture_of
 
 LOOK = LayoutOptions(width=110, color=True)
 SHELL = ("In", "Out", "exit", "quit", "get_ipython")  # names that IPython puts among the variables

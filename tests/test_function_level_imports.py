@@ -59,6 +59,7 @@ WITHIN = {
 
 CYCLE = "the imported module imports this one"
 RARE = "loads at its first use; most runs never need it"
+TERMINAL = "loads rich, which only a terminal needs"
 LIMITS = "process limits: only a guarded run sets them, and not every platform has them"
 FAMILY = "another family of operators: one function of many needs it"
 ONE_BY_ONE = {
@@ -108,6 +109,8 @@ ONE_BY_ONE = {
     "trace.engine_builder -> trace.training": RARE,
     "sandbox.scratch -> fcntl": LIMITS,
     "views.cells -> re": RARE,
+    "views.cells -> views.terminal": TERMINAL,
+    "views.layout -> views.terminal": TERMINAL,
     "views.markup -> views.flight": RARE,
     "views.markup -> views.page": RARE,
     "views.animation -> sandbox.confine": RARE,

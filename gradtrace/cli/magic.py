@@ -98,17 +98,18 @@ def run(words: list[str], program: str) -> subprocess.CompletedProcess[str]:
 
 def report(done: subprocess.CompletedProcess[str]) -> Any:
     """Return the printed text of a command for display, and write its messages to stderr."""
-    from gradtrace.views.rich import OTHER, Report
+    from gradtrace.views.notebook import Report
+    from gradtrace.views.terminal import without_codes
 
     if done.stderr:
-        sys.stderr.write(OTHER.sub("", done.stderr))
+        sys.stderr.write(without_codes(done.stderr))
     return Report(done.stdout) if done.stdout else None
 
 
 def usage() -> Any:
     """Return what the magics can do, for display."""
     from gradtrace.cli.commands import COMMANDS
-    from gradtrace.views.rich import Report
+    from gradtrace.views.notebook import Report
 
     return Report(USAGE.format(commands="\n".join(f"  {name:9} {COMMANDS[name]}" for name in OF_CELLS)))
 

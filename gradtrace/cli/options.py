@@ -15,7 +15,6 @@ and a Request holds these records with the program.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, TypeVar
-from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, MOST_MEMORY, Budget
@@ -169,7 +168,7 @@ ENGINE = section(
 )
 COMMON = section(
     GENERAL,
-    choice("--color auto|always|never", "Default: auto, colour on a terminal.", choices=colour.CHOICES),
+    choice("--color auto|always|never", "Default: auto, colour on a terminal.", choices=("auto", "always", "never")),
     hidden(choice("--errors text|json|github", "How errors are written. Default: text.")),
     hidden(flag("--debug", "Show Python's traceback of an error.")),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Fix
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import output, screen, session
+from gradtrace.cli import output, session
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, UsageError
 
@@ -30,7 +30,7 @@ def explain(request: Request, words: tuple[str, ...]) -> int:
     name = pick.tensor(trace, words[0].removesuffix(".grad"), "NAME").id if words else None
     explained = with_rewrites(request, trace, answer(trace, name))
     if request.look.format == "table":
-        output.write(view.report(trace, explained, screen.options(request.look)))
+        output.write(view.report(trace, explained, output.options(request.look)))
     else:
         output.write(view.as_data(trace, explained, request.look.format, request.look.all))
     return Exit.OK if trace.failure is None else Exit.FAILED

@@ -15,10 +15,10 @@ import time
 from contextlib import suppress
 
 from gradtrace.annotations import Any
-from gradtrace.cli import colour
+from gradtrace.cli import output
 from gradtrace.views.cells import visible
 
-FIRST, AGAIN = 1.0, 0.5  # seconds, on a terminal
+FIRST, AGAIN = 1.0, 0.2  # seconds, on a terminal
 SILENT = 10.0  # seconds that a program which prints may be silent there
 FIRST_IN_A_LOG, AGAIN_IN_A_LOG = 10.0, 60.0
 CLEAR = "\r\x1b[K"
@@ -42,7 +42,7 @@ class shown:
         self._stream: Any = sys.stderr
         if self._stream is None:
             return self
-        self._terminal = colour.is_terminal(self._stream)
+        self._terminal = output.is_terminal(self._stream)
         self._start = self._heard = time.monotonic()
         if self._out is not None and not self._terminal:
             return self
@@ -66,10 +66,16 @@ class shown:
                 if self._out is not None and left > 0:
                     wait = left
                     continue
-                line = f"{self._text}, {time.monotonic() - self._start:.0f} s"
-                self._put(f"\r{line}\x1b[K" if self._terminal else line + "\n")
+                seconds = time.monotonic() - self._start
+                line = f"{self._text}, {seconds:.0f} s"
+                self._put(self._turning(seconds, line) if self._terminal else line + "\n")
                 self._drawn = self._terminal
             wait = AGAIN if self._terminal else AGAIN_IN_A_LOG
+
+    def _turning(self, seconds: float, line: str) -> str:
+        from gradtrace.views import terminal
+
+        return in_place(f"{terminal.spinner(seconds, output.look_of(self._stream))} {line}")
 
     def _clear(self) -> None:
         if self._drawn:
@@ -99,6 +105,11 @@ class shown:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream if self._out is None else self._out, name)
+
+
+def in_place(line: str) -> str:
+    """Return what replaces the last line of a terminal by another."""
+    return f"\r{line}\x1b[K"
 
 
 def running(out: Any) -> shown:

@@ -1,12 +1,14 @@
-"""Read the entries of `gradtrace repl` from a terminal or a pipe.
+"""Read the entries of `gradtrace repl` from a terminal or a pipe, with Python's own console.
 
-An entry is a statement, of one or more lines, or a line that begins with a colon. At a terminal a compound statement
-ends at an empty line, as at Python's prompt; in a pipe it ends before the next statement, so that the functions of
-a script may contain empty lines.
+The process that owns the terminal reads them; a confined one runs them (`cli/repl.py`). At a terminal a compound
+statement ends at an empty line, as at Python's prompt; in a pipe it ends before the next statement, so that the
+functions of a script may contain empty lines.
 """
 
 from __future__ import annotations
 
+import ast
+import code
 import codeop
 import os
 import re
@@ -16,12 +18,15 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from gradtrace import __version__
-from gradtrace.cli import colour, report
+from gradtrace.cli import output, report
+from gradtrace.views.suffixes import SUFFIXES
 
 FIRST, MORE = ">>> ", "... "
 GOES_ON = re.compile(r"\s|(else|elif|except|finally)\b|#")  # how a line begins that belongs to the statement above
 HISTORY = 10_000  # entries of a history file
-WELCOME = "gradtrace {version}. :help lists the commands, Ctrl-D ends."
+WELCOME = (
+    f"gradtrace {__version__}. why(w), graph(y), trace(y) ask about what was typed; help() lists them, Ctrl-D ends."
+)
 WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
 
 
@@ -45,79 +50,85 @@ def piped(stream: Any) -> Iterator[str]:
             entry = []
         if entry or line.strip():
             entry.append(line)
-        if len(entry) == 1 and (is_meta(line) or is_complete(line)):
+        if len(entry) == 1 and is_complete(line):
             yield line
             entry = []
     if entry:
         yield "\n".join(entry)
 
 
-def is_meta(line: str) -> bool:
-    return line.lstrip().startswith(":")
-
-
 def entries(names: Callable[[], list[str]], history: str | None) -> Generator[str, None, None]:
     """Yield the entries of stdin: typed at a terminal, where Tab completes `names`, or read from a pipe."""
-    if not colour.is_terminal(sys.stdin):
+    if not output.is_terminal(sys.stdin):
         yield from piped(sys.stdin)
         return
-    terminal = Terminal(names, history)
-    report.write(WELCOME.format(version=__version__))
+    readline = load()
+    if readline is not None:
+        prepare(readline, names, history)
+    report.write(WELCOME)
     try:
-        yield from terminal.entries()
+        yield from Console().entries()
     finally:
-        terminal.close()
+        if readline is not None and history is not None:
+            readline.set_history_length(HISTORY)
+            readline.write_history_file(history)
 
 
 def outputs_of(entry: str) -> list[str]:
-    """Return the names of the files that an entry asks to write: that of `:graph FILE`."""
-    words = entry.strip().split(None, 1)
-    return [words[1].strip()] if is_meta(entry) and len(words) == 2 else []
+    """Return the names of the files that an entry asks to write: those of pictures that `graph` is called with."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(entry)) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    graphs = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "graph"]
+    texts = [word.value for call in graphs for word in call.args if isinstance(word, ast.Constant)]
+    return [text for text in texts if isinstance(text, str) and text.lower().endswith(tuple(f".{s}" for s in SUFFIXES))]
 
 
-class Terminal:
-    """The entries that a person types, with line editing, history and completion if Python has readline."""
+class Console(code.InteractiveConsole):
+    """Python's console, which collects the lines of an entry and hands it on instead of running it."""
 
-    def __init__(self, names: Callable[[], list[str]], history: str | None) -> None:
-        self.names = names
-        self.history = history
-        self.readline = load()
-        if self.readline is not None:
-            self.readline.set_completer(self.complete)
-            self.readline.set_completer_delims(WORD_ENDS)
-            self.readline.parse_and_bind("tab: complete")
-            self.readline.set_auto_history(True)
-            if history is not None and os.path.exists(history):
-                self.readline.read_history_file(history)
+    def __init__(self) -> None:
+        super().__init__()
+        self.entry = ""
 
-    def complete(self, text: str, number: int) -> str | None:
-        """Return the name at index `number` among those that start with `text`, for readline."""
-        if not text.strip():
-            return "    " if number == 0 else None
-        matches = [name for name in self.names() if name.startswith(text)]
-        return matches[number] if number < len(matches) else None
+    def runsource(self, source: str, filename: str = "", symbol: str = "") -> bool:
+        """Keep the entry; return whether it needs more lines."""
+        self.entry = source
+        return not is_complete(source)
 
     def entries(self) -> Iterator[str]:
         """Yield entries until the end of input (Ctrl-D). Ctrl-C discards an entry that is being typed."""
+        needs_more = False
         while True:
             try:
-                yield self.entry()
+                needs_more = self.push(self.raw_input(MORE if needs_more else FIRST))
+                if not needs_more:
+                    yield self.entry
             except KeyboardInterrupt:
-                sys.stdout.write("\n")
+                self.write("\n")
+                self.resetbuffer()
+                needs_more = False
             except EOFError:
-                sys.stdout.write("\n")
+                self.write("\n")
                 return
 
-    def entry(self) -> str:
-        lines = [input(FIRST)]
-        while not is_meta(lines[0]) and lines[0].strip() and not is_complete("\n".join(lines)):
-            lines.append(input(MORE))
-        return "\n".join(lines)
 
-    def close(self) -> None:
-        if self.readline is not None and self.history is not None:
-            self.readline.set_history_length(HISTORY)
-            self.readline.write_history_file(self.history)
+def prepare(readline: Any, names: Callable[[], list[str]], history: str | None) -> None:
+    """Have readline complete names, and remember entries in the file `history` too."""
+
+    def complete(text: str, number: int) -> str | None:
+        if not text.strip():
+            return "    " if number == 0 else None
+        matches = [name for name in names() if name.startswith(text)]
+        return matches[number] if number < len(matches) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(WORD_ENDS)
+    readline.parse_and_bind("tab: complete")
+    readline.set_auto_history(True)
+    if history is not None and os.path.exists(history):
+        readline.read_history_file(history)
 
 
 def load() -> Any:

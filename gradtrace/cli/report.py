@@ -21,13 +21,15 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import colour
+from gradtrace.cli import output
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError
-from gradtrace.views import cells
+from gradtrace.views import cells, layout
+from gradtrace.views.layout import LayoutOptions
 
 INDENT = "    "
 LONG = 4_000  # characters of a message
+NARROWEST = 40  # columns of a source line with its margin
 LONGEST = 100  # columns of a source line where stderr is not a terminal
 
 
@@ -92,7 +94,7 @@ def show(error: Exception, settings: Settings) -> int:
     if settings.form == "json":
         write(as_json(report))
         return report.exit_code
-    write("\n".join(lines(report, settings)), styled=colour.wanted(settings.color, sys.stderr))
+    write("\n".join(lines(report, settings)), styled=output.wants_colour(settings.color, sys.stderr))
     if settings.form == "github":
         write(as_annotation(report))
     return report.exit_code
@@ -197,12 +199,13 @@ def _os_message(error: OSError) -> str:
 
 def lines(found: Report, settings: Settings) -> list[str]:
     """Return the lines of an error report: place, message and hint; the source line; a caret below it."""
-    paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
+    look = output.look_of(sys.stderr, settings.color)
     message = sentence(found)
-    head = [f"{paint(where(found) + ':', 'bold')} {paint(message, 'red')}{_hint(found.hint, message)}"]
-    body = [*excerpt(found.place, paint), *of_forward(found, paint)]
+    place = layout.paint(where(found) + ":", "bold", look)
+    head = [f"{place} {layout.paint(message, 'red', look)}{_hint(found.hint, message)}"]
+    body = [*excerpt(found.place, look), *of_forward(found, look)]
     if found.hint and _is_prose(message):
-        body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
+        body.append(f"{layout.paint('hint:', 'bold', look)} {cells.visible(found.hint)}")
     if found.next_command:
         body.append(f"to see why: {cells.visible(found.next_command)}")
     if found.in_torch:
@@ -227,12 +230,13 @@ def _hint(hint: str, what: str) -> str:
     return f"; {cells.visible(hint)}" if hint and not _is_prose(what) else ""
 
 
-def of_forward(found: Report, paint: Any) -> list[str]:
+def of_forward(found: Report, look: LayoutOptions) -> list[str]:
     """Return the lines about the forward operation whose backward failed, if it has another place."""
     place, start = found.forward, found.place
     if place is None or (start is not None and (place.line, place.column) == (start.line, start.column)):
         return []
-    return [f"{paint(spot(place) + ':', 'bold')} in the backward of this", *excerpt(place, paint)]
+    at = layout.paint(spot(place) + ":", "bold", look)
+    return [f"{at} in the backward of this", *excerpt(place, look)]
 
 
 def spot(place: Any) -> str:
@@ -244,13 +248,14 @@ def where(found: Report) -> str:
     return found.prefix if place is None else spot(place)
 
 
-def excerpt(place: Any, paint: Any) -> list[str]:
+def excerpt(place: Any, look: LayoutOptions) -> list[str]:
     """Return the source line, cut to the terminal's width around the place, and a line with a caret."""
     if place is None or not place.text:
         return []
-    text, start, length = window(place.text, place.column - 1, max(1, place.width), _columns() - len(INDENT))
+    columns = max(NARROWEST, look.width or LONGEST) - len(INDENT)
+    text, start, length = window(place.text, place.column - 1, max(1, place.width), columns)
     mark = " " * cells.width(text[:start]) + "^" + "~" * (max(1, cells.width(text[start : start + length])) - 1)
-    return [INDENT + text, INDENT + paint(mark, "green")]
+    return [INDENT + layout.code(text, look), INDENT + layout.paint(mark, "green", look)]
 
 
 def window(source: str, column: int, length: int, columns: int) -> tuple[str, int, int]:
@@ -264,16 +269,6 @@ def window(source: str, column: int, length: int, columns: int) -> tuple[str, in
         before = "…" + before[-(columns // 3) :]
     text = cells.clip(before + marked + after, columns)
     return text, len(before), max(1, min(len(marked), len(text) - len(before) - 1))
-
-
-def _columns() -> int:
-    if not colour.is_terminal(sys.stderr):
-        return LONGEST
-    return max(40, colour.columns())
-
-
-def _plain(text: str, style: str) -> str:
-    return text
 
 
 def clip(text: str, columns: int = 40) -> str:

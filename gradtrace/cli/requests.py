@@ -187,7 +187,7 @@ def list_tensorboards(broker: Broker, request: Request) -> None:
 
 def read_entry(broker: Broker, request: Request) -> None:
     """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
-    from gradtrace.cli import colour, prompt
+    from gradtrace.cli import output, prompt
 
     names = request.get("names")
     if broker.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -201,7 +201,7 @@ def read_entry(broker: Broker, request: Request) -> None:
     broker.outputs = tuple((name, name) for name in outputs)
     broker.seconds = broker.grants.entry_seconds
     broker.deadline = time.monotonic() + broker.seconds + LATE
-    broker.say({"ok": True, "text": entry, "outputs": outputs, "columns": colour.columns()})
+    broker.say({"ok": True, "text": entry, "outputs": outputs, "columns": output.columns()})
 
 
 class Interruptible:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
-from gradtrace.cli import colour
+from gradtrace.cli import output
 from gradtrace.context import context
 from gradtrace.errors import GradtraceError, ProgramError
 
@@ -72,7 +72,7 @@ class Printed:
     muted = False
 
     def __init__(self) -> None:
-        self.heading = colour.is_terminal(sys.stderr) and colour.is_terminal(sys.stdout)
+        self.heading = output.is_terminal(sys.stderr) and output.is_terminal(sys.stdout)
 
     def write(self, text: str) -> int:
         if self.muted:
@@ -101,7 +101,7 @@ class Muted:
 
 def audible(stream: Any) -> Any:
     """Return a context for a program's output; on a terminal it shows progress if the program is long silent."""
-    if not colour.is_terminal(sys.stderr):
+    if not output.is_terminal(sys.stderr):
         return straight(stream)
     from gradtrace.cli import progress
 

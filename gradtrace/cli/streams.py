@@ -18,7 +18,7 @@ import sys
 import time
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.cli import colour
+from gradtrace.cli import output
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 PIECE = 1 << 18  # bytes of one read
@@ -40,12 +40,12 @@ class Pipes:
 
     def become_standard(self) -> None:
         """Make the pipes this process's standard streams; `isatty` and the width answer as for the caller's streams."""
-        if colour.is_terminal(sys.stdout):
-            os.environ["COLUMNS"] = str(colour.columns())
+        if output.is_terminal(sys.stdout):
+            os.environ["COLUMNS"] = str(output.columns())
         sys.stdout, sys.stderr = whole(sys.stdout), whole(sys.stderr)
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             if stream is not None:
-                vars(stream)["isatty"] = constantly(colour.is_terminal(stream))
+                vars(stream)["isatty"] = constantly(output.is_terminal(stream))
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # letters that the caller's encoding has not
         nothing = os.open(os.devnull, os.O_WRONLY if self.unreadable else os.O_RDONLY)

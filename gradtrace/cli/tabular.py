@@ -6,7 +6,7 @@ import sys
 import time
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import hints, report, values
+from gradtrace.cli import hints, output, progress, report, values
 from gradtrace.cli.inputs import check_known, default, read_all, recorded_inputs
 from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
@@ -122,9 +122,14 @@ class Progress:
 
     def show(self, rows: int, seconds: float) -> None:
         done, new = self.share(rows), rows - self.done.there
-        told = "" if done is None else f" ({100 * done:.0f}%)"
+        share = "" if done is None else f" ({100 * done:.0f}%)"
         left = "" if not done or not new else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
-        sys.stderr.write(f"\r{rows:,} rows{told}, {new / max(seconds, 1e-9):,.0f} rows/s{left}\x1b[K")
+        line = f"{rows:,} rows{share}, {new / max(seconds, 1e-9):,.0f} rows/s{left}"
+        if done is not None and sys.stderr.isatty():
+            from gradtrace.views import terminal
+
+            line = f"{terminal.bar(done, output.look_of(sys.stderr))} {line}"
+        sys.stderr.write(progress.in_place(line))
         sys.stderr.flush()
         self.shown = True
 

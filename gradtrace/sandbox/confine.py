@@ -21,7 +21,7 @@ SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so
 USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
 # Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).
-PACKAGES = "gradtrace numpy click rich graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
+PACKAGES = "gradtrace numpy click rich pygments graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
 LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
 MOST_OPEN = 4096  # descriptors: the parent looks at each of them
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr

@@ -6,19 +6,8 @@ escaped, so that no name or source text can move the cursor or hide its true ord
 
 from __future__ import annotations
 
-from gradtrace.annotations import Mapping, Sequence
-
-CUTS = 3  # rounds in which names that are shown alike are cut elsewhere
-RESET = "\x1b[0m"
-STYLES = {
-    "bold": "\x1b[1m",
-    "dim": "\x1b[2m",
-    "red": "\x1b[31m",
-    "green": "\x1b[32m",
-    "yellow": "\x1b[33m",
-    "blue": "\x1b[34m",
-    "cyan": "\x1b[36m",
-}
+GAP = "  "  # between the columns of a table
+STYLE = r"\x1b\[(?:0|[12](?:;3[1-6])?|3[1-6])m"  # the codes of `paint`: bold or dim, and a colour
 # Characters that no output contains: controls but for tab and line break, and marks that reorder or break a line.
 HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb"
 
@@ -75,16 +64,13 @@ def harmless(text: str, *, styled: bool = False) -> str:
     All output of a command to stdout and stderr goes through here, as the last step: a name in a record, a message or a
     cell may hold any character. `styled`: the codes of `paint` stay. The escapes are those of JSON, which stays valid.
     """
-    own = (RESET, *STYLES.values()) if styled else ()
-    plain = text
-    for allowed in ("\n", "\t", *own):
-        plain = plain.replace(allowed, "")
+    plain = text if styled else text.replace("\n", "").replace("\t", "")
     if plain.isprintable():
         return text
     import re
 
-    pattern = "|".join([*map(re.escape, own), f"[{HARMFUL}]"])
-    return re.sub(pattern, lambda match: match[0] if match[0] in own else f"\\u{ord(match[0]):04x}", text)
+    pattern = f"{STYLE}|[{HARMFUL}]" if styled else f"[{HARMFUL}]"
+    return re.sub(pattern, lambda match: match[0] if match[0][1:] else f"\\u{ord(match[0]):04x}", text)
 
 
 def clip(text: str, columns: int, ellipsis: str = "…") -> str:
@@ -104,50 +90,6 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
     head = boundary(text, fitting(text, (room + 1) // 2))
     tail = boundary(text, len(text) - fitting(text[::-1], room // 2), after=True)
     return text[:head] + ellipsis + text[tail:]
-
-
-def clip_distinct(texts: Sequence[str], columns: int, ellipsis: str = "…") -> list[str]:
-    """Cut texts to at most `columns` so that different ones stay different: in the middle, or where they are alike."""
-    shown = {text: clip_middle(text, columns, ellipsis) for text in texts}
-    parts: dict[str, set[int]] = {text: set() for text in shown}  # where each text differs from one like it
-    for _ in range(CUTS):
-        groups = alike(shown)
-        for group in groups:
-            start = difference(group, columns)
-            for text in group:
-                parts[text].add(start)
-                shown[text] = clip_around(text, min(parts[text]), max(parts[text]), columns, ellipsis)
-    return [shown[text] for text in texts]
-
-
-def alike(shown: Mapping[str, str]) -> list[list[str]]:
-    """Return the groups of different texts that are shown in the same way."""
-    groups: dict[str, list[str]] = {}
-    for text, short in shown.items():
-        groups.setdefault(short, []).append(text)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def difference(texts: Sequence[str], columns: int) -> int:
-    """Return where the first part that differs begins: after a dot, if that is not too far before the difference."""
-    shortest = min(map(len, texts))
-    differs = next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
-    start = texts[0].rfind(".", 0, differs) + 1
-    return start if differs - start < columns // 2 else differs
-
-
-def clip_around(text: str, first: int, last: int, columns: int, ellipsis: str) -> str:
-    """Cut `text` to at most `columns` so that the parts that begin at these positions are shown."""
-    if width(text) <= columns:
-        return text
-    room, first, last = columns - width(ellipsis), boundary(text, first), boundary(text, last)
-    tail = room - width(text[first:])
-    if first == last or tail >= 0:
-        head = min(first, boundary(text, fitting(text, max(0, tail))))
-        return text[:head] + ellipsis + clip(text[first:], room, ellipsis)
-    room -= width(ellipsis)
-    middle = text[first : min(last, first + max(room // 2, room - width(text[last:])))]
-    return ellipsis + middle + ellipsis + clip(text[last:], room - width(middle), ellipsis)
 
 
 def fitting(text: str, columns: int) -> int:
@@ -182,12 +124,16 @@ def boundary(text: str, cut: int, after: bool = False) -> int:
     return end if after else start
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """Break `text` into lines of at most `columns` (at least 1), between words; a longer word is broken anywhere."""
+def wrap(text: str, columns: int, marks: str = "") -> list[str]:
+    """Break `text` into lines of at most `columns` (at least 1), between words; a longer word is broken after the last
+    character of `marks` that fits, else anywhere but in a number.
+    """
     lines, line, columns = [], "", max(columns, 1)
     for word in text.split(" "):
         while width(word) > columns:
             head = clip(word, columns, "") or word[:columns]  # a number may be longer than a line
+            cuts = (cut for cut in range(len(head), 0, -1) if head[cut - 1] in marks and boundary(word, cut) == cut)
+            head = head[: next(cuts, len(head))]
             lines += [line] * bool(line) + [head]
             line, word = "", word[len(head) :]
         if line and width(line) + 1 + width(word) > columns:
@@ -198,12 +144,10 @@ def wrap(text: str, columns: int) -> list[str]:
     return [*lines, line]
 
 
-def pad(text: str, columns: int, right: bool = False) -> str:
-    """Fill `text` with spaces to `columns`: on its left side if `right` (aligned right), else on its right side."""
-    space = " " * (columns - width(text))
-    return space + text if right else text + space
-
-
 def paint(text: str, style: str) -> str:
-    """Return `text` in a style of STYLES; unchanged if the style or the text is empty."""
-    return f"{STYLES[style]}{text}{RESET}" if style and text else text
+    """Return `text` in a style of rich, such as "bold" or "red"; unchanged if the style or the text is empty."""
+    if not (style and text):
+        return text
+    from gradtrace.views import terminal
+
+    return terminal.styled(text, style)

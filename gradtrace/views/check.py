@@ -60,7 +60,7 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     for wrong in found.wrong:
         yield from layout.wrapped(blame(wrong), "red", options, width)
         if wrong.source:
-            yield "    " + clip(visible(wrong.source), width - 4, dots(options))
+            yield "    " + layout.code(clip(visible(wrong.source), width - 4, dots(options)), options)
 
 
 def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:

@@ -1,6 +1,7 @@
-"""Columns of cells -> lines that fit the terminal: columns are shortened first, then left out where that is allowed.
+"""What a table or a tree shows, without its drawing: columns of cells, branches, and the options of both.
 
-Every table is laid out here; the table of tensors has further ways to save width (`views/table.py`).
+`views/plain.py` writes them for a pipe, `views/terminal.py` draws them with rich; the table of tensors has further ways
+to save width (`views/table.py`).
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 from itertools import takewhile
 
 from gradtrace.annotations import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
-from gradtrace.views import cells
+from gradtrace.views import cells, plain
+from gradtrace.views.cells import GAP
 
-GAP = "  "
 NOTHING: Mapping[str, int] = {}
-NAME = 32  # how much of a name is readable
-WIDE = 80  # the width of a table that has room for such names and a few columns
+NAME = 32  # columns of a readable name
+SHORT_NAME = 16  # columns of a name, at least, before its row takes several lines
+WIDE = 80  # columns of a page
 
 
 class LayoutOptions(NamedTuple):
@@ -51,6 +53,13 @@ class Column(NamedTuple):
         return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
+class Branch(NamedTuple):
+    """A branch of a tree: its lines, each of them parts (text, style), and the branches below the last line."""
+
+    lines: list[list[tuple[str, str]]]
+    children: list[Branch]
+
+
 def columns(items: Sequence[Any], facts: Mapping[str, Callable[[Any], str | Cell]]) -> list[Column]:
     """Return the columns of a table with a row for each item; `facts` has the function that fills each one's cells."""
     return [
@@ -70,6 +79,15 @@ def table(
     return lines(columns(items, facts), options, shrink, spare)
 
 
+def tree(branches: Sequence[Branch], options: LayoutOptions) -> str:
+    """Return branches with lines that join them, ended by a line break."""
+    if options.width is None:
+        return plain.tree(branches, options)
+    from gradtrace.views import terminal
+
+    return terminal.tree(branches, options)
+
+
 def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
     """Return a column of dotted names. Where they are long, the title has what all of them begin with."""
     levels = zip(*(name.split(".")[:-1] for name in names), strict=False)
@@ -78,11 +96,6 @@ def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
     if options.width is None or not shared or max(map(len, names)) <= NAME or len(head) > NAME:
         return Column(title, [Cell(cells.visible(name)) for name in names])
     return Column(head, [Cell(cells.visible(name[len(shared) + 1 :])) for name in names])
-
-
-def name_width(column: Column, options: LayoutOptions) -> int:
-    """Return the least width of a column of names: before they are cut to less, other columns are left out."""
-    return max(10, min(NAME, column.width, (options.width or WIDE) - (WIDE - NAME)))
 
 
 def left_out(count: int, what: str, options: LayoutOptions) -> list[str]:
@@ -110,9 +123,9 @@ def lines(
 ) -> list[str]:
     """Return the lines of the table.
 
-    `shrink` has the smallest width of each column that may be shortened; `spare` names the columns that may be left
-    out, in this order. Columns with only empty cells are always left out. If the table is still too wide, each row
-    takes several lines.
+    On a terminal `shrink` has the smallest width of each column that may be narrower than its texts; `spare` names the
+    columns that may be left out, in this order. If the table is still too wide, each row takes several lines. Columns
+    with only empty cells are always left out.
     """
     head, rows = parts(columns, options, shrink, spare)
     return [*head, *(line for row in rows for line in row)]
@@ -121,49 +134,16 @@ def lines(
 def parts(
     columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the table's titles with the rule below them, and the lines of each row."""
-    shown = [c for c in columns if any(cell.text for cell in c.cells)]
-    limit = options.width
+    """Return the titles of a table with the rule below them, and the lines of each row."""
+    shown = [column for column in columns if any(cell.text for cell in column.cells)]
     if not shown:
         return [], []
-    if limit is not None and total(shown) > limit:  # of what a large tensor holds, its shape says most
-        shown = [brief(c) if c.title in shrink else c for c in shown]
-    for title in spare:
-        if limit is None or least(shown, shrink) <= limit:
-            break
-        shown = [c for c in shown if c.title != title]
-    if limit is not None and least(shown, shrink) > limit:
-        return folded(shown, limit, options)
-    table = single(shown if limit is None else shortened(shown, limit, shrink, options), options)
-    height = len(table) - len(shown[0].cells)
-    return table[:height], [[line] for line in table[height:]]
+    if options.width is not None:
+        from gradtrace.views import terminal
 
-
-def folded(columns: list[Column], limit: int, options: LayoutOptions) -> tuple[list[str], list[list[str]]]:
-    """Put as many columns in a line as fit, and the others in indented lines below."""
-    first = clipped(columns[0], max(10, limit * 2 // 5), options)
-    margin = first.width + len(GAP)
-    room = max(8, limit - margin)
-    groups = packed([clipped(c, room, options) for c in columns[1:]], room)
-    groups[0].insert(0, first)
-    groups = [[aligned(c) for c in group] for group in groups]
-    widths = [[c.width for c in group] for group in groups]
-    indents = ["", *[" " * margin] * (len(groups) - 1)]
-    head = [
-        indent + title
-        for indent, group, wide in zip(indents, groups, widths, strict=True)
-        for title in header(group, wide, options)
-    ]
-    longest = max(len(indent) + total(group) for indent, group in zip(indents, groups, strict=True))
-    rows = [
-        [
-            indent + line([c.cells[i] for c in group], wide, options)
-            for indent, group, wide in zip(indents, groups, widths, strict=True)
-            if any(c.cells[i].text for c in group)
-        ]
-        for i in range(len(columns[0].cells))
-    ]
-    return [*head, rule(min(limit, longest), options)], rows
+        return terminal.table(shown, options, shrink, spare)
+    head, rows = plain.table(shown, options)
+    return head, [[row] for row in rows]
 
 
 def brief(column: Column) -> Column:
@@ -181,81 +161,23 @@ def shape_of(text: str) -> str:
     return head + ")" if gap and head.startswith("(") and head[1:].replace(", ", "").rstrip(",").isdecimal() else text
 
 
-def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
-    """Return the width of the table with every column at its smallest width."""
-    return total(list(columns)) - sum(max(0, c.width - floor(c, shrink)) for c in columns)
+# ---- widths
 
 
-def floor(column: Column, shrink: Mapping[str, int]) -> int:
-    if column.title not in shrink:
-        return column.width
-    numbers = (cells.width(cell.text) for cell in column.cells if is_number(cell.text))
-    return max(shrink[column.title], cells.width(column.title), *numbers)
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell is a single number, which is shown whole or not at all."""
-    return text != "" and cells.NUMERIC.issuperset(text) and any(map(str.isdigit, text))
-
-
-def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:
-    """Shorten the columns that may be shortened until the table fits, the widest first."""
-    widths = [c.width for c in columns]
-    floors = [floor(c, shrink) for c in columns]
-    over = total(columns) - limit
-    while over > 0:
-        able = [i for i in range(len(columns)) if widths[i] > floors[i]]
-        if not able:
-            break
-        widest = max(able, key=lambda i: widths[i])
-        widths[widest] -= 1
-        over -= 1
-    return [clipped(c, width, options) for c, width in zip(columns, widths, strict=True)]
-
-
-def clipped(column: Column, width: int, options: LayoutOptions) -> Column:
-    if column.width <= width:
-        return column
-    texts = cells.clip_distinct([cell.text for cell in column.cells], width, dots(options))
-    return Column(column.title, [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
-
-
-# ---- a table at its full width
-
-
-def total(columns: list[Column]) -> int:
+def total(columns: Sequence[Column]) -> int:
     return sum(c.width for c in columns) + len(GAP) * (len(columns) - 1)
 
 
-def single(columns: list[Column], options: LayoutOptions) -> list[str]:
-    widths = [c.width for c in columns]
-    columns = [aligned(c) for c in columns]
-    lines = header(columns, widths, options)
-    lines.append(rule(sum(widths) + len(GAP) * (len(columns) - 1), options))
-    return lines + [line(row, widths, options) for row in zip(*(c.cells for c in columns), strict=True)]
+def within(columns: Sequence[Column], limit: int, spare: Sequence[str]) -> list[Column]:
+    """Return the columns without as many of `spare`, in this order, as the width `limit` needs."""
+    chosen = list(columns)
+    for title in spare:
+        if total(chosen) > limit:
+            chosen = [column for column in chosen if column.title != title]
+    return chosen
 
 
-def aligned(column: Column) -> Column:
-    right = column.right
-    return Column(
-        column.title, [cell if cell.right == right else Cell(cell.text, cell.style, right) for cell in column.cells]
-    )
-
-
-def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> list[str]:
-    """Return the lines of the titles, aligned at their last lines."""
-    titles = [c.title.split("\n") for c in columns]
-    height = max(map(len, titles))
-    filled = [[""] * (height - len(title)) + title for title in titles]
-    rows = zip(*filled, strict=True)
-    sides = [c.right for c in columns]
-    return [
-        line([Cell(part, "bold", right) for part, right in zip(row, sides, strict=True)], widths, options)
-        for row in rows
-    ]
-
-
-def packed(columns: list[Column], room: int) -> list[list[Column]]:
+def packed(columns: Sequence[Column], room: int) -> list[list[Column]]:
     """Return the columns in as few groups as fit into `room`."""
     groups = [[columns[0]]]
     for column in columns[1:]:
@@ -266,27 +188,18 @@ def packed(columns: list[Column], room: int) -> list[list[Column]]:
     return groups
 
 
-def line(row: Iterable[Cell], widths: list[int], options: LayoutOptions) -> str:
-    return GAP.join(fit(cell, width, options) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def fit(cell: Cell, width: int, options: LayoutOptions) -> str:
-    text, needed = cell.text, cells.width(cell.text)
-    if needed > width:
-        text = cells.clip(text, width, dots(options))
-        needed = cells.width(text)
-    padding = " " * (width - needed)
-    painted = paint(text, cell.style, options)
-    return padding + painted if cell.right else painted + padding
-
-
 def paint(text: str, style: str, options: LayoutOptions) -> str:
     return cells.paint(text, style) if options.color else text
 
 
+def code(text: str, options: LayoutOptions, style: str = "") -> str:
+    """Return a line of source, highlighted where there are colours."""
+    if not options.color:
+        return text
+    from gradtrace.views import terminal
+
+    return terminal.code(text, options, style)
+
+
 def dots(options: LayoutOptions) -> str:
     return "..." if options.ascii else "…"
-
-
-def rule(length: int, options: LayoutOptions) -> str:
-    return paint(("-" if options.ascii else "─") * length, "dim", options)

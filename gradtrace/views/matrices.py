@@ -21,7 +21,7 @@ from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right, single, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right, total
 
 MANY = 400  # elements up to which a matrix is written out
 COLUMNS = ("of", "by", "derivative")
@@ -90,7 +90,7 @@ def matrix_lines(
     for i, piece in enumerate(pieces(first, columns, options.width)):
         if i:
             yield ""
-        yield from single([*first, *piece], options)
+        yield from layout.lines([*first, *piece], options)
 
 
 def pieces(first: list[Column], columns: list[Column], width: int | None) -> Iterator[list[Column]]:

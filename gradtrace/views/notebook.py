@@ -9,9 +9,28 @@ from html import escape
 from gradtrace import files
 from gradtrace.annotations import Any
 from gradtrace.trace.record import Trace
-from gradtrace.views import arrange, dot, image, model, render, tree
+from gradtrace.views import arrange, dot, image, model, render, terminal, tree
 
 HEIGHT = 620  # pixels of the page within a notebook
+
+
+class Report:
+    """Text shown with colours in a notebook and without at a prompt. `painted` contains the terminal's escape codes."""
+
+    def __init__(self, painted: str) -> None:
+        self.painted = painted
+
+    def __str__(self) -> str:
+        return terminal.without_codes(self.painted)
+
+    def __repr__(self) -> str:
+        return str(self).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return terminal.html(self.painted)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
 class Picture:

@@ -40,10 +40,10 @@ def report(trace: Trace, answer: PrecisionAnswer, options: LayoutOptions) -> str
     else:
         parts = [why.healthy([answer.sentence, *answer.notes], options)]
     if answer.dtypes:
-        parts.append(layout.joined(layout.single(dtypes(answer), options)))
+        parts.append(layout.joined(layout.lines(dtypes(answer), options, {"operations": 16, "modules": 16})))
         parts += [layout.joined(wrap(visible(sentence), width)) for sentence in answer.largest]
     if options.all:
-        parts.append(layout.joined(layout.single(table(trace), options)))
+        parts.append(layout.joined(layout.lines(table(trace), options, {"operation": 12, "result": 12})))
     return "\n".join(parts)
 
 

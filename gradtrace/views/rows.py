@@ -12,10 +12,10 @@ from io import StringIO
 from operator import attrgetter
 
 from gradtrace.annotations import Any, Callable, Iterable, NamedTuple, Sequence
+from gradtrace.lazy_names import word_pairs, words
 from gradtrace.trace.record import Value
 from gradtrace.views import numbers
 from gradtrace.views.cells import visible
-from gradtrace.views.tex import escaped
 
 Rows = Iterable[Sequence[str]]
 VERSION = 1  # of every schema; fields are only ever added
@@ -161,6 +161,45 @@ def latex_cell(text: str) -> str:
     if text[:1] == "-" and is_numeric([text]):
         return "$-$" + text[1:]
     return escaped(text)
+
+
+# ---- TeX's letters; those that 8-bit fonts lack are for LuaLaTeX and XeLaTeX, and pdfLaTeX shows a question mark
+
+# Each character, and how TeX writes it.
+ESCAPES = word_pairs(r"""
+    \ \textbackslash{}  { \{  } \}  $ \$  & \&  # \#  % \%  _ \_  ^ \textasciicircum{}  ~ \textasciitilde{}
+    < \textless{}  > \textgreater{}  | \textbar{}  ' \textquotesingle{}  ` \textasciigrave{}
+    … \ldots{}  – \textendash{}  — \textemdash{}  µ \ensuremath{\mu}
+""")
+GREEK = words("""
+    alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
+    varphi chi psi omega
+""")
+# Each character, and its name in TeX's mathematics.
+SIGNS = word_pairs(r"""
+    Γ Gamma  Δ Delta  Θ Theta  Λ Lambda  Ξ Xi  Π Pi  Σ Sigma  Υ Upsilon  Φ Phi  Ψ Psi  Ω Omega
+    ε epsilon  ϕ phi  ϵ epsilon
+    ∂ partial  · cdot  × times  ÷ div  − -  ∞ infty  √ surd  ≤ le  ≥ ge  ≠ ne  ≈ approx  ∑ sum  ∏ prod
+    → rightarrow  ← leftarrow  ↔ leftrightarrow
+    ² {}^2  ³ {}^3  ¹ {}^1  ⊙ odot  ∇ nabla  ± pm  ° {}^\circ  ✓ surd
+""")
+MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | SIGNS
+
+
+def escaped(text: str) -> str:
+    """Return a line of text for TeX; control characters are shown as the terminal shows them."""
+    return "".join(map(tex_letter, visible(text))).replace("--", "-{}-").replace("--", "-{}-")  # no dash of two
+
+
+def tex_letter(char: str) -> str:
+    command = ESCAPES.get(char)
+    if command is None and char in MATHS:
+        name = MATHS[char]
+        command = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
+    if command is not None:
+        return command
+    # \Umathchar is of XeTeX and LuaTeX alone; \pdftexversion some packages define in LuaTeX too
+    return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\Umathchar {char}\else ?\fi{{}}"
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {

@@ -47,10 +47,11 @@ def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
     """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
     shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
-    shrink = {"node": layout.name_width(columns[0], options), "op": 6, "bad": 10}
+    shrink = {"node": layout.SHORT_NAME, "op": 6, "bad": 10}
     lines = layout.lines(columns, options, shrink, BRIEF_SPARE)
     lines += layout.left_out(len(found.nodes) - len(shown), "nodes", options)
-    return layout.joined([*lines, *told(warnings(found), options)])
+    page = options._replace(width=options.width or layout.WIDE)
+    return layout.joined([*lines, *told(warnings(found), page)])
 
 
 def warnings(found: Stats) -> list[tuple[str, str]]:
@@ -60,7 +61,7 @@ def warnings(found: Stats) -> list[tuple[str, str]]:
 def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
     columns = node_columns(shown)
-    yield layout.lines(columns, options, {**SHRINK, "node": layout.name_width(columns[0], options)}, SPARE)
+    yield layout.lines(columns, options, {**SHRINK, "node": layout.SHORT_NAME}, SPARE)
     left = len(found.nodes) - len(shown)
     if left:
         yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
@@ -76,7 +77,7 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
                 "bad": lambda m: Cell(not_finite(m), "red"),
             },
         )
-        yield layout.lines([names, *columns], options, {names.title: layout.name_width(names, options)}, ("zeros",))
+        yield layout.lines([names, *columns], options, {names.title: layout.SHORT_NAME}, ("zeros",))
     if found.verdict:
         yield layout.table(
             depth_rows(found),

@@ -4,11 +4,9 @@
     ──────────────────────────────────────────────────────────────────────────────
     x                2  ()     float64  True     True           None             2
 
-Colours are escape codes in the same text, so rich is not needed. A footnote says why a gradient is None.
-
-On a terminal each row is one line as long as that fits: with long titles over two lines; then without the columns that
-are equal in all rows (their value stands below the table); then with shortened names. If even that is too wide (arrays
-on a terminal of 80 columns), each row takes two lines: name, value and gradient above, the rest below.
+A footnote says why a gradient is None. On a terminal each row is one line as long as that fits: with long titles over
+two lines; then without the columns that are equal in all rows (their value stands below the table). If even that is too
+wide (arrays on a terminal of 80 columns), names, values and gradients take several lines within their cells.
 """
 
 from __future__ import annotations
@@ -23,12 +21,10 @@ if TYPE_CHECKING:
 
 MANY = 50  # tensors above which unnamed intermediate results are left out
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-LONGEST_NAME = 40  # on a terminal
-SHORTEST_NAME = 20
-NARROW = 44  # room for a value and a gradient below which each has a line of its own
+MAIN = ("value", "grad")
+SHRINK = {"name": 12, "value": 16, "grad": 16}  # columns that may be narrower on a terminal
 SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
 CONSTANT = ("shape", "dtype")  # columns that may be told below the table
-BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
 
 
 def render(
@@ -149,78 +145,18 @@ def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], s
     """
     limit = options.width
     if limit is None:
-        return layout.single(columns, options), ""
-    columns = [with_short_names(column, LONGEST_NAME, options) for column in columns]
+        return layout.lines(columns, options), ""
     short = [Column(SHORT.get(c.title, c.title), c.cells) for c in columns]
     for choice in (columns, short):
         if layout.total(choice) <= limit:
-            return layout.single(choice, options), ""
+            return layout.lines(choice, options), ""
     few, common = without_constants(short)
-    room = limit - layout.total([c for c in few if c.title != "name"]) - len(layout.GAP)
-    if room >= SHORTEST_NAME or layout.total(few) <= limit:
-        return layout.single([with_short_names(column, room, options) for column in few], options), common
-    if not {"name", "value", "grad"}.issubset(column.title for column in columns):
-        return layout.single(few, options), common  # columns of the reader's choice
-    return stacked(columns, limit, options), ""
-
-
-def with_short_names(column: Column, longest: int, options: LayoutOptions) -> Column:
-    """Return the column of names with long ones shortened; any other column unchanged."""
-    if column.title != "name":
-        return column
-    texts = (cells.clip_middle(cell.text, longest, layout.dots(options)) for cell in column.cells)
-    return Column("name", [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
+    if {"name", *MAIN}.issubset(column.title for column in few):  # else the columns of the reader's choice
+        few.sort(key=lambda column: column.title not in ("name", *MAIN))
+    return layout.lines(few, options, SHRINK), common
 
 
 def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
     """Return the columns that vary, and a text with the values of the constant ones."""
     same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
     return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
-
-
-def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[str]:
-    """Return two lines for each row: name, value and gradient; below them the other facts."""
-    by_title = {c.title: c for c in columns}
-    facts = [by_title[title] for title in BELOW if title in by_title]
-    first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(layout.GAP) - layout.total(facts)))
-    room = limit - first - len(layout.GAP)
-    below = layout.packed(facts, room)
-    value, grad = by_title["value"], by_title["grad"]
-    names = with_short_names(by_title["name"], first, options)
-    if value.width + len(layout.GAP) + grad.width > room and room < NARROW:  # neither has room beside the other
-        above, widths = [layout.aligned(names), layout.aligned(value)], [first, min(room, value.width)]
-        below.insert(0, [layout.aligned(grad)])
-    else:
-        above = [layout.aligned(c) for c in (names, value, grad)]
-        widths = [first, *shares(value.width, grad.width, max(20, room - len(layout.GAP)))]
-    indent = " " * (first + len(layout.GAP))
-    lines = layout.header(above, widths, options)
-    sizes = [[min(room, c.width) for c in group] for group in below]
-    lines += [
-        indent + title
-        for group, wide in zip(below, sizes, strict=True)
-        for title in layout.header(group, wide, options)
-    ]
-    length = max(
-        sum(widths) + len(layout.GAP) * (len(widths) - 1),
-        *(first + len(layout.GAP) + layout.total(group) for group in below),
-    )
-    lines.append(layout.rule(min(limit, length), options))
-    for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
-        lines.append(layout.line(top, widths, options))
-        for group, wide in zip(below, sizes, strict=True):
-            row = [cell._replace(style=cell.style or "dim") for cell in (c.cells[i] for c in group)]
-            lines.append(indent + layout.line(row, wide, options))
-    return lines
-
-
-def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Return two column widths within `room`. A column that needs at most half of it is kept whole; the other is
-    cut.
-    """
-    if left + right <= room:
-        return left, right
-    half = room // 2
-    if left <= half:
-        return left, room - left
-    return (room - right, right) if right <= half else (half, room - half)

@@ -24,7 +24,6 @@ COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 
 
 def text(found: Training, options: LayoutOptions) -> str:
-    options = options._replace(width=options.width or WIDTH)
     shown = list(found.rows) if options.all else chosen(found)
     lines = layout.table(
         shown,
@@ -86,7 +85,7 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
     of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
-    column = layout.named("parameter", shown, options)
+    column = layout.named("parameter", shown, options._replace(width=options.width or WIDTH))
     columns = [column]
     for title, field in (("grad", "grad_norm"), ("update", "update")):
         series = [[getattr(p, field) for p in of[name]] for name in shown]
@@ -98,7 +97,9 @@ def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
                 "last": lambda values: cell(ends(values)[1], 3),
             },
         )
-    lines = layout.lines(columns, options, {column.title: layout.name_width(column, options)}, ("largest",))
+    if options.width is None:
+        columns = layout.within(columns, WIDTH, ("largest",))
+    lines = layout.lines(columns, options, {column.title: layout.SHORT_NAME}, ("largest",))
     return [*lines, *layout.left_out(len(names) - len(shown), "parameters", options)]
 
 

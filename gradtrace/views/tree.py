@@ -14,15 +14,10 @@ already appears only by its name. In the style `autograd` the tree is that of ne
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.views import cells, nodes
-from gradtrace.views.layout import LayoutOptions
+from gradtrace.views import cells, layout, nodes
+from gradtrace.views.layout import Branch, LayoutOptions
 from gradtrace.views.model import Model
 
-FORK, LAST, LINE, NEXT = "├─ ", "└─ ", "│  ", "← "
-ASCII = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "←": "<", "…": "...", "−": "-", "×": "*", "÷": "/"})
-GAP = "   "  # between the parts of a line
-SHORTEST = 6  # columns of a name
-LEAST = 8  # columns of a value: in fewer it is left out
 WORDS = {
     "leaf": "leaf",
     "data": "leaf without grad",
@@ -41,24 +36,21 @@ def render(drawn: Model, options: LayoutOptions = LayoutOptions()) -> str:
     inputs = inputs_of(drawn, rows)
     used = {source for sources in inputs.values() for source, _ in sources}
     starts = [key for key in rows if key not in used and rows[key]["kind"] != "operation"]
-    lines: list[str] = []
+    branches: list[Branch] = []
     seen: set[str] = set()
-    waiting = [(key, "", "", "") for key in reversed(starts)]
+    waiting = [(key, branches) for key in reversed(starts)]
     while waiting:
-        key, mark, before, under = waiting.pop()
-        lines.append(line(drawn, rows[key], before + mark, "" if key not in seen else "(above)", options))
-        if key in seen:
-            continue
-        seen.add(key)
-        below = inputs.get(key, [])
-        if len(below) == 1:
-            waiting.append((below[0][0], NEXT, under, under))
-            continue
-        for i, (source, _) in reversed(list(enumerate(below))):
-            last = i == len(below) - 1
-            waiting.append((source, LAST if last else FORK, under, under + ("   " if last else LINE)))
-    text = "\n".join(lines) + "\n"
-    return text.translate(ASCII) if options.ascii else text
+        key, siblings = waiting.pop()
+        branch = Branch([], [])
+        siblings.append(branch)
+        below = [(key, 1)]
+        while len(below) == 1:
+            key = below[0][0]
+            branch.lines.append(line(rows[key], key in seen))
+            below = [] if key in seen else inputs.get(key, [])
+            seen.add(key)
+        waiting += [(source, branch.children) for source, _ in reversed(below)]
+    return layout.tree(branches, options)
 
 
 def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
@@ -91,7 +83,8 @@ def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return list(counts.items())
 
 
-def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: LayoutOptions) -> str:
+def line(row: dict[str, Any], is_shown: bool) -> list[tuple[str, str]]:
+    """Return the parts of a node's line with their styles; a node that was shown already is only named."""
     name = row["label"]
     maker = row.get("made")
     if maker is not None and maker.get("text", row["label"]) not in row["label"]:
@@ -99,52 +92,8 @@ def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: Lay
     if row["kind"] == "group":
         name = f"[{name}]"
     parts = [(name, "bold" if row["kind"] != "operation" else "")]
-    if note:
-        parts.append((note, "dim"))
-    else:
-        parts += rest(row)
-    width = None if options.width is None else options.width - cells.width(before)
-    texts = [cells.visible(part) for part, _ in parts]
-    fitted = texts if width is None else fitted_to(texts, width, "...." if options.ascii else "…")
-    shown = [
-        cells.paint(text, style) if options.color else text
-        for text, (_, style) in zip(fitted, parts, strict=True)
-        if text
-    ]
-    return (before + GAP.join(shown)).rstrip()
-
-
-def fitted_to(texts: list[str], width: int, ellipsis: str) -> list[str]:
-    """Return the name and the other parts within `width`; "" for a part that is left out.
-
-    The least informative part is left out first: the role, the grad_fn, then the value. The gradient always stays; the
-    name is shortened for it, down to a few letters.
-    """
-    fitted = list(texts)
-    last = len(fitted) - 1
-    has_gradient = last > 0 and fitted[last].startswith("grad ")
-    for i in range(last - has_gradient, 0, -1):
-        if total(fitted) > width:
-            room = cells.width(fitted[i]) + width - total(fitted)
-            fitted[i] = cells.clip(fitted[i], room, ellipsis) if i == 1 and room >= LEAST else ""
-    if has_gradient and total(fitted) > width:
-        room = width - min(cells.width(fitted[0]), SHORTEST) - len(GAP)
-        fitted[last] = cells.clip(fitted[last], max(room, least_gradient(fitted[last])), ellipsis)
-    over = total(fitted) - width
-    if over > 0:
-        fitted[0] = cells.clip_middle(fitted[0], max(cells.width(fitted[0]) - over, 2), ellipsis)
-    return fitted
-
-
-def total(texts: list[str]) -> int:
-    shown = [text for text in texts if text]
-    return sum(map(cells.width, shown)) + len(GAP) * (len(shown) - 1)
-
-
-def least_gradient(text: str) -> int:
-    """Return the width of "grad 0.25", or of "grad (16, 8)" where more text follows."""
-    end = text.find("  ")
-    return cells.width(text if end < 0 and "[" not in text else text[: max(end, 8)]) + 1
+    parts += [("(above)", "dim")] if is_shown else rest(row)
+    return [(cells.visible(text), style) for text, style in parts if text]
 
 
 def rest(row: dict[str, Any]) -> list[tuple[str, str]]:

@@ -65,7 +65,7 @@ def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) ->
     if not item.source:
         return [(head if i == 0 else blank) + line for i, line in enumerate(said)]
     source = clip(visible(item.source), width - margin, dots(options))
-    return [paint(head, "dim", options) + paint(source, "bold", options), *(blank + line for line in said)]
+    return [paint(head, "dim", options) + layout.code(source, options, "bold"), *(blank + line for line in said)]
 
 
 def where(item: Evidence) -> str:

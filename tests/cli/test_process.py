@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from gradtrace.cli import colour
+from gradtrace.cli import output
 
 NOTES = ("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1")
 
@@ -218,7 +218,7 @@ def test_the_width_is_what_python_takes_it_for(columns, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns is not None:
         monkeypatch.setenv("COLUMNS", columns)
-    assert colour.columns() == shutil.get_terminal_size().columns
+    assert output.columns() == shutil.get_terminal_size().columns
 
 
 def test_ascii_terminals(process):

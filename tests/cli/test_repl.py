@@ -90,52 +90,66 @@ def test_an_error_is_told_with_its_place_and_the_session_goes_on(talk):
     assert "ZeroDivisionError: division by zero" in err and "    return x / 0" in err  # the line of an earlier entry
 
 
-def test_what_is_asked_with_a_colon(talk):
-    code, out, err = talk(NOTES + "y.backward()\n:grad\n:grad x\n:why w\n:why\n:vars\n:graph\n:trace w\n:paths w\n")
+def test_questions_are_functions(talk):
+    questions = 'why(w)\nwhy()\ntable()\ngraph(y)\ntrace(w)\npaths("w")\nstats()\n'
+    code, out, err = talk(NOTES + "y.backward()\n" + questions)
     assert (code, err) == (0, "")
-    assert "w.grad = 5\n" in out and "x.grad = None (requires_grad is False)\n" in out
     assert "w.grad is 5, from backward on line 4.\n\n  line 1  w: leaf = 1.0\n" in out
     assert "x.grad is None: it is a leaf that was made without requires_grad=True.\n" in out
     assert re.search(r"^y +6 +\(\) +float64 +False +True +MulBackward0 +None", out, re.M)
     assert "├─ x + w   3   AddBackward0" in out and "      sum: 3 + 2, from w + 1, x + w\n" in out
-    assert "w.grad = 2*1 + 3*1 = 5\n" in out
+    assert "w.grad = 2*1 + 3*1 = 5\n" in out and "no common subexpressions" in out
+
+
+def test_a_graph_of_one_tensor_has_what_it_was_computed_from(talk):
+    more = "z = w * 5\n"
+    assert "w * 5" in talk(NOTES + more + "graph()\n")[1]
+    out = talk(NOTES + more + "graph(y)\n")[1]
+    assert out.startswith("y = (x + w) * (w + 1)   6   MulBackward0\n") and "w * 5" not in out
+
+
+def test_a_name_of_a_question_may_be_a_variable(talk):
+    assert talk("graph = 3\ngraph + 1\ndel graph\nw: leaf = 2\ngraph(w)\n")[:2] == (0, "4\nw   2   leaf\n")
+    assert talk("w: leaf = 2\nfor i in range(2): why(w)\n\n")[1].count("w.grad is None") == 2
 
 
 def test_why_backward_fails(talk):
-    code, out, err = talk(NOTES + "y.backward()\ny.backward()\n:why w\n")
+    code, out, err = talk(NOTES + "y.backward()\ny.backward()\nwhy(w)\n")
     assert code == 1 and "Trying to backward through the graph a second time" in err
     assert "w.grad is 5, from backward on line 4." in out
-    out = talk(NOTES + "y.backward()\ny.backward()\n:why\n1\n:why\n")[1]
+    out = talk(NOTES + "y.backward()\ny.backward()\nwhy()\n1\nwhy()\n")[1]
     assert "y's graph was used a second time: the backward on line 4 had freed what mul\nsaved." in out
     assert out.count("a second time") == 1 and "w.grad is 5" in out  # told until something else was typed
 
 
 def test_a_drawing(talk, here):
-    assert talk(NOTES + ":graph g.svg\n")[1] == "written: g.svg\n"
+    assert talk(NOTES + 'graph("g.svg")\n')[1] == "written: g.svg\n"
     assert "</svg>" in (here / "g.svg").read_text()
-    assert "end it in" in talk(NOTES + ":graph g.what\n")[2]
+    assert talk(NOTES + 'for t in (y,):\n    graph(t, "t.svg")\n\n')[1] == "written: t.svg\n"
+    assert "end it in" in talk(NOTES + 'graph("g.what")\n')[2]
 
 
-def test_tables_after_each_entry(talk):
-    code, out, _ = talk(":table\nw: leaf = 1.0\ny = w * 2\n:table off\ny = y + 1\n:table maybe\n")
-    assert code == 1 and out.count("MulBackward0") == 1 and "tables after each entry: off" in out
+def test_a_file_is_written_only_if_its_name_was_typed_as_a_picture(talk, here):
+    code, _, err = talk(NOTES + 'name = "g.svg"\ngraph(name)\nother = graph\nother("h.svg")\n')
+    assert code == 1 and len(err.splitlines()) == 2
+    assert not (here / "g.svg").exists() and not (here / "h.svg").exists()
 
 
 def test_forgetting(talk):
-    code, out, err = talk(NOTES + ":forget\nz = y * 2\nz.backward()\nw.grad\n:trace\n:why w\n")
+    code, out, err = talk(NOTES + "forget()\nz = y * 2\nz.backward()\nw.grad\ntrace()\nwhy(w)\n")
     assert (code, err) == (0, "") and "tensor(10.)" in out
     assert "x + w  " not in out.split("backward 1")[0] and "w.grad is 10" in out
 
 
 def test_what_is_asked_of_nothing_or_wrongly(talk):
-    code, _, err = talk(":why\n:nothing\n:why nobody\n:t\n")
-    assert code == 1 and len(err.splitlines()) == 4
-    assert "no tensor yet; for instance: w: leaf = 1.0" in err and "no command ':nothing'" in err
+    code, _, err = talk('why()\nw: leaf = 1\nwhy("nobody")\nwhy(w * 2)\n')
+    assert code == 1 and len(err.splitlines()) == 3
+    assert "no tensor yet; for instance: w: leaf = 1.0" in err and "takes the tensor of a variable" in err
 
 
 def test_help_and_the_ways_out(talk):
-    assert all(f"  :{name}" in talk(":help\n")[1] for name in ("why", "graph", "trace", "grad", "vars", "quit"))
-    for leave in (":quit", ":q", "exit()", "quit", "import sys\nsys.exit(0)\n:quit"):
+    assert all(f"  {name}(" in talk("help()\n")[1] for name in ("why", "graph", "trace", "paths", "stats", "table"))
+    for leave in ("exit()", "quit", "import sys\nsys.exit(0)\nquit()"):
         assert talk(f"1\n{leave}\n2\n")[:2] == (0, "1\n")
     assert talk("raise SystemExit(3)\n2\n")[:2] == (3, "")
 
@@ -191,7 +205,7 @@ def test_ctrl_c_drops_what_is_typed_and_stops_what_runs(terminal):
     assert "interrupted" in t.until(">>> ")
     t.say("x > 0\n")
     assert "True" in t.until("\r\n>>> ")
-    t.say(":q\n")
+    t.say("exit()\n")
     t.until("\r\n")
     assert t.end() == 0
 

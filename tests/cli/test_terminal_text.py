@@ -63,8 +63,7 @@ COMMANDS = (
 
 def controls(text, styled=False):
     """The characters of a text that a terminal would obey."""
-    for code in (cells.RESET, *cells.STYLES.values()) if styled else ():
-        text = text.replace(code, "")
+    text = re.sub(cells.STYLE, "", text) if styled else text
     return re.findall(f"[{cells.HARMFUL}\t]", text.replace("\t", ""))
 
 

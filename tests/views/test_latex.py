@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from gradtrace.views import rows
-from gradtrace.views.tex import escaped
+from gradtrace.views.rows import escaped
 
 
 def compiler():

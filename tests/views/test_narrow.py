@@ -98,8 +98,8 @@ def test_a_number_longer_than_a_line_is_broken(columns):
 
 def test_columns_of_numbers_are_not_shortened():
     columns = [Column("name", [Cell("a_long_name_of_a_tensor")]), Column("value", [Cell("1234.56789", "", True)])]
-    line = layout.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[-1]
-    assert line.endswith("1234.56789") and "…" in line
+    first, second = layout.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[2:]
+    assert first.split() == ["a_long_name_", "1234.56789"] and second == "of_a_tensor"
 
 
 DEEP = """\
@@ -116,10 +116,10 @@ y.backward()
 def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
     drawn = model(capture(run_program(parse(DEEP), record=Keeper)))
     wide = tree.render(drawn)
-    narrow = tree.render(drawn, LayoutOptions(40))
+    narrow = "".join(tree.render(drawn, LayoutOptions(40)).replace("│", " ").split())
     gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
     assert len(gradients) == 2 and "[" in gradients[1]
-    assert f"grad {gradients[0]}" in narrow and narrow.count("grad ") == 2
+    assert all("grad" + "".join(gradient.split()) in narrow for gradient in gradients)
 
 
 def test_the_tree_fits_where_there_is_room():

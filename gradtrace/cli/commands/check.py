@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.cli import backward, options, screen
+from gradtrace.cli import backward, options, output
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, choice, flag, number, option, section
@@ -31,7 +31,7 @@ def check(request: Request, order: int, most: int, against: str | None, python: 
         return beside_torch(request, python)
     backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
     report = checking.check(request, order, most)
-    screen.show(request.look, view.text, view.render, report)
+    output.show(request.look, view.text, view.render, report)
     return Exit.OK if report.passed else Exit.FAILED
 
 
@@ -40,7 +40,7 @@ def beside_torch(request: Request, python: str | None) -> int:
     from gradtrace.views import against as view
 
     facts, version = checking.beside_torch(request, python)
-    screen.show(request.look, view.text, view.render, facts, version)
+    output.show(request.look, view.text, view.render, facts, version)
     return Exit.OK if all(fact.same for fact in facts) else Exit.FAILED
 
 

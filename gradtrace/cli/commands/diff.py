@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, screen, session, source
+from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.commands.plan import draw
 from gradtrace.cli.exits import Exit
@@ -67,7 +67,7 @@ def diff(
     second = traced(request, parse(source.read(words[0]), request.budget) if words else request.program, to)
     verdict = compare(first, second, tolerance)
     if output_file is None:
-        screen.show(request.look, view.text, view.render, verdict, first, second)
+        output.show(request.look, view.text, view.render, verdict, first, second)
     elif output_file.lower().endswith(".html"):
         from gradtrace.files import write_output
         from gradtrace.views.diff_page import page
@@ -104,7 +104,7 @@ def several(
     records = [parse(source.read(name), request.budget) for name in words]
     name, first = named
     by_rank = ranks([name, *words], [first, *(traced(request, record) for record in records)], tolerance)
-    screen.show(request.look, view.ranks_text, view.ranks_data, by_rank)
+    output.show(request.look, view.ranks_text, view.ranks_data, by_rank)
     return Exit.OK if by_rank.same else Exit.FAILED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, output, screen, session
+from gradtrace.cli import options, output, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, option, section
 from gradtrace.errors import UsageError
@@ -63,7 +63,7 @@ def evaluate(
             from gradtrace.views import precision as view
 
             more = lambda shown: view.columns(shown, digits)
-        output.write(render(trace, screen.options(request.look), chosen, more))
+        output.write(render(trace, output.options(request.look), chosen, more))
     else:
         from gradtrace.views import data
 

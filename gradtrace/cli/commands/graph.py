@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
-from gradtrace.cli import colour, options, output, progress, report, screen, session
+from gradtrace.cli import options, output, progress, report, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Look, Part, Request, choice, flag, number, option, section
 from gradtrace.errors import ProgramError, UsageError
@@ -187,13 +187,13 @@ def draw(trace: Trace, look: DotOptions, shape: Shape, target: Target, screen_lo
 
 def shown(drawn: Model, look: DotOptions, screen_look: Look) -> str:
     """Return the text for stdout: a tree for a terminal, DOT for a pipe."""
-    if not colour.is_terminal(sys.stdout):
+    if not output.is_terminal(sys.stdout):
         from gradtrace.views import dot
 
         return dot.text_of(drawn, look)
     from gradtrace.views import tree
 
-    return tree.render(drawn, screen.options(screen_look))
+    return tree.render(drawn, output.options(screen_look))
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
-from gradtrace.cli import hints, options, running, screen, session, values
+from gradtrace.cli import hints, options, output, running, session, values
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.inputs import evaluator, prepare
 from gradtrace.cli.options import Look, Request, flag, names, option, section
@@ -63,7 +63,7 @@ def jacobian(request: Request, wrt: tuple[str, ...], result: tuple[str, ...], ou
 def show(look: Look, output_file: str | None, as_file: Any, as_text: Any, as_data: Any, matrices: Any) -> None:
     """Write the matrices to the file of -o, or print them without one."""
     if output_file is None:
-        screen.show(look, as_text, as_data, matrices)
+        output.show(look, as_text, as_data, matrices)
         return
     from gradtrace.files import write_output
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import hints, options, output, screen
+from gradtrace.cli import hints, options, output
 from gradtrace.cli.clicked import command_of, complete_operators
 from gradtrace.errors import UsageError
 
@@ -29,10 +29,10 @@ def ops(names: tuple[str, ...], **flags: Any) -> None:
         if name not in listed:
             raise UsageError(f"no operator '{name}'", hints.near(name, listed, "gradtrace ops lists them"))
     if not names and look.format == "table":
-        output.write(view.listing(listed, screen.options(look)))
+        output.write(view.listing(listed, output.options(look)))
         return
     chosen = [operators.operator(name) for name in names or listed]
-    screen.show(look, view.text, view.render, chosen)
+    output.show(look, view.text, view.render, chosen)
 
 
 command = command_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.cli import colour, options, output, progress, session
+from gradtrace.cli import options, output, progress, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.commands import graph
 from gradtrace.cli.options import Request, choice, flag, option, section
@@ -41,7 +41,7 @@ def page(
 ) -> None:
     from gradtrace.views import page as view
 
-    if output_file is None and (open or colour.is_terminal(sys.stdout)):
+    if output_file is None and (open or output.is_terminal(sys.stdout)):
         raise UsageError("a page is written to a file", "add -o FILE.html")
     failures: list[ProgramError] = []
     with progress.shown("page", "running the program") as heard:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen, session
+from gradtrace.cli import options, output, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, number, option, section
 from gradtrace.errors import UsageError
@@ -51,7 +51,7 @@ def paths(
     routes = [analysis.paths(run, root, leaf, max) for leaf in ends]
     if element is not None:
         routes = [analysis.at(route, element) for route in routes]
-    screen.show(request.look, view.table, view.render, routes)
+    output.show(request.look, view.table, view.render, routes)
 
 
 def derive(run: Trace, root: Any, ends: list[Any], form: str) -> None:

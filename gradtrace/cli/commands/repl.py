@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from gradtrace.cli import colour, options, report
+from gradtrace.cli import options, output, report
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import choice, number, option, section
 
-HELP = """Run statements as they are typed, in one session under the limits, and print their values with their flags. A
-line that begins with a colon is a question: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
-is reported with its place, and the session goes on.
+HELP = """Run statements as they are typed, in one session under the limits, and print their values with their flags.
+Questions are functions: why(w), graph(y), trace(y), paths(w), stats(), table(); help() lists them. An error is reported
+with its place, and the session goes on.
 
 Input may be a pipe: a script runs as if typed, without prompts, and the exit code is 1 if any of it failed. History is
 kept in memory alone, unless --history names a file.
@@ -21,7 +21,7 @@ kept in memory alone, unless --history names a file.
 Examples:
   gradtrace repl
   gradtrace repl --history ~/.gradtrace_history
-  printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\n:why w\\n' | gradtrace repl"""
+  printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\nwhy(w)\\n' | gradtrace repl"""
 
 
 def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
@@ -45,7 +45,7 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
     session = Repl(budget, dtype, report.Settings.of(sys.argv[1:])._replace(color=color))
     names = session.known_names
     status = session.serve(remote_entries(names) if channel.is_open() else prompt.entries(names, history))
-    return status or (Exit.FAILED if session.failed and not colour.is_terminal(sys.stdin) else Exit.OK)
+    return status or (Exit.FAILED if session.failed and not output.is_terminal(sys.stdin) else Exit.OK)
 
 
 SESSION = section(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.cli import options, screen, session, source
+from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Look, Request, flag, option, section
@@ -62,7 +62,7 @@ def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: 
         return loop(trace, request.look)
     with session.uncollected():
         statistics = analysis.stats(trace)
-    screen.show(
+    output.show(
         request.look, lambda statistics, layout: view.text(statistics, layout, anomaly), view.render, statistics
     )
     return Exit.FAILED if anomaly and statistics.bad else Exit.OK
@@ -82,7 +82,7 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
         from gradtrace.views import flight_ranks as logs_view
 
         merged = flight_ranks(logs)
-        screen.show(request.look, logs_view.ranks_text, logs_view.ranks_data, merged)
+        output.show(request.look, logs_view.ranks_text, logs_view.ranks_data, merged)
         return Exit.FAILED if merged.bad else Exit.OK
     from gradtrace.analysis.ranks import whole_norms
     from gradtrace.views import shards as view
@@ -90,7 +90,7 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
     norms = whole_norms([session.record(request._replace(program=program), session.GRADIENTS) for program in programs])
     if not norms:
         raise UsageError("no parameter of these records is shared between ranks", "give one record, or why FILE FILE")
-    screen.show(request.look, view.shards_text, view.shards_data, norms)
+    output.show(request.look, view.shards_text, view.shards_data, norms)
     return Exit.OK
 
 
@@ -104,7 +104,7 @@ def flight(log: FlightLog, look: Look, output_file: str | None) -> int:
     if output_file is not None:
         write_output(output_file, view.page(summary, log.name).encode())
     else:
-        screen.show(look, view.flight_text, view.flight_data, summary)
+        output.show(look, view.flight_text, view.flight_data, summary)
     return Exit.FAILED if summary.bad else Exit.OK
 
 
@@ -115,7 +115,7 @@ def loop(trace: Trace, look: Look) -> int:
 
     with session.uncollected():
         training = analysis.training(trace)
-    screen.show(look, view.text, view.render, training)
+    output.show(look, view.text, view.render, training)
     return Exit.OK
 
 

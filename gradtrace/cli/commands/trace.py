@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.cli import options, output, screen, session
+from gradtrace.cli import options, output, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, option, section
 from gradtrace.errors import ProgramError
@@ -33,7 +33,7 @@ def trace(request: Request, follow: tuple[str, ...]) -> None:
         listed = steps.follow(run, listed, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
     look = request.look
     lines = (
-        view.table(listed, screen.options(look)) if look.format == "table" else view.render(run, listed, look.format)
+        view.table(listed, output.options(look)) if look.format == "table" else view.render(run, listed, look.format)
     )
     for line in lines:
         output.write(line)

@@ -15,7 +15,7 @@ import textwrap
 from pathlib import Path
 
 from gradtrace.annotations import Any, Iterable
-from gradtrace.cli import colour, options, output, prompt
+from gradtrace.cli import options, output, prompt
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import flag, number, section
@@ -122,7 +122,7 @@ class Tutorial:
         if words is None:
             self.say("A quotation mark is not closed; close it and try again.")
             return
-        terminal = colour.is_terminal(sys.stdout)
+        terminal = output.is_terminal(sys.stdout)
         sys.stdout.flush()
         done = self.process(words, *((None, None) if terminal else (subprocess.PIPE, subprocess.STDOUT)))
         if not terminal and done.stdout.strip():
@@ -138,7 +138,7 @@ class Tutorial:
         """Run the command line `words` in the tutorial's folder."""
         package = str(Path(__file__).resolve().parents[3])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-        env = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(colour.columns())}
+        env = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(output.columns())}
         env.pop("NO_COLOR", None)
         env["FORCE_COLOR"] = "1" if self.coloured else "0"
         return subprocess.run(
@@ -165,7 +165,7 @@ class Tutorial:
         output.write(text + "\n")
 
     def paragraph(self, text: str) -> None:
-        self.say(textwrap.fill(text, min(WIDTH, colour.columns()), break_long_words=False, break_on_hyphens=False))
+        self.say(textwrap.fill(text, min(WIDTH, output.columns()), break_long_words=False, break_on_hyphens=False))
 
     def paint(self, text: str, style: str) -> str:
         return cells.paint(text, style if self.coloured else "")
@@ -208,9 +208,9 @@ def tutorial(step: int | None, list_steps: bool, no_input: bool, color: str | No
     first = 1 if step is None else step
     if first > last:
         raise UsageError(f"no step {first}", f"the tutorial has {last} steps; --list shows them")
-    interactive = not no_input and colour.is_terminal(sys.stdin) and colour.is_terminal(sys.stdout)
+    interactive = not no_input and output.is_terminal(sys.stdin) and output.is_terminal(sys.stdout)
     with tempfile.TemporaryDirectory(prefix="gradtrace-tutorial-") as folder:
-        return Tutorial(folder, interactive, colour.wanted(color, sys.stdout)).walk(first)
+        return Tutorial(folder, interactive, output.wants_colour(color, sys.stdout)).walk(first)
 
 
 ROWS = section(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import options, screen, source
+from gradtrace.cli import options, output, source
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import flag, section
@@ -53,7 +53,7 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
         changed = verifying.updated(name, text, checks)
         if changed != text:
             write_output(name, changed.encode())
-    screen.show(options.take(options.Look, flags), view.text, view.render, name, checks)
+    output.show(options.take(options.Look, flags), view.text, view.render, name, checks)
     passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in checks)
     compared = any(c.compared for c in checks)
     return Exit.OK if compared and (passed or update) else Exit.FAILED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gradtrace.annotations import Any
-from gradtrace.cli import options, output, screen, session, source
+from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, section
@@ -66,13 +66,13 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     shows_all = words or request.look.format != "table"
     first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
     if shows_all:
-        screen.show(request.look, view.text, view.render, [*first, *answers])
+        output.show(request.look, view.text, view.render, [*first, *answers])
     elif not first and not request.look.all and (said := short_answer(facts)):
-        output.write(view.healthy(said, screen.options(request.look)))
+        output.write(view.healthy(said, output.options(request.look)))
     else:
         pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
-        output.write(view.report(first, rest, screen.options(request.look)))
+        output.write(view.report(first, rest, output.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 
@@ -105,11 +105,11 @@ def of_ranks(request: Request, others: tuple[str, ...]) -> int:
     traces = [session.record(request._replace(program=program), wanted) for program in programs]
     causes = ranks.across(traces)
     if request.look.format != "table":
-        screen.show(request.look, view.text, view.render, causes)
+        output.show(request.look, view.text, view.render, causes)
     elif causes:
-        output.write(view.report(causes, [], screen.options(request.look)))
+        output.write(view.report(causes, [], output.options(request.look)))
     else:
-        output.write(view.healthy([ranks.nothing_wrong(traces)], screen.options(request.look)))
+        output.write(view.healthy([ranks.nothing_wrong(traces)], output.options(request.look)))
     return Exit.FAILED if any(trace.failure is not None for trace in traces) else Exit.OK
 
 

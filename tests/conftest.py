@@ -37,8 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks as slow all cases but a sample of those tests that repeat one rule over many.
 
-    `pytest.mark.sampled(n)`: n cases of the test are quick, evenly spaced in the order of its table. Whoever chooses
-    cases, by `-k` or by a name after `::`, gets all that were chosen.
+    `pytest.mark.sampled(n)`: n cases of the test are quick, evenly spaced in the order of its table. A run that chooses
+    cases, by `-k` or by a name after `::`, has all that it chose.
     """
     if config.option.keyword or any("::" in argument for argument in config.args):
         return

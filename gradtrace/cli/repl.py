@@ -174,7 +174,7 @@ class Repl:
 
     def record(self, root: Tensor | None = None, variables: dict[str, Any] | None = None) -> Trace:
         """Return the trace of all entries so far as one program, or only of what `root` and `variables` come from.
-        UsageError if there is no tensor yet.
+        UsageError before the first tensor.
         """
         from gradtrace.trace.capture import capture
 

@@ -111,6 +111,7 @@ ONE_BY_ONE = {
     "views.cells -> re": RARE,
     "views.cells -> views.terminal": TERMINAL,
     "views.layout -> views.terminal": TERMINAL,
+    "views.terminal -> rich.syntax": SLOW,
     "views.markup -> views.flight": RARE,
     "views.markup -> views.page": RARE,
     "views.animation -> sandbox.confine": RARE,

@@ -15,7 +15,6 @@ from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.spinner import Spinner
 from rich.style import Style
-from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -33,15 +32,13 @@ SHORTEST = 10  # columns of the first cell of a row that takes several lines
 GUIDE = 4  # columns of the lines before a branch for each level of a tree
 WHOLE = 40  # columns that each line of a tree has at least; a part of at most so many stays on one line
 BAR = 24  # columns
-HIGHLIGHTS = ANSISyntaxTheme(
-    {
-        ("Keyword",): Style(color="blue", bold=True),
-        ("Operator", "Word"): Style(color="blue", bold=True),
-        ("Literal", "Number"): Style(color="cyan"),
-        ("Literal", "String"): Style(color="green"),
-        ("Comment",): Style(dim=True, bold=False),
-    }
-)
+HIGHLIGHTS = {
+    ("Keyword",): Style(color="blue", bold=True),
+    ("Operator", "Word"): Style(color="blue", bold=True),
+    ("Literal", "Number"): Style(color="cyan"),
+    ("Literal", "String"): Style(color="green"),
+    ("Comment",): Style(dim=True, bold=False),
+}
 # Each colour has a contrast of 4.5:1 or nearly so on white and on a dark page.
 COLOURS = ("#000000", "#d13438", "#1a8a3a", "#a06a00", "#3b78d8", "#a050c0", "#0f8390", "#808080")
 PAGE = TerminalTheme((255, 255, 255), (0, 0, 0), [Color.parse(colour).get_truecolor() for colour in COLOURS])
@@ -256,6 +253,8 @@ def spinner(seconds: float, options: LayoutOptions) -> str:
 
 def code(text: str, options: LayoutOptions, style: str = "") -> str:
     """Return a line of Python with its keywords, numbers, strings and comments in colours."""
-    highlighted = Syntax("", "python", theme=HIGHLIGHTS).highlight(text)
+    from rich.syntax import ANSISyntaxTheme, Syntax
+
+    highlighted = Syntax("", "python", theme=ANSISyntaxTheme(HIGHLIGHTS)).highlight(text)
     highlighted.stylize_before(style)
     return draw(highlighted, options).rstrip("\n")

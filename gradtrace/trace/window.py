@@ -109,11 +109,11 @@ class Window:
             self.variables.setdefault(whole.tensors[i].first, i)
         self.operations = numbers(o.id for o in operations)
         self.order = list(self.operations)
+        self.steps = [visit for visit in whole.steps if visit.number in passes]
         self.functions = numbers(self.find_functions())
         self.scopes = numbers(self.find_scopes())
         self.labels = self.find_labels()
         self.steps_before = sum(visit.number < passes.start for visit in whole.steps)
-        self.step_count = sum(visit.number in passes for visit in whole.steps)
         self.groups: dict[int, Group] = {}  # by id() of those of the whole trace
         self.number_of: dict[str, Callable[[Any], Any]] = {
             TENSOR: self.tensor_id,
@@ -143,6 +143,8 @@ class Window:
             tensors=tuple(whole.tensors[i] for i in self.tensors),
             operations=tuple(self.kept),
             functions=tuple(whole.functions[i] for i in self.functions),
+            function_edges=tuple(edge for edge in whole.function_edges if edge.source in self.functions),
+            steps=tuple(self.steps),
             scopes=tuple(whole.scopes[i] for i in self.scopes),
             roots=self.roots,
             outputs=self.roots,
@@ -191,7 +193,7 @@ class Window:
     def find_functions(self) -> set[int]:
         """Return the functions that made the tensors, and those that the passes visit."""
         functions = {self.whole.tensors[i].function for i in self.tensors}
-        functions |= {visit.function for visit in self.whole.steps if visit.number in self.passes}
+        functions |= {visit.function for visit in self.steps}
         return {function for function in functions if function is not None}
 
     def find_scopes(self) -> set[int]:
@@ -290,7 +292,7 @@ class Window:
 
     def count_steps(self, step: int) -> int:
         """Return how many of the window's backward steps come before a step of the whole trace."""
-        return min(max(step - self.steps_before, 0), self.step_count)
+        return min(max(step - self.steps_before, 0), len(self.steps))
 
     def group(self, tensors: Group) -> Group:
         """Return the new ids of the tensors that a change wrote to: one tuple for all changes that share theirs."""

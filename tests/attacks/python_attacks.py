@@ -312,6 +312,7 @@ HARMLESS = {
     "limit": "ValueError",
     "size": "ValueError",
     "open files": "ValueError",
+    "cache of the user": "ENOENT",  # a machine on which nobody has used a cache has no such folder
     "name": "gaierror",
     "urllib": "URLError",
     "by a pair": "EISCONN",

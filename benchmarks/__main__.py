@@ -28,17 +28,43 @@ BASELINE = Path(__file__).parent / "baseline.json"
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"all, unless named: {', '.join(JOBS)}")
-    parser.add_argument("--rounds", type=int, default=5, help="measurements of each peer (default 5)")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="an interpreter for a peer")
+    parser.add_argument(
+        "jobs", nargs="*", metavar="JOB", help=f"all, unless named: {', '.join(JOBS)}"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="measurements of each peer (default 5)"
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="an interpreter for a peer",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
-    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="take results from there, run nothing")
-    parser.add_argument("--save", action="store_true", help="make these figures the baseline of their jobs")
-    parser.add_argument("--compare", type=Path, nargs="?", const=BASELINE, metavar="FILE", help="with a baseline")
-    parser.add_argument("--tolerance", type=float, default=0.25, help="what --compare lets pass (default 0.25)")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the baseline's table into a Markdown page")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE",
+        help="take results from there, run nothing",
+    )
+    parser.add_argument(
+        "--save", action="store_true", help="make these figures the baseline of their jobs"
+    )
+    parser.add_argument(
+        "--compare", type=Path, nargs="?", const=BASELINE, metavar="FILE", help="with a baseline"
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=0.25, help="what --compare lets pass (default 0.25)"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="put the baseline's table into a Markdown page"
+    )
     options = parser.parse_args()
     unknown = [name for name in options.jobs if name not in JOBS]
     if unknown:
@@ -81,7 +107,11 @@ def main() -> int:
         save(BASELINE, known)
     if options.write:
         report.write(options.write, together(results, known))
-    problems = [f"{name}: the results do not agree" for name, e in results["jobs"].items() if e["agree"] is False]
+    problems = [
+        f"{name}: the results do not agree"
+        for name, e in results["jobs"].items()
+        if e["agree"] is False
+    ]
     for name, entry in results["jobs"].items() if before else ():
         if name in before["jobs"]:
             problems += slower(name, entry, before["jobs"][name], options.tolerance)

@@ -35,7 +35,9 @@ def processor() -> str:
         return platform.processor() or "unknown"
     facts = dict((part.strip() for part in line.split(":", 1)) for line in lines if ":" in line)
     name = facts.get("model name", platform.machine())
-    family = f"family {facts['cpu family']}, model {facts['model']}" if "cpu family" in facts else ""
+    family = (
+        f"family {facts['cpu family']}, model {facts['model']}" if "cpu family" in facts else ""
+    )
     features = [f for f in ("avx2", "avx512f") if f in facts.get("flags", "").split()]
     return ", ".join(part for part in (name, family, *features) if part)
 

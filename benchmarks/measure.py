@@ -38,7 +38,11 @@ class Setting(NamedTuple):
 
 
 ALONE = Setting()
-SETTINGS = (Setting(True), Setting(busy=True), Setting(True, True))  # of gradtrace, beside the one of all peers
+SETTINGS = (
+    Setting(True),
+    Setting(busy=True),
+    Setting(True, True),
+)  # of gradtrace, beside the one of all peers
 
 
 class Figures(NamedTuple):
@@ -55,16 +59,24 @@ class Figures(NamedTuple):
         return self.seconds if self.best is None else self.best
 
 
-Rounds = dict[str, list[Figures]]  # of each peer, and of gradtrace in each of SETTINGS, one entry for each round
+Rounds = dict[
+    str, list[Figures]
+]  # of each peer, and of gradtrace in each of SETTINGS, one entry for each round
 
 
-def run_job(job: Job, rounds: int, interpreters: dict[str, str], tell: Callable[[str], None]) -> Rounds:
+def run_job(
+    job: Job, rounds: int, interpreters: dict[str, str], tell: Callable[[str], None]
+) -> Rounds:
     """Every peer's figures; a peer that is not installed is left out, and `tell` reports it."""
     results: Rounds = {peer: [] for peer in job.peers}
-    spare = job.most > 1  # the first turn fills the file cache; a job of one round needs minutes without that
+    spare = (
+        job.most > 1
+    )  # the first turn fills the file cache; a job of one round needs minutes without that
     for turn in range(min(rounds, job.most) + spare):
         for peer in job.peers:
-            figures = measure(job, peer, command_of(job, peer, interpreters)) if peer in results else None
+            figures = (
+                measure(job, peer, command_of(job, peer, interpreters)) if peer in results else None
+            )
             if figures is None and peer in results:
                 tell(f"  {peer}: not installed, left out")
                 del results[peer]

@@ -13,7 +13,16 @@ UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "times": 1.0}
 BEGIN, END = "<!-- figures: python -m benchmarks --write -->", "<!-- end of figures -->"
 THREADS = """gradtrace's time in other settings over its time with one thread on an idle machine: with the default
 number of threads, and both beside a process that keeps one core busy."""
-HEAD = ["job", "peer", "ratio to reach", "ratio", "of the shortest times", "gradtrace", "the peer", ""]
+HEAD = [
+    "job",
+    "peer",
+    "ratio to reach",
+    "ratio",
+    "of the shortest times",
+    "gradtrace",
+    "the peer",
+    "",
+]
 
 
 def text(name: str, entry: Results) -> str:
@@ -23,16 +32,26 @@ def text(name: str, entry: Results) -> str:
     for peer, figures in entry["peers"].items():
         line = f"  {peer:12} {shown_time(figures['seconds'], job.unit):>12}{shortest(figures, job.unit):18}"
         ratio = entry["ratios"].get(peer)
-        line += "" if ratio is None else f"   ratio {ratio['seconds']:6.3f}, of the shortest {ratio['best']:6.3f}"
+        line += (
+            ""
+            if ratio is None
+            else f"   ratio {ratio['seconds']:6.3f}, of the shortest {ratio['best']:6.3f}"
+        )
         if figures["bytes"] is not None:
             line += f"   {shown_bytes(figures['bytes']):>9}"
-            line += "" if ratio is None or ratio["bytes"] is None else f"   ratio {ratio['bytes']:6.3f}"
+            line += (
+                "" if ratio is None or ratio["bytes"] is None else f"   ratio {ratio['bytes']:6.3f}"
+            )
         lines.append(line)
     for title, ratio in entry.get("threads", {}).items():
         line = f"  {title:24} time over one thread's {ratio['seconds']:.2f}, of the shortest {ratio['best']:.2f}"
         line += "" if ratio["cpu"] is None else f", processor time {ratio['cpu']:.2f}"
         lines.append(line)
-    lines += [f"  {verdict(target, value)}" for target in job.targets if (value := reached(target, entry)) is not None]
+    lines += [
+        f"  {verdict(target, value)}"
+        for target in job.targets
+        if (value := reached(target, entry)) is not None
+    ]
     if entry["agree"] is False:
         lines.append(
             "  THE RESULTS DO NOT AGREE: "
@@ -79,11 +98,22 @@ def table(results: Results) -> str:
         title = JOBS[name].title + (f" [{number}]" if number > 1 else "")
         rows += [row(name, title, entry, target) for target in JOBS[name].targets]
         aimed = {target.peer for target in JOBS[name].targets}
-        others += [bare_row(name, title, entry, peer) for peer in entry["ratios"] if peer not in aimed]
+        others += [
+            bare_row(name, title, entry, peer) for peer in entry["ratios"] if peer not in aimed
+        ]
         threads += [thread_row(title, entry["threads"])] if entry.get("threads") else []
     facts = [", ".join(f"{key} {value}" for key, value in one.items()) for one in machines]
-    head = [f"Measured on: {one}." if n == 1 else f"Rows with [{n}] on: {one}." for n, one in enumerate(facts, 1)]
-    parts = [*head, "\n".join(lines(rows)), "Beside the other peers:", "\n".join(lines(others)), THREADS]
+    head = [
+        f"Measured on: {one}." if n == 1 else f"Rows with [{n}] on: {one}."
+        for n, one in enumerate(facts, 1)
+    ]
+    parts = [
+        *head,
+        "\n".join(lines(rows)),
+        "Beside the other peers:",
+        "\n".join(lines(others)),
+        THREADS,
+    ]
     return "\n\n".join([*parts, "\n".join(lines(threads))])
 
 
@@ -121,7 +151,11 @@ def thread_row(title: str, ratios: Results) -> list[str]:
 def figure(name: str, entry: Results, peer: str, which: str) -> str:
     figures, unit = entry["peers"][peer], JOBS[name].unit
     value: Any = figures[which]
-    return shown_time(value, unit) + shortest(figures, unit) if which == "seconds" else shown_bytes(value)
+    return (
+        shown_time(value, unit) + shortest(figures, unit)
+        if which == "seconds"
+        else shown_bytes(value)
+    )
 
 
 def lines(rows: list[list[str]]) -> list[str]:
@@ -134,5 +168,7 @@ def write(path: Path, results: Results) -> None:
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise SystemExit(f"{path}: has no lines `{BEGIN}` and `{END}` for the table to stand between")
+        raise SystemExit(
+            f"{path}: has no lines `{BEGIN}` and `{END}` for the table to stand between"
+        )
     path.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}")

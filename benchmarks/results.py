@@ -36,15 +36,23 @@ def summary(job: Job, found: Rounds) -> Results:
         "rounds": len(ours),
         "agree": agreement(job, found),
         "peers": {peer: medians(rounds) for peer, rounds in found.items() if peer in job.peers},
-        "ratios": {peer: ratios(ours, rounds) for peer, rounds in found.items() if peer in job.peers and peer != OURS},
+        "ratios": {
+            peer: ratios(ours, rounds)
+            for peer, rounds in found.items()
+            if peer in job.peers and peer != OURS
+        },
         "threads": {
-            setting.title: ratios(found[setting.title], ours) for setting in SETTINGS if setting.title in found
+            setting.title: ratios(found[setting.title], ours)
+            for setting in SETTINGS
+            if setting.title in found
         },
     }
 
 
 def medians(rounds: list[Figures]) -> dict[str, float | None]:
-    found = {name: median_of([getattr(figures, name) for figures in rounds]) for name in Figures._fields}
+    found = {
+        name: median_of([getattr(figures, name) for figures in rounds]) for name in Figures._fields
+    }
     return {**found, "best": min(figures.shortest for figures in rounds)}
 
 
@@ -58,14 +66,23 @@ def ratios(ours: list[Figures], theirs: list[Figures]) -> dict[str, float | None
     return {
         "seconds": median(a.seconds / b.seconds for a, b in pairs),
         "best": min(a.shortest for a in ours) / min(b.shortest for b in theirs),
-        "bytes": median_of([a.bytes / b.bytes if a.bytes is not None and b.bytes else None for a, b in pairs]),
-        "cpu": median_of([a.cpu / b.cpu if a.cpu is not None and b.cpu else None for a, b in pairs]),
+        "bytes": median_of(
+            [a.bytes / b.bytes if a.bytes is not None and b.bytes else None for a, b in pairs]
+        ),
+        "cpu": median_of(
+            [a.cpu / b.cpu if a.cpu is not None and b.cpu else None for a, b in pairs]
+        ),
     }
 
 
 def agreement(job: Job, found: Rounds) -> bool | None:
     """Whether all peers came to the same result; None where they print none."""
-    checks = [figures.check for rounds in found.values() for figures in rounds if figures.check is not None]
+    checks = [
+        figures.check
+        for rounds in found.values()
+        for figures in rounds
+        if figures.check is not None
+    ]
     if not checks:
         return None
     size = max(map(abs, checks))
@@ -76,7 +93,10 @@ def together(results: Results, older: Results | None) -> Results:
     """`results` with the older figures of jobs that were not run; those of another machine name it as `machine`."""
     if older is None:
         return results
-    jobs = {name: {**entry, "machine": machine_of(older, entry)} for name, entry in older["jobs"].items()}
+    jobs = {
+        name: {**entry, "machine": machine_of(older, entry)}
+        for name, entry in older["jobs"].items()
+    }
     for entry in jobs.values():
         if entry["machine"] == results["machine"]:
             del entry["machine"]
@@ -121,5 +141,7 @@ def slower(name: str, now: Results, before: Results, tolerance: float) -> list[s
         pairs = [(new[f], old[f]) for f in figures if new[f] is not None and old[f] is not None]
         if pairs and all(a > b * limit for a, b in pairs):
             what = "the time" if target.figure == "seconds" else "the memory"
-            words.append(f"{name}: {what} over {target.peer}'s was {pairs[0][1]:.3g} and is {pairs[0][0]:.3g}")
+            words.append(
+                f"{name}: {what} over {target.peer}'s was {pairs[0][1]:.3g} and is {pairs[0][0]:.3g}"
+            )
     return words

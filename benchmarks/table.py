@@ -10,7 +10,9 @@ SCRIPTS = Path(__file__).parent / "jobs"
 EXPRESSION = ["(x+w)*(w+1)", "--x", "2", "--w", "1"]
 # For large arrays, for every peer: glibc keeps freed memory for the next array, and asks for huge pages. Without this a
 # row measures page faults. numpy asks for huge pages even without it, PyTorch does not.
-KEEP_MEMORY = {"GLIBC_TUNABLES": f"glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={2**40}:glibc.malloc.hugetlb=1"}
+KEEP_MEMORY = {
+    "GLIBC_TUNABLES": f"glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={2**40}:glibc.malloc.hugetlb=1"
+}
 # What the installed command runs; `python -m` would import more than that.
 COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
 PEERS = ("gradtrace", "torch", "autograd", "numpy", "floats")
@@ -68,22 +70,38 @@ def large_arrays(function: str, elements: int, targets: tuple[Target, ...] = ())
     )
 
 
-def torch_recording(way: str, model: str, what: str, others: tuple[str, ...], targets: tuple[Target, ...]) -> Job:
+def torch_recording(
+    way: str, model: str, what: str, others: tuple[str, ...], targets: tuple[Target, ...]
+) -> Job:
     """A recorded training step of PyTorch, as a multiple of the plain step with which it takes turns."""
-    peers = {peer: run_script("torch_recording", peer, way, model) for peer in (OURS, "torch", *others)}
-    return Job(f"PyTorch's {what}: CPU time over the plain step's", "times", peers, targets, needs="torch")
+    peers = {
+        peer: run_script("torch_recording", peer, way, model) for peer in (OURS, "torch", *others)
+    }
+    return Job(
+        f"PyTorch's {what}: CPU time over the plain step's", "times", peers, targets, needs="torch"
+    )
 
 
 def per_function(model: str, what: str) -> Job:
     """What recording adds for each autograd function of a small step; 50 us are to be reached."""
-    peers = {peer: run_script("torch_recording", peer, "each", model) for peer in (OURS, *TORCH_RECORDERS[:2])}
-    return Job(f"PyTorch's {what}: CPU time that recording adds per autograd function", "us", peers, needs="torch")
+    peers = {
+        peer: run_script("torch_recording", peer, "each", model)
+        for peer in (OURS, *TORCH_RECORDERS[:2])
+    }
+    return Job(
+        f"PyTorch's {what}: CPU time that recording adds per autograd function",
+        "us",
+        peers,
+        needs="torch",
+    )
 
 
 def linear(what: str) -> Job:
     """One use of a long recording of PyTorch, beside the same on a record of a tenth of its length."""
     title = f"`{what}` of a recording of 10,000 operations, CPU time per operation"
-    return Job(title, "us", lengths(what, 10_000, 1_000), than("1,000 operations", 2.0), needs="torch")
+    return Job(
+        title, "us", lengths(what, 10_000, 1_000), than("1,000 operations", 2.0), needs="torch"
+    )
 
 
 def lengths(what: str, longest: int, *others: int) -> dict[str, list[str]]:
@@ -111,7 +129,17 @@ JOBS = {
         "cold start of the same with arrays, whole process",
         "ms",
         {
-            OURS: [*COMMAND, "eval", EXPRESSION[0], "--x", "2,3", "--w", "1,1", "--grad-tensors", "1,1"],
+            OURS: [
+                *COMMAND,
+                "eval",
+                EXPRESSION[0],
+                "--x",
+                "2,3",
+                "--w",
+                "1,1",
+                "--grad-tensors",
+                "1,1",
+            ],
             "numpy, click": ["{python}", "-c", "import numpy, click"],
         },
         than("numpy, click", 1.15),
@@ -188,16 +216,32 @@ JOBS = {
         script("repeated", 100_000, peers=(OURS, "eager", "torch", "floats")),
     ),
     "torch-structure": torch_recording(
-        "structure", "transformer", "step of a transformer, structure recorded", (), than("torch", 1.1, 1.1)
+        "structure",
+        "transformer",
+        "step of a transformer, structure recorded",
+        (),
+        than("torch", 1.1, 1.1),
     ),
     "torch-summary": torch_recording(
-        "summary", "transformer", "step of a transformer, summaries recorded", TORCH_RECORDERS, than("torch", 1.25, 1.1)
+        "summary",
+        "transformer",
+        "step of a transformer, summaries recorded",
+        TORCH_RECORDERS,
+        than("torch", 1.25, 1.1),
     ),
     "torch-precision": torch_recording(
-        "precision", "transformer", "step of a transformer, computed again in float64", (), than("torch", 6.0)
+        "precision",
+        "transformer",
+        "step of a transformer, computed again in float64",
+        (),
+        than("torch", 6.0),
     ),
-    "torch-guard": torch_recording("guard", "resnet", "step of a ResNet, guarded", (), than("torch", 1.02)),
-    "torch-resnet": torch_recording("summary", "resnet", "step of a ResNet, summaries recorded", TORCH_RECORDERS, ()),
+    "torch-guard": torch_recording(
+        "guard", "resnet", "step of a ResNet, guarded", (), than("torch", 1.02)
+    ),
+    "torch-resnet": torch_recording(
+        "summary", "resnet", "step of a ResNet, summaries recorded", TORCH_RECORDERS, ()
+    ),
     "torch-small": per_function("mlp", "step of an MLP"),
     "torch-layer": per_function("layer", "step of an encoder layer"),
     **{f"linear-{what}": linear(what) for what in USES},

@@ -306,12 +306,21 @@ def output(command: str, given: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     with tempfile.TemporaryDirectory() as folder:
         place = ROOT
-        if "--allow-write" in command:  # beside the project, not into it; and no viewer of this machine is seen
+        if (
+            "--allow-write" in command
+        ):  # beside the project, not into it; and no viewer of this machine is seen
             place = Path(folder)
             (place / "tests").symlink_to(ROOT / "tests")
             environment["TMPDIR"] = folder
         done = subprocess.run(
-            run, shell=True, input=given, capture_output=True, text=True, cwd=place, encoding="utf-8", env=environment
+            run,
+            shell=True,
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd=place,
+            encoding="utf-8",
+            env=environment,
         )
     text = re.sub(r"0x[0-9a-f]{6,}", "0xADDR", done.stdout).rstrip()
     text = re.sub(r"  \([\d.e+]+ times as fast\)", "", text)

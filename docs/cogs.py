@@ -32,14 +32,25 @@ def pipe(command: str) -> None:
     """Writes a command line of the shell, with pipes and variables, and what it prints."""
     own = f'gradtrace() {{ "{sys.executable}" -m gradtrace "$@"; }}\n{command}'
     done = subprocess.run(["bash", "-c", own], capture_output=True, text=True, cwd=ROOT, check=True)
-    cog.outl("\n".join(["```console", *(f"$ {line}" for line in command.splitlines()), done.stdout.rstrip(), "```"]))
+    cog.outl(
+        "\n".join(
+            [
+                "```console",
+                *(f"$ {line}" for line in command.splitlines()),
+                done.stdout.rstrip(),
+                "```",
+            ]
+        )
+    )
 
 
 def picture(command: str, file: str, about: str, up: str = "") -> None:
     """Writes the picture that a command makes to `file` of the gallery, and shows it; `up` leads to docs."""
     target = ROOT / "docs" / "gallery" / file
     subprocess.run(
-        [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:], "-o", str(target)], cwd=ROOT, check=True
+        [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:], "-o", str(target)],
+        cwd=ROOT,
+        check=True,
     )
     cog.outl(f"```console\n$ {command} -o {file}\n```\n\n![{about}]({up}gallery/{file})")
 

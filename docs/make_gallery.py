@@ -181,7 +181,9 @@ PAGE = ("gradtrace graph examples/residual_network.py", "network.html")
 def make(command: str, path: Path) -> None:
     """Runs one command of the gallery, with -o."""
     arguments = [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:], "-o", str(path)]
-    subprocess.run(arguments, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        arguments, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
 def main(folder: Path) -> None:
@@ -190,13 +192,17 @@ def main(folder: Path) -> None:
     parts = [HEAD]
     for title, text, command, name, _ in PICTURES:
         make(command, pictures / name)
-        parts.append(f"## {title}\n\n{text}\n\n```sh\n{command} -o {name}\n```\n\n![{title}](gallery/{name})\n")
+        parts.append(
+            f"## {title}\n\n{text}\n\n```sh\n{command} -o {name}\n```\n\n![{title}](gallery/{name})\n"
+        )
     for title, command, suffix, language in TEXTS:
         path = pictures / f"text.{suffix}"
         make(command, path)
         written = path.read_text(encoding="utf-8").rstrip()
         path.unlink()
-        parts.append(f"## {title}\n\n```sh\n{command} -o graph.{suffix}\n```\n\n```{language}\n{written}\n```\n")
+        parts.append(
+            f"## {title}\n\n```sh\n{command} -o graph.{suffix}\n```\n\n```{language}\n{written}\n```\n"
+        )
     command, name = PAGE
     make(command, pictures / name)
     parts.append(

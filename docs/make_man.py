@@ -29,7 +29,11 @@ EXIT_STATUS = (
 def escape(text: str) -> str:
     """Text for roff: its own signs escaped, and a line's first sign never a request."""
     text = (
-        text.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
+        text.replace("\\", "\\e")
+        .replace("-", "\\-")
+        .replace("^", "\\(ha")
+        .replace("~", "\\(ti")
+        .replace("`", "\\(ga")
     )
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.splitlines())
 

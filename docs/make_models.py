@@ -27,7 +27,9 @@ MODELS = [
 ]
 STYLES = ("data", "function", "autograd")
 PATIENCE = 60  # seconds
-CRASH = "crashes Graphviz"  # the embedded one, in some runs and not in others: the last size is kept
+CRASH = (
+    "crashes Graphviz"  # the embedded one, in some runs and not in others: the last size is kept
+)
 WIDTH, HEIGHT = 1600, 900
 HEAD = """# Twelve models
 
@@ -64,7 +66,9 @@ MODULES = {
 
 def size_of(svg: str) -> str:
     """ "1037 x 639, 12.7" : points, and pixels of the smallest text in the frame."""
-    width, height = map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups())
+    width, height = map(
+        float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()
+    )
     smallest = min(map(float, re.findall(r'font-size="([\d.]+)"', svg)), default=0.0)
     return f"{width:.0f} x {height:.0f}, {smallest * min(WIDTH / width, HEIGHT / height):.1f}"
 
@@ -72,7 +76,9 @@ def size_of(svg: str) -> str:
 def ours(name: str, style: str, path: Path) -> str:
     arguments = [f"docs/models/{name}.py", "--style", style, "-o", str(path)]
     command = [sys.executable, "-m", "gradtrace", "graph", *arguments]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     return size_of(path.read_text(encoding="utf-8"))
 
 
@@ -80,7 +86,9 @@ def others(name: str) -> dict[str, str]:
     """The sizes of the others' pictures, drawn by the same renderer; {} where they are not installed."""
     text = (ROOT / "docs" / "models" / f"{name}.py").read_text(encoding="utf-8")
     given = json.dumps([name, text, *MODULES.get(name, ("", ""))])
-    done = subprocess.run([sys.executable, "-c", OTHERS], input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", OTHERS], input=given, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         return {}
     return {tool: rendered_size(source) for tool, source in json.loads(done.stdout).items()}
@@ -91,7 +99,12 @@ def rendered_size(source: str) -> str:
     command = [sys.executable, "-m", "gradtrace.views.image", "svg", "0"]
     try:
         drawn = subprocess.run(
-            command, input=source.encode(), capture_output=True, check=False, timeout=PATIENCE, cwd=ROOT
+            command,
+            input=source.encode(),
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+            cwd=ROOT,
         )
     except subprocess.TimeoutExpired:
         return f"not drawn in {PATIENCE} s"
@@ -108,17 +121,30 @@ def main(folder: Path) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     known = folder / "models_beside.json"
     sizes = json.loads(known.read_text(encoding="utf-8")) if known.exists() else {}
-    lines = ["| model | data | function | autograd | torchviz | torchview |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| model | data | function | autograd | torchviz | torchview |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     parts = []
     for name, title in MODELS:
         cells = [ours(name, style, pictures / f"{name}_{style}.svg") for style in STYLES]
         beside = sizes.setdefault(name, {})
-        beside.update({tool: size for tool, size in others(name).items() if size != CRASH or tool not in beside})
+        beside.update(
+            {
+                tool: size
+                for tool, size in others(name).items()
+                if size != CRASH or tool not in beside
+            }
+        )
         cells += [beside.get(tool, "") for tool in ("torchviz", "torchview")]
         lines.append(f"| {title} | {' | '.join(cells)} |")
-        parts.append("\n".join([f"## {title}\n", *(picture(name, title, style) for style in STYLES)]))
+        parts.append(
+            "\n".join([f"## {title}\n", *(picture(name, title, style) for style in STYLES)])
+        )
     known.write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
-    (folder / "models.md").write_text(HEAD + "\n".join(lines) + "\n\n" + "\n".join(parts), encoding="utf-8")
+    (folder / "models.md").write_text(
+        HEAD + "\n".join(lines) + "\n\n" + "\n".join(parts), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

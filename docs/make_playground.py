@@ -22,7 +22,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NPM = {"pyodide": "pyodide@314.0.7", "viz": "@viz-js/viz@3.31.0"}
-PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+PYODIDE = (
+    "pyodide.mjs",
+    "pyodide.asm.mjs",
+    "pyodide.asm.wasm",
+    "python_stdlib.zip",
+    "pyodide-lock.json",
+)
 PAGE = ("index.html", "playground.css", "playground.js")
 WHEELS = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 KEPT = {".py", ".txt", ".html", ".css", ".js", ".ttf", ".json"}
@@ -31,7 +37,11 @@ KEPT = {".py", ".txt", ".html", ".css", ".js", ".ttf", ".json"}
 def fetched(name: str, folder: Path) -> Path:
     """An npm package, unpacked."""
     done = subprocess.run(
-        ["npm", "pack", "--silent", NPM[name]], cwd=folder, capture_output=True, text=True, check=True
+        ["npm", "pack", "--silent", NPM[name]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     shutil.unpack_archive(folder / done.stdout.split()[-1], folder / name)
     return folder / name / "package"
@@ -75,7 +85,9 @@ def make(folder: Path, packages: Path | None = None) -> None:
     """Write the playground into `folder`. CalledProcessError or OSError if npm, node or the packages are missing."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        sources = {name: packages / name if packages else fetched(name, Path(scratch)) for name in NPM}
+        sources = {
+            name: packages / name if packages else fetched(name, Path(scratch)) for name in NPM
+        }
         (folder / "pyodide").mkdir(exist_ok=True)
         for name in PYODIDE:
             shutil.copy(sources["pyodide"] / name, folder / "pyodide" / name)
@@ -88,7 +100,9 @@ def make(folder: Path, packages: Path | None = None) -> None:
     shutil.copy(ROOT / "docs" / "playground" / "playground.py", folder / "playground.py.txt")
     archives = [folder / "gradtrace.zip", folder / "pyodide" / "python_stdlib.zip"]
     write_archive(archives[0])
-    subprocess.run(["node", ROOT / "docs" / "playground" / "compile.mjs", folder, *archives], check=True)
+    subprocess.run(
+        ["node", ROOT / "docs" / "playground" / "compile.mjs", folder, *archives], check=True
+    )
 
 
 def main() -> None:

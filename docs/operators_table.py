@@ -117,7 +117,13 @@ def identities(values: Iterable[Any]) -> list[int]:
 
 
 def public_functions() -> dict[Key, Any]:
-    tables = (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special)
+    tables = (
+        ops.api.functions,
+        ops.api.methods,
+        ops.api.functional,
+        ops.api.linalg,
+        ops.api.special,
+    )
     operators = [getattr(f, "operator", f) for table in tables for f in table.values()]
     found = {key_of(f): f for f in operators}
     return {key: f for key, f in found.items() if key is not None}
@@ -131,7 +137,9 @@ class Watch:
         self.codes = {key[0] for key in self.public} - {"names"}
         self.seen: dict[Key, Seen] = {}
         self.dtype = ""
-        self.order = 2  # of the case now running: 2 for any, 1 for once only, 0 where backward raises
+        self.order = (
+            2  # of the case now running: 2 for any, 1 for once only, 0 where backward raises
+        )
         self.taken: dict[FrameType, str] = {}  # the dtype that a call now running was given
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
@@ -139,13 +147,19 @@ class Watch:
             return
         known = frame.f_locals
         if event == "call":
-            self.taken[frame] = dtype_given(known[name] for name in known if name not in frame.f_code.co_freevars)
+            self.taken[frame] = dtype_given(
+                known[name] for name in known if name not in frame.f_code.co_freevars
+            )
         if event != "return":
             return
         taken = self.taken.pop(frame)
         key: Key = (frame.f_code, *identities(known.get(name) for name in frame.f_code.co_freevars))
         if key in self.public and value is not None:
-            self.note(self.seen.setdefault(key, {"nodes": set(), "dtypes": {}, "orders": set()}), taken, value)
+            self.note(
+                self.seen.setdefault(key, {"nodes": set(), "dtypes": {}, "orders": set()}),
+                taken,
+                value,
+            )
 
     def note(self, about: Seen, taken: str, value: Any) -> None:
         if taken:
@@ -174,7 +188,9 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
 
 def observed() -> dict[Key, Seen]:
     ops.load()
-    cases, more, composed, generated = (beside(n) for n in ("cases", "more_cases", "composed_cases", "generated"))
+    cases, more, composed, generated = (
+        beside(n) for n in ("cases", "more_cases", "composed_cases", "generated")
+    )
     every = {
         **cases.CASES,
         **more.CASES,
@@ -238,7 +254,9 @@ def dtypes_text(dtypes: dict[str, list[str]]) -> str:
 
 
 def order_text(about: Seen) -> str:
-    return {2: "any", 1: "1", 0: "backward raises"}[max(about["orders"])] if about["orders"] else "-"
+    return (
+        {2: "any", 1: "1", 0: "backward raises"}[max(about["orders"])] if about["orders"] else "-"
+    )
 
 
 def forms_text(name: str, tables: tuple[str, ...]) -> str:
@@ -272,7 +290,12 @@ def row_groups(tables: tuple[str, ...]) -> Iterator[tuple[list[str], list[Any]]]
             functions = tuple(id(operator_of(table, name)) for table in tables)
             by_function.setdefault(functions, []).append(name)
     for same in by_function.values():
-        found = [operator_of(table, name) for table in tables for name in same if name in getattr(ops.api, table)]
+        found = [
+            operator_of(table, name)
+            for table in tables
+            for name in same
+            if name in getattr(ops.api, table)
+        ]
         same.sort(key=lambda name: name != found[0].__name__)  # its own name before its aliases
         yield same, found
 

@@ -29,4 +29,6 @@ w.grad = None
 print("4 detached on the way:", w.grad)
 
 unused = torch.tensor(1.0, requires_grad=True)
-print("5 not part of the result:", torch.autograd.grad((w * 2).sum(), [w, unused], allow_unused=True))
+print(
+    "5 not part of the result:", torch.autograd.grad((w * 2).sum(), [w, unused], allow_unused=True)
+)

@@ -1,7 +1,8 @@
 """gradtrace: see and check gradients.
 
-The library has PyTorch's names (`import gradtrace as torch` runs small scripts unchanged) and its own autograd engine,
-written in Python with numpy. The names below are the public ones; families of operators load when first used.
+The library has PyTorch's names (`import gradtrace as torch` runs small scripts unchanged) and its
+own autograd engine, written in Python with numpy. The names below are the public ones; families of
+operators load when first used.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _MODULES = {
     """)
 }
 _NOTEBOOK = ("draw", "page", "stats", "steps", "why")
-# Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
+# Packages of gradtrace that are not names of PyTorch: looking for them among the operators would
+# load every family.
 _PARTS = words("""
     analysis annotations batch cli context documents engine errors files lazy_names limits notebook ops program
     pytest_plugin sandbox static torch views
@@ -85,7 +87,9 @@ __getattr__, __dir__ = attach(
     {
         **dict.fromkeys(_ENGINE, _engine_name),
         **dict.fromkeys(_METHODS_AS_FUNCTIONS, _method),
-        **{name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
+        **{
+            name: f"gradtrace.engine.data.dtypes:{attribute}" for name, attribute in _DTYPES.items()
+        },
         "strided": "gradtrace.engine.data.describe:STRIDED",
         **dict.fromkeys(("layout", "memory_format"), "gradtrace.engine.data.describe"),
         **dict.fromkeys(_MEMORY_FORMATS, _memory_format),

@@ -4,7 +4,8 @@ import sys
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        # Python put the current folder there: a file `json.py` beside a stranger's program would run with all rights.
+        # Python put the current folder there: a file `json.py` beside a stranger's program would
+        # run with all rights.
         del sys.path[0]
     try:
         from gradtrace.cli.main import main

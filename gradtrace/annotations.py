@@ -1,10 +1,12 @@
-"""The parts of `typing`, `collections` and `collections.abc` that most modules need, without importing them.
+"""The parts of `typing`, `collections` and `collections.abc` that most modules need, without
+importing them.
 
-A type checker sees the real names. At run time, importing `typing` would take longer than evaluating a scalar
-expression (it imports re, enum, functools and contextlib), so this module defines substitutes: `Any`, `Protocol` and
-others do nothing, and `NamedTuple` makes the same classes (tuples with named fields, defaults, methods, `_replace`,
-`_asdict`, `_make`, pickling, patterns) without compiling code for each class. The modules that a scalar expression
-loads import from here, with `from __future__ import annotations`; other modules may import from `typing`.
+A type checker sees the real names. At run time, importing `typing` would take longer than
+evaluating a scalar expression (it imports re, enum, functools and contextlib), so this module
+defines substitutes: `Any`, `Protocol` and others do nothing, and `NamedTuple` makes the same
+classes (tuples with named fields, defaults, methods, `_replace`, `_asdict`, `_make`, pickling,
+patterns) without compiling code for each class. The modules that a scalar expression loads import
+from here, with `from __future__ import annotations`; other modules may import from `typing`.
 """
 
 from __future__ import annotations
@@ -48,10 +50,19 @@ else:
             fields = tuple(body.get("__annotations__", ()))
             if fields:
                 defaults = {field: body[field] for field in fields if field in body}
-                last = tuple(defaults.values()) if fields[len(fields) - len(defaults) :] == (*defaults,) else ()
+                last = (
+                    tuple(defaults.values())
+                    if fields[len(fields) - len(defaults) :] == (*defaults,)
+                    else ()
+                )
                 body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields)
                 body.update(_count=len(fields), _last=last)
-                body.update({field: place(i, f"Alias for field number {i}") for i, field in enumerate(fields)})
+                body.update(
+                    {
+                        field: place(i, f"Alias for field number {i}")
+                        for i, field in enumerate(fields)
+                    }
+                )
             return super().__new__(cls, name, bases, body)
 
     class NamedTuple(tuple, metaclass=_Maker):
@@ -92,12 +103,15 @@ else:
             return tuple(self)
 
         def __repr__(self):
-            shown = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
+            shown = ", ".join(
+                f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)
+            )
             return f"{type(self).__name__}({shown})"
 
     def _completed(cls, given, named):
         """The values of all fields; TypeError, as of any call, where they do not fit."""
-        fields, defaults = cls._fields, cls._field_defaults
+        fields = cls._fields
+        defaults = cls._field_defaults
         values = list(given)
         for field in fields[len(given) :]:
             if field in named:
@@ -111,7 +125,9 @@ else:
             problem = "has two values for" if wrong in fields else "has no field"
             raise TypeError(f"{cls.__name__}() {problem} '{wrong}'")
         if len(values) > len(fields):
-            raise TypeError(f"{cls.__name__}() takes {len(fields)} values but {len(values)} were given")
+            raise TypeError(
+                f"{cls.__name__}() takes {len(fields)} values but {len(values)} were given"
+            )
         return values
 
 

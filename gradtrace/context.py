@@ -1,4 +1,6 @@
-"""Write a context manager as a generator, as contextlib does, which takes too long to import for an expression."""
+"""Write a context manager as a generator, as contextlib does, which takes too long to import for an
+expression.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from gradtrace.annotations import Any, Callable, Iterator
 
 
 class Context:
-    """The context manager of a generator that yields once: what comes before is its entry, the rest its exit."""
+    """The context manager of a generator that yields once: what comes before is its entry, the rest
+    its exit.
+    """
 
     def __init__(self, steps: Iterator[Any]) -> None:
         self.steps: Any = steps
@@ -15,7 +19,9 @@ class Context:
         return next(self.steps)
 
     def __exit__(self, kind: Any, error: BaseException | None, frames: Any) -> bool:
-        """Let the generator end, with the error that ended the block; whether it has caught that error."""
+        """Let the generator end, with the error that ended the block; whether it has caught that
+        error.
+        """
         try:
             if error is None:
                 next(self.steps)

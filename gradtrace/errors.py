@@ -6,27 +6,30 @@
     │   ├── ParseError                 2   not valid syntax
     │   ├── UnsupportedError           2   valid Python that a plan cannot represent
     │   └── UnknownNameError           2   a name, attribute or module that does not exist here
-    ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
+    ├── ProgramError                   1   the program ran and raised; has a place, and the
+                                       exception as __cause__
     ├── BudgetError                    1   a limit was reached; names the limit and its flag
     ├── RenderError                    1   a picture could not be drawn
     └── NotKeptError                   1   the record has a summary where every element is needed
 
-The engine itself raises Python's RuntimeError, TypeError, ValueError and IndexError with PyTorch's words, because
-programs catch those by name. This module imports nothing.
+The engine itself raises Python's RuntimeError, TypeError, ValueError and IndexError with PyTorch's
+words, because programs catch those by name. This module imports nothing.
 """
 
 from __future__ import annotations
 
 
 class GradtraceError(Exception):
-    """Base of all: one line that says what went wrong (`message`) and one that says what to do (`hint`, may be empty).
+    """Base of all: one line that says what went wrong (`message`) and one that says what to do
+    (`hint`, may be empty).
 
-    `place` is None or an object with `.name`, `.line` (1-based), `.column` (1-based), `.text` (the source line)
-    and `.width` (columns to underline).
+    `place` is None or an object with `.name`, `.line` (1-based), `.column` (1-based), `.text` (the
+    source line) and `.width` (columns to underline).
     """
 
     exit_code = 1
-    forward: object | None = None  # of an error in backward: the place of the operation that was differentiated
+    # of an error in backward: the place of the operation that was differentiated
+    forward: object | None = None
     missing = ""  # the module, or the name with its module, that gradtrace does not have
     run: object | None = None  # what was done until then, if the run was recorded
 

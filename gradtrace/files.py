@@ -1,7 +1,8 @@
 """Write output files completely or not at all.
 
-A regular file is written beside its target and then renamed, so that no reader sees half a file and a failure leaves
-the old file unchanged. Devices, pipes and the like are written directly, since renaming would replace them.
+A regular file is written beside its target and then renamed, so that no reader sees half a file and
+a failure leaves the old file unchanged. Devices, pipes and the like are written directly, since
+renaming would replace them.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Content = bytes | Callable[[Any], None]  # or a function that writes it to an op
 def write_output(path: str | os.PathLike[str], content: Content) -> None:
     """Write `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
 
-    UsageError if it cannot be written. BrokenPipeError is not caught, so that the caller can end quietly. A confined
-    process has its broker write.
+    UsageError if it cannot be written. BrokenPipeError is not caught, so that the caller can end
+    quietly. A confined process has its broker write.
     """
     name = os.fspath(path)
     if channel.is_open():
@@ -39,7 +40,9 @@ def write_output(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def check_place(name: str) -> None:
-    """Raise UsageError early for a path that cannot be written: a folder, or a file in a missing folder."""
+    """Raise UsageError early for a path that cannot be written: a folder, or a file in a missing
+    folder.
+    """
     folder = os.path.dirname(name) or "."
     if os.path.isdir(name):
         error = OSError(errno.EISDIR, "is a directory")
@@ -69,7 +72,9 @@ def _write(name: str, content: Content) -> None:
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a directory")
     # /dev/stdout may be a regular file, which the shell holds open: renaming would part the two
-    if status is not None and (not stat.S_ISREG(status.st_mode) or name.startswith(("/dev/", "/proc/"))):
+    if status is not None and (
+        not stat.S_ISREG(status.st_mode) or name.startswith(("/dev/", "/proc/"))
+    ):
         _write_directly(name, content)
         return
     _replace(os.path.realpath(name), content, status)
@@ -89,7 +94,8 @@ def _fill(file: Any, content: Content) -> None:
 
 def _replace(target: str, content: Content, known: os.stat_result | None) -> None:
     if known is not None and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # a rename would get around the file's mode
+        # a rename would get around the file's mode
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
         descriptor, beside = _open_beside(target)
     except PermissionError:

@@ -1,4 +1,5 @@
-"""Module attributes that load on first use (PEP 562): one `__getattr__` and `__dir__` for all packages of gradtrace.
+"""Module attributes that load on first use (PEP 562): one `__getattr__` and `__dir__` for all
+packages of gradtrace.
 
 HOMES = homes("gradtrace.optim", {"sgd": "SGD ASGD", "lbfgs": "LBFGS"})
 __getattr__, __dir__ = attach(__name__, HOMES, shown_as="torch.optim")
@@ -27,8 +28,14 @@ def word_pairs(text: str) -> dict[str, str]:
 
 
 def homes(package: str, names_by_module: Mapping[str, str]) -> dict[str, str]:
-    """Return a dict from each name to its module, given the names that each module of a package defines, as a text."""
-    return {name: f"{package}.{module}" for module, names in names_by_module.items() for name in words(names)}
+    """Return a dict from each name to its module, given the names that each module of a package
+    defines, as a text.
+    """
+    return {
+        name: f"{package}.{module}"
+        for module, names in names_by_module.items()
+        for name in words(names)
+    }
 
 
 def attach(
@@ -43,16 +50,17 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a module.
 
-    names          maps a name to the module that defines it ("package.module"), to "package.module:attribute" where
-                   the attribute has another name there, or to a function that returns the value for the name
+    names          maps a name to the module that defines it ("package.module"), to
+                   "package.module:attribute" where the attribute has another name there, or to a
+                   function that returns the value for the name
     modules        maps a name to the module that it stands for
-    operators      the table of `gradtrace.ops.api` in which any other name is looked up, except names that start
-                   with an underscore and those of `not_operators`
+    operators      the table of `gradtrace.ops.api` in which any other name is looked up, except
+                   names that start with an underscore and those of `not_operators`
     listed         names for `__dir__` that the module defines itself
     shown_as       the name of the module in errors; `module_name` by default
 
-    A value is stored in the module, so Python does not call `__getattr__` for it again. AttributeError for an unknown
-    name.
+    A value is stored in the module, so Python does not call `__getattr__` for it again.
+    AttributeError for an unknown name.
     """
     modules = modules or {}
     excluded = frozenset(not_operators)

@@ -1,6 +1,8 @@
-"""The limits of a program: one list from which messages, options and environment variables are made.
+"""The limits of a program: one list from which messages, options and environment variables are
+made.
 
-This module is separate from what runs programs, so that `--help` can list the options without loading that.
+This module is separate from what runs programs, so that `--help` can list the options without
+loading that.
 """
 
 from __future__ import annotations
@@ -9,12 +11,15 @@ import os
 
 from gradtrace.annotations import NamedTuple
 
-MOST_MEMORY = 8_000_000_000  # bytes of a program's values by default, where the machine has twice as much
+# bytes of a program's values by default, where the machine has twice as much
+MOST_MEMORY = 8_000_000_000
 CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def machine_memory(share: float, most: int) -> int:
-    """Return the fraction `share` of the memory of the machine or container in bytes, at most `most`."""
+    """Return the fraction `share` of the memory of the machine or container in bytes, at most
+    `most`.
+    """
     sizes = [most]
     try:
         sizes.append(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share))
@@ -30,8 +35,9 @@ def machine_memory(share: float, most: int) -> int:
 
 
 class Budget(NamedTuple):
-    """The limits of one run, the folders that the program may write to and import from ("": none), what it may
-    read, its arguments."""
+    """The limits of one run, the folders that the program may write to and import from ("": none),
+    what it may read, its arguments.
+    """
 
     source_bytes: int = 1_000_000
     memory_bytes: int = machine_memory(0.5, MOST_MEMORY)
@@ -46,7 +52,9 @@ class Budget(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """One limit: its field in Budget, and the option and the environment variable that change it."""
+    """One limit: its field in Budget, and the option and the environment variable that change
+    it.
+    """
 
     field: str
     flag: str
@@ -56,16 +64,30 @@ class Limit(NamedTuple):
 
 LIMITS = (
     Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
-    Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),
-    Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),
+    Limit(
+        "memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"
+    ),
+    Limit(
+        "process_bytes",
+        "--max-process",
+        "GRADTRACE_MAX_PROCESS",
+        "Bytes of address space of the process",
+    ),
     Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed and written"),
-    Limit("record_bytes", "--max-record", "GRADTRACE_MAX_RECORD", "Bytes of large arrays that a record keeps whole"),
+    Limit(
+        "record_bytes",
+        "--max-record",
+        "GRADTRACE_MAX_RECORD",
+        "Bytes of large arrays that a record keeps whole",
+    ),
     Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),
 )
 BY_FIELD = {limit.field: limit for limit in LIMITS}
 
 
 def advice(field: str) -> str:
-    """Return a sentence that says how to raise a limit: with its option or its environment variable."""
+    """Return a sentence that says how to raise a limit: with its option or its environment
+    variable.
+    """
     limit = BY_FIELD[field]
     return f"raise the limit with {limit.flag} or {limit.variable}"

@@ -1,12 +1,14 @@
-"""Display in a notebook: a tensor's graph as a picture or a page with a player, and answers about its gradients.
+"""Display in a notebook: a tensor's graph as a picture or a page with a player, and answers about
+its gradients.
 
     gradtrace.draw(loss)                 # in a notebook the drawing, at a prompt the tree
     gradtrace.draw(loss).save("g.svg")   # or .png, .html, .mmd, ...: as `gradtrace graph -o`
     gradtrace.page(loss)                 # the page, with the steps of a backward pass to play
     gradtrace.why(w)                     # and why(w, loss), stats(loss), steps(loss)
 
-Names are those of the caller's variables, unless `names` gives others. A tensor's picture has only what its graph holds
-(see `trace/live.py`); a Trace, as `gradtrace.trace.capture` makes it, has everything that was recorded.
+Names are those of the caller's variables, unless `names` gives others. A tensor's picture has only
+what its graph holds (see `trace/live.py`); a Trace, as `gradtrace.trace.capture` makes it, has
+everything that was recorded.
 """
 
 from __future__ import annotations
@@ -46,12 +48,20 @@ def draw(
 ) -> Picture:
     """Return the picture of a tensor's graph, or of a Trace.
 
-    `names` maps names to tensors of the graph; by default the names are those of the caller's variables. `style`,
-    `fit`, `depth`, `expand` and `direction` are those of `gradtrace graph`, and so are the further options: theme,
-    legend, values, gradients, derivatives, detail, levels, color_by. UsageError for an option with an unknown value;
-    TypeError for anything but a tensor or a Trace.
+    `names` maps names to tensors of the graph; by default the names are those of the caller's
+    variables. `style`, `fit`, `depth`, `expand` and `direction` are those of `gradtrace graph`, and
+    so are the further options: theme, legend, values, gradients, derivatives, detail, levels,
+    color_by. UsageError for an option with an unknown value; TypeError for anything but a tensor or
+    a Trace.
     """
-    settings = {"style": style, "fit": fit, "depth": depth, "expand": expand, "direction": direction, **options}
+    settings = {
+        "style": style,
+        "fit": fit,
+        "depth": depth,
+        "expand": expand,
+        "direction": direction,
+        **options,
+    }
     if is_torch(what):
         from gradtrace.torch import after
         from gradtrace.torch.recording import variables_of
@@ -71,18 +81,22 @@ def page(
     height: int = HEIGHT,
     **options: Any,
 ) -> Page:
-    """Return the page of a tensor's graph, or of a Trace, to explore and to play forward and backward.
+    """Return the page of a tensor's graph, or of a Trace, to explore and to play forward and
+    backward.
 
-    For the player a backward pass is run from the tensor (from its sum, if it has several elements), and every `.grad`
-    is restored afterwards. The page has no backward pass to play if saved values were freed, if hooks would run, or for
-    a tensor of real PyTorch; a recording (`gradtrace.torch.record`) has one. `height` is the frame's, in pixels; the
-    other arguments are those of `draw`.
+    For the player a backward pass is run from the tensor (from its sum, if it has several
+    elements), and every `.grad` is restored afterwards. The page has no backward pass to play if
+    saved values were freed, if hooks would run, or for a tensor of real PyTorch; a recording
+    (`gradtrace.torch.record`) has one. `height` is the frame's, in pixels; the other arguments are
+    those of `draw`.
     """
 
     env = names if names is not None else caller_variables(what, sys._getframe(1))
 
     def work() -> str:
-        return page_view.page(*arranged(trace_of(what, "page", env, rehearse=True), fit=fit, **options))
+        return page_view.page(
+            *arranged(trace_of(what, "page", env, rehearse=True), fit=fit, **options)
+        )
 
     if not is_torch(what):
         return Page(work(), height)
@@ -94,7 +108,8 @@ def page(
 def why(what: Tensor, loss: Tensor | None = None) -> Report:
     """Explain `what.grad`; with the loss, also whether the loss depends on `what`.
 
-    The answer uses only the tensor and its graph; a recorded run can say more. TypeError for anything but a tensor.
+    The answer uses only the tensor and its graph; a recorded run can say more. TypeError for
+    anything but a tensor.
     """
 
     env = variables(sys._getframe(1))
@@ -110,10 +125,11 @@ def why(what: Tensor, loss: Tensor | None = None) -> Report:
 
 
 def stats(what: Tensor | Trace) -> Report:
-    """Return norm, mean, largest element and zeros of every tensor of a graph and of the gradients that reach them.
+    """Return norm, mean, largest element and zeros of every tensor of a graph and of the gradients
+    that reach them.
 
-    A backward pass is run for the gradients, as for `page`. TypeError for anything but a tensor or a Trace; also for a
-    tensor of real PyTorch, whose values were not recorded.
+    A backward pass is run for the gradients, as for `page`. TypeError for anything but a tensor or
+    a Trace; also for a tensor of real PyTorch, whose values were not recorded.
     """
 
     not_of_torch(what, "stats")
@@ -124,8 +140,8 @@ def stats(what: Tensor | Trace) -> Report:
 def steps(what: Tensor | Trace) -> Report:
     """Return every step of a graph, forward and then backward, as `gradtrace trace` shows them.
 
-    A backward pass is run, as for `page`. TypeError for anything but a tensor or a Trace; also for a tensor of real
-    PyTorch, whose operations were not recorded.
+    A backward pass is run, as for `page`. TypeError for anything but a tensor or a Trace; also for
+    a tensor of real PyTorch, whose operations were not recorded.
     """
 
     not_of_torch(what, "steps")
@@ -137,8 +153,8 @@ def steps(what: Tensor | Trace) -> Report:
 
 
 def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
-    """Return the Trace itself, or that of a tensor's graph. TypeError, with the name of the `caller`, for anything
-    else.
+    """Return the Trace itself, or that of a tensor's graph. TypeError, with the name of the
+    `caller`, for anything else.
     """
     if isinstance(what, Trace):
         return what
@@ -152,12 +168,19 @@ def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool =
 
 
 def variables(frame: Any) -> dict[str, Any]:
-    """Return the variables that a frame's code can name, local ones first, without those of IPython."""
+    """Return the variables that a frame's code can name, local ones first, without those of
+    IPython.
+    """
     if of_note:
         bindings = dict(of_note[-1])
     else:
-        bindings = {**frame.f_locals, **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals}}
-    return {name: value for name, value in bindings.items() if name[:1] != "_" and name not in SHELL}
+        bindings = {
+            **frame.f_locals,
+            **{k: v for k, v in frame.f_globals.items() if k not in frame.f_locals},
+        }
+    return {
+        name: value for name, value in bindings.items() if name[:1] != "_" and name not in SHELL
+    }
 
 
 # ---- real PyTorch
@@ -166,20 +189,29 @@ def variables(frame: Any) -> dict[str, Any]:
 def is_torch(what: Any) -> bool:
     """Whether this is a tensor of real PyTorch, tested without importing PyTorch."""
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(what, getattr(torch, "Tensor", ())) and not isinstance(what, Tensor)
+    return (
+        torch is not None
+        and isinstance(what, getattr(torch, "Tensor", ()))
+        and not isinstance(what, Tensor)
+    )
 
 
 def not_of_torch(what: Any, caller: str) -> None:
-    """Raise TypeError for a tensor of real PyTorch: its graph holds no values to count or to list."""
+    """Raise TypeError for a tensor of real PyTorch: its graph holds no values to count or to
+    list.
+    """
     if is_torch(what):
         raise TypeError(
-            f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no values; "
+            f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no "
+            "values; "
             f"with gradtrace.torch.record() as r: ..., then r.{caller}()"
         )
 
 
 def caller_variables(what: Any, frame: Any) -> dict[str, Any]:
-    """Return the caller's variables; for a tensor of real PyTorch, those that its front end reads."""
+    """Return the caller's variables; for a tensor of real PyTorch, those that its front end
+    reads.
+    """
     if is_torch(what):
         from gradtrace.torch.recording import variables_of
 

@@ -1,9 +1,9 @@
 """A pytest plugin: `pytest --gradtrace` explains failing tests of PyTorch code.
 
-The call of each test is recorded by `gradtrace.torch.record`. The report of a test that fails gets a section
-"gradtrace" with the answer of `why`: which operation made the first NaN, what cut the graph, why backward raised, each
-with its line. Without the option nothing is imported or recorded. A test that makes its own recording has the marker
-`no_gradtrace`, since recordings do not nest.
+The call of each test is recorded by `gradtrace.torch.record`. The report of a test that fails gets
+a section "gradtrace" with the answer of `why`: which operation made the first NaN, what cut the
+graph, why backward raised, each with its line. Without the option nothing is imported or recorded.
+A test that makes its own recording has the marker `no_gradtrace`, since recordings do not nest.
 
 Usually only failing tests are run again with it: `pytest --last-failed --gradtrace`.
 
@@ -29,13 +29,19 @@ ANSWER: pytest.StashKey[str] = pytest.StashKey()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gradtrace")
-    group.addoption("--gradtrace-update", action="store_true", help=f"Write the records of the fixture {FOLDER}.")
+    group.addoption(
+        "--gradtrace-update",
+        action="store_true",
+        help=f"Write the records of the fixture {FOLDER}.",
+    )
     group.addoption(
         "--gradtrace",
         action="store_true",
         help="Record each test's PyTorch operations, and explain those that fail.",
     )
-    group.addoption("--gradtrace-level", choices=LEVELS, default="summary", help="What is recorded (summary).")
+    group.addoption(
+        "--gradtrace-level", choices=LEVELS, default="summary", help="What is recorded (summary)."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,14 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Record the call of a test, and keep the answer of `why` if it raises."""
     is_wanted = pyfuncitem.config.getoption("--gradtrace")
-    has_recording = pyfuncitem.get_closest_marker("no_gradtrace") or FOLDER in pyfuncitem.fixturenames
+    has_recording = (
+        pyfuncitem.get_closest_marker("no_gradtrace") or FOLDER in pyfuncitem.fixturenames
+    )
     if not is_wanted or has_recording or "torch" not in sys.modules:
         return (yield)
     from gradtrace.torch import record
 
     hide_own_frames()
     recorded = record(pyfuncitem.config.getoption("--gradtrace-level"))
-    recorded._main, recorded._env = str(pyfuncitem.path), {}
+    recorded._main = str(pyfuncitem.path)
+    recorded._env = {}
     failed: BaseException | None = None  # which ends the test, but not what is recorded of it
     try:
         with recorded:
@@ -82,7 +91,8 @@ def hide_own_frames() -> None:
 
 @pytest.fixture
 def gradtrace_golden(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Compare a step with the record of it that is stored beside the test; `--gradtrace-update` writes the record.
+    """Compare a step with the record of it that is stored beside the test; `--gradtrace-update`
+    writes the record.
 
         def test_step(gradtrace_golden):
             with gradtrace_golden():
@@ -99,13 +109,17 @@ def gradtrace_golden(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
     def golden(name: str = "", **tolerance: Any) -> GoldenRecord:
         if name in used:
-            raise ValueError(f"this test has a step named {name!r} already; give each step a name of its own")
+            raise ValueError(
+                f"this test has a step named {name!r} already; give each step a name of its own"
+            )
         used.add(name)
         whole = f"{test}--{name}" if name else test
         stem = re.sub(r"[^\w.\-\[\]]+", "_", whole)
         if stem != whole:  # so that no other test has this file
             stem += f"-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
-        return GoldenRecord(folder / f"{stem}.gt", request.config.getoption("--gradtrace-update"), fail, tolerance)
+        return GoldenRecord(
+            folder / f"{stem}.gt", request.config.getoption("--gradtrace-update"), fail, tolerance
+        )
 
     return golden
 
@@ -114,7 +128,8 @@ def variables(error: BaseException, function: Any) -> dict[str, Any]:
     """Return the variables of the test's own frame, or of the module that defines it."""
     from gradtrace.torch.recording import variables_of
 
-    code, trace = getattr(function, "__code__", None), error.__traceback__
+    code = getattr(function, "__code__", None)
+    trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code is code:
             return variables_of(trace.tb_frame)

@@ -14,13 +14,25 @@ from gradtrace.ops.random.generator import (
     set_rng_state,
 )
 
-__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = [
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
 
 
 class fork_rng:
-    """Context manager that restores the state of the default generator at its end, unless `enabled` is False."""
+    """Context manager that restores the state of the default generator at its end, unless `enabled`
+    is False.
+    """
 
-    def __init__(self, devices: Any = None, enabled: bool = True, device_type: str | None = None) -> None:
+    def __init__(
+        self, devices: Any = None, enabled: bool = True, device_type: str | None = None
+    ) -> None:
         self._enabled = enabled
         self._before: list[Tensor] = []
 

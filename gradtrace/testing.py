@@ -1,4 +1,6 @@
-"""torch.testing: comparing tensors within tolerances (https://pytorch.org/docs/stable/testing.html)."""
+"""torch.testing: comparing tensors within tolerances
+(https://pytorch.org/docs/stable/testing.html).
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,14 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless tensors, numbers, or sequences and mappings of them are close.
 
-    Close means |actual - expected| <= atol + rtol * |expected|. The default tolerances depend on the dtype; pass both
-    tolerances or neither.
+    Close means |actual - expected| <= atol + rtol * |expected|. The default tolerances depend on
+    the dtype; pass both tolerances or neither.
     """
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"
-        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
+        raise ValueError(
+            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
+        )
     text = difference(actual, expected, rtol, atol, equal_nan, check_dtype)
     if text:
         raise AssertionError(msg(text) if callable(msg) else msg or text)
@@ -48,7 +52,12 @@ assert_allclose = assert_close
 
 
 def difference(
-    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool
+    actual: Any,
+    expected: Any,
+    rtol: float | None,
+    atol: float | None,
+    equal_nan: bool,
+    check_dtype: bool,
 ) -> str:
     """Return what differs, in PyTorch's words; "" if nothing does."""
     options = (rtol, atol, equal_nan, check_dtype)
@@ -60,8 +69,13 @@ def difference(
     if isinstance(actual, Sequence) and isinstance(expected, Sequence):
         if len(actual) != len(expected):
             return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
-        return first_difference([(i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))], options)
-    a, b = (as_tensor(x, dtype=dtypes.float64) if isinstance(x, float) else as_tensor(x) for x in (actual, expected))
+        return first_difference(
+            [(i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))], options
+        )
+    a, b = (
+        as_tensor(x, dtype=dtypes.float64) if isinstance(x, float) else as_tensor(x)
+        for x in (actual, expected)
+    )
     if a.shape != b.shape:
         return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}."
     if check_dtype and a.dtype is not b.dtype:
@@ -77,7 +91,9 @@ def first_difference(pairs: list[Any], options: Any) -> str:
     return ""
 
 
-def tolerances(a: dtypes.dtype, b: dtypes.dtype, rtol: float | None, atol: float | None) -> tuple[float, float]:
+def tolerances(
+    a: dtypes.dtype, b: dtypes.dtype, rtol: float | None, atol: float | None
+) -> tuple[float, float]:
     if rtol is not None and atol is not None:
         return rtol, atol
     both = [TOLERANCES.get(kind, (0.0, 0.0)) for kind in (a, b)]
@@ -91,11 +107,15 @@ def difference_of_arrays(a: Tensor, b: Tensor, rtol: float, atol: float, equal_n
     if not np.any(wrong):
         return ""
     apart = np.abs(x - y)
-    ratio = np.true_divide(apart, np.abs(y), dtype=kind if kind.kind == "f" else np.float32, casting="unsafe")
+    ratio = np.true_divide(
+        apart, np.abs(y), dtype=kind if kind.kind == "f" else np.float32, casting="unsafe"
+    )
     if not a.ndim:
         return (
-            f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {b.item()} but got {a.item()}.\n"
-            f"Absolute difference: {apart.item()}{allowed(atol)}\nRelative difference: {ratio.item()}{allowed(rtol)}"
+            f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {b.item()} but "
+            f"got {a.item()}.\n"
+            f"Absolute difference: {apart.item()}{allowed(atol)}\nRelative difference: "
+            f"{ratio.item()}{allowed(rtol)}"
         )
     lines = [
         f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!",
@@ -105,7 +125,9 @@ def difference_of_arrays(a: Tensor, b: Tensor, rtol: float, atol: float, equal_n
     for name, values, limit in (("absolute", apart, atol), ("relative", ratio, rtol)):
         place = np.unravel_index(np.argmax(np.where(wrong, values, -1)), values.shape)
         index = tuple(int(i) for i in place)
-        lines.append(f"Greatest {name} difference: {values[index].item()} at index {index}{allowed(limit)}")
+        lines.append(
+            f"Greatest {name} difference: {values[index].item()} at index {index}{allowed(limit)}"
+        )
     return "\n".join(lines)
 
 

@@ -27,7 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Under PYTHONDONTWRITEBYTECODE each of many hundred processes would compile again. A shell starts its background
     jobs with SIGINT ignored, which every process that a test starts would inherit: no Ctrl-C would reach it.
     """
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "gradtrace", quiet=2)
@@ -44,7 +47,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     tests: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled") is not None and item.get_closest_marker("slow") is None:
+        if (
+            item.get_closest_marker("sampled") is not None
+            and item.get_closest_marker("slow") is None
+        ):
             name = item.nodeid.partition("[")[0]
             tests.setdefault((item.path, name), []).append(item)
     for cases in tests.values():

@@ -26,7 +26,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WARM_UP = "x = 1\n"
-WARM_UP_ARRAYS = "import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)\n"
+WARM_UP_ARRAYS = (
+    "import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)\n"
+)
 
 
 class ForkServer:
@@ -36,23 +38,44 @@ class ForkServer:
         self.socket, theirs = socket.socketpair()
         paths = os.pathsep.join(filter(None, map(str, (path, ROOT, os.environ.get("PYTHONPATH")))))
         # -P: the folder tests/torch is not PyTorch
-        command = [sys.executable, "-P", __file__, str(theirs.fileno()), warm_up, *filter(None, [module])]
+        command = [
+            sys.executable,
+            "-P",
+            __file__,
+            str(theirs.fileno()),
+            warm_up,
+            *filter(None, [module]),
+        ]
         environment = {**os.environ, "PYTHONPATH": paths}
         self.process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
         theirs.close()
 
     def run(
-        self, args: list[str], *, cwd: Path, env: Mapping[str, str], text: str | None = None, timeout: float = 120
+        self,
+        args: list[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        text: str | None = None,
+        timeout: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Like subprocess.run with captured text; `text` is the standard input."""
-        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        with (
+            tempfile.TemporaryFile() as stdin,
+            tempfile.TemporaryFile() as stdout,
+            tempfile.TemporaryFile() as stderr,
+        ):
             stdin.write((text or "").encode("utf-8", "surrogateescape"))
             stdin.seek(0)
             streams = (stdin, stdout, stderr)
             request = json.dumps(
                 {"args": [os.fsdecode(arg) for arg in args], "cwd": str(cwd), "env": dict(env)}
             ).encode()
-            socket.send_fds(self.socket, [len(request).to_bytes(8, "little")], [file.fileno() for file in streams])
+            socket.send_fds(
+                self.socket,
+                [len(request).to_bytes(8, "little")],
+                [file.fileno() for file in streams],
+            )
             self.socket.sendall(request)
             pid = self.answer(60)
             try:
@@ -63,7 +86,10 @@ class ForkServer:
                 raise subprocess.TimeoutExpired(args, timeout) from None
             for file in (stdout, stderr):
                 file.seek(0)
-            out, err = (file.read().decode("utf-8", "replace").replace("\r\n", "\n") for file in (stdout, stderr))
+            out, err = (
+                file.read().decode("utf-8", "replace").replace("\r\n", "\n")
+                for file in (stdout, stderr)
+            )
         return subprocess.CompletedProcess(args, code, out, err)
 
     def answer(self, timeout: float) -> int:
@@ -137,7 +163,9 @@ def start() -> None:
     request = serve(connection)
     os.chdir(request["cwd"])
     os.environ.clear()
-    os.environ.update(request.pop("env"))  # not kept: a program that reads this process's memory must not find it
+    os.environ.update(
+        request.pop("env")
+    )  # not kept: a program that reads this process's memory must not find it
     sys.argv[1:] = request["args"]
     sys.path[0] = request["cwd"]
     sys.stdin = os.fdopen(0, encoding="utf-8")

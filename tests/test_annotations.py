@@ -88,6 +88,8 @@ def test_patterns():
 
 def test_many_calls_make_the_same():
     for i in range(600):
-        assert Ours("a", parts=i) == Theirs("a", parts=i) and Ours(size=i, name="b") == Theirs(size=i, name="b")
+        assert Ours("a", parts=i) == Theirs("a", parts=i) and Ours(size=i, name="b") == Theirs(
+            size=i, name="b"
+        )
     for values, named in CALLS:
         test_the_same_tuple_or_the_same_refusal(values, named)

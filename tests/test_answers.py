@@ -28,7 +28,9 @@ def changed(archive, copy, name, change):
 
 def test_two_archives_are_compared_by_kinds_of_differences(tmp_path):
     before, after = tmp_path / "before.zip", tmp_path / "after.zip"
-    done = run("write", before, "--only", "examples/hooks", "examples/nan", "pairs/planted another eps")
+    done = run(
+        "write", before, "--only", "examples/hooks", "examples/nan", "pairs/planted another eps"
+    )
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(before) as file:
         answers = json.loads(file.read("examples/hooks.json"))

@@ -123,7 +123,9 @@ ONE_BY_ONE = {
 
 # ---- import_module of a module above, which lint-imports does not see
 
-BY_NAME = {"lazy_names -> ops": "looks operators up for the packages that have them among their names"}
+BY_NAME = {
+    "lazy_names -> ops": "looks operators up for the packages that have them among their names"
+}
 
 
 def imports_in_functions():
@@ -141,7 +143,9 @@ def imports_in_functions():
                     imported = [module_named(node.module, alias.name) for alias in node.names]
                 else:
                     continue
-                yield from ((module, name, f"{path.relative_to(ROOT)}:{node.lineno}") for name in imported)
+                yield from (
+                    (module, name, f"{path.relative_to(ROOT)}:{node.lineno}") for name in imported
+                )
 
 
 def imports_by_name():
@@ -153,7 +157,9 @@ def imports_by_name():
                 continue
             if getattr(call.func, "attr", getattr(call.func, "id", "")) != "import_module":
                 continue
-            name = call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
+            name = (
+                call.args[0].values[0] if isinstance(call.args[0], ast.JoinedStr) else call.args[0]
+            )
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 yield module, name.value.rstrip("."), f"{path.relative_to(ROOT)}:{call.lineno}"
 
@@ -179,7 +185,9 @@ def test_an_import_by_name_goes_the_way_of_the_others():
         and (other := layer_of(name, layers)) is not None
         and (other < own or (other == own and module.split(".")[1] != name.split(".")[1]))
     ]
-    assert not upward, "import_module hides an import against the layers of pyproject.toml:\n" + "\n".join(upward)
+    assert not upward, (
+        "import_module hides an import against the layers of pyproject.toml:\n" + "\n".join(upward)
+    )
 
 
 def module_named(package, name):
@@ -202,7 +210,11 @@ def entry(module, imported):
 
 def test_the_imports_inside_functions_are_those_on_the_list():
     found = list(imports_in_functions())
-    missing = [f"{where} imports {name}" for module, name, where in found if not entry(module, name)]
-    assert not missing, "move to the top of the file, or add to the list with a reason:\n" + "\n".join(missing)
+    missing = [
+        f"{where} imports {name}" for module, name, where in found if not entry(module, name)
+    ]
+    assert not missing, (
+        "move to the top of the file, or add to the list with a reason:\n" + "\n".join(missing)
+    )
     used = {entry(module, name) for module, name, _ in found}
     assert {*ANYWHERE, *WITHIN, *ONE_BY_ONE} - used == set()

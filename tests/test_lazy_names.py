@@ -28,7 +28,11 @@ SHOWN_AS = {
 
 def test_words_keep_their_order():
     assert words(" b a\n    c ") == ("b", "a", "c") and words("") == ()
-    assert homes("package", {"one": "A B", "two": "C"}) == {"A": "package.one", "B": "package.one", "C": "package.two"}
+    assert homes("package", {"one": "A B", "two": "C"}) == {
+        "A": "package.one",
+        "B": "package.one",
+        "C": "package.two",
+    }
 
 
 @pytest.fixture
@@ -64,10 +68,14 @@ def test_a_name_comes_from_its_module_once(module):
         "folder": "os.path:dirname",
         "answer": lambda name: asked.append(name) or None,
     }
-    module.__getattr__, module.__dir__ = attach("lazy_example", names, modules={"path": "os.path"}, listed=("own",))
+    module.__getattr__, module.__dir__ = attach(
+        "lazy_example", names, modules={"path": "os.path"}, listed=("own",)
+    )
     import os
 
-    assert module.join is os.path.join and module.folder is os.path.dirname and module.path is os.path
+    assert (
+        module.join is os.path.join and module.folder is os.path.dirname and module.path is os.path
+    )
     assert module.answer is None and module.answer is None and asked == ["answer"]
     assert dir(module) == ["answer", "folder", "join", "own", "path"]
 
@@ -75,7 +83,9 @@ def test_a_name_comes_from_its_module_once(module):
 def test_other_names_are_looked_up_among_the_operators(module):
     from gradtrace import ops
 
-    module.__getattr__, module.__dir__ = attach("lazy_example", {}, operators="linalg", not_operators=("inv",))
+    module.__getattr__, module.__dir__ = attach(
+        "lazy_example", {}, operators="linalg", not_operators=("inv",)
+    )
     assert module.det is ops.find(ops.api.linalg, "det")
     assert "det" in dir(module)
     with pytest.raises(AttributeError, match="module 'lazy_example' has no attribute 'inv'"):
@@ -88,5 +98,9 @@ def test_a_part_of_the_package_is_not_looked_up_among_the_operators():
 
     import gradtrace
 
-    parts = {module.name for module in pkgutil.iter_modules(gradtrace.__path__) if not module.name.startswith("__")}
+    parts = {
+        module.name
+        for module in pkgutil.iter_modules(gradtrace.__path__)
+        if not module.name.startswith("__")
+    }
     assert parts <= {*gradtrace._PARTS, *gradtrace._MODULES}

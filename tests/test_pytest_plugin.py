@@ -79,10 +79,28 @@ ANSWERS = (
 
 def run_pytest(folder, *args, text=TESTS):
     (folder / "test_model.py").write_text(text)
-    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}  # longer lines
-    environment = {**outside, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "pytest", "-p", "gradtrace.pytest_plugin", "-p", "no:cacheprovider", *args]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+    outside = {
+        name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")
+    }  # longer lines
+    environment = {
+        **outside,
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "COLUMNS": "80",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "gradtrace.pytest_plugin",
+        "-p",
+        "no:cacheprovider",
+        *args,
+    ]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    ).stdout
 
 
 def test_failing_tests_are_explained(tmp_path):
@@ -98,7 +116,9 @@ def test_without_the_option_nothing_is_recorded(tmp_path):
         "import sys\ndef pytest_sessionfinish():\n    print('recorder', 'gradtrace.torch' in sys.modules)\n"
     )
     shown = run_pytest(tmp_path, "-s", "-k", "not own_recording")
-    assert "recorder False" in shown and "4 failed, 1 passed" in shown and " gradtrace -" not in shown, shown
+    assert (
+        "recorder False" in shown and "4 failed, 1 passed" in shown and " gradtrace -" not in shown
+    ), shown
 
 
 def test_the_package_announces_the_plugin():
@@ -136,25 +156,39 @@ def test_a_step_is_compared_with_its_stored_record(tmp_path):
     assert "the record gradtrace_golden/test_model/test_step[3].gt does not exist" in missing
     assert "3 passed" in run_pytest(tmp_path, "--gradtrace-update", text=STEP)
     folder = tmp_path / "gradtrace_golden" / "test_model"
-    names = ["test_step[3].gt", "test_step[5000].gt", "test_two_steps--first.gt", "test_two_steps--second.gt"]
+    names = [
+        "test_step[3].gt",
+        "test_step[5000].gt",
+        "test_two_steps--first.gt",
+        "test_two_steps--second.gt",
+    ]
     assert sorted(one.name for one in folder.iterdir()) == names
     assert "3 passed" in run_pytest(tmp_path, "--gradtrace", text=STEP)  # recordings do not nest
 
     (folder / "test_step[3].gt").write_text("nothing")
     changed = run_pytest(tmp_path, text=STEP.replace("SCALE = 1.0", "SCALE = 1.5"))
     assert "2 failed, 1 passed" in changed, changed
-    assert "test_step[3].gt cannot be compared with this step: " in changed and "Traceback" not in changed
-    assert "this step (B) differs from gradtrace_golden/test_model/test_step[5000].gt (A):" in changed
+    assert (
+        "test_step[3].gt cannot be compared with this step: " in changed
+        and "Traceback" not in changed
+    )
+    assert (
+        "this step (B) differs from gradtrace_golden/test_model/test_step[5000].gt (A):" in changed
+    )
     assert "B  test_model.py:12  mul 1.5\n     hidden = w.exp() * SCALE" in changed, changed
     assert max(map(len, changed.partition("this step (B)")[2].splitlines())) <= 80
 
 
 def test_no_two_steps_share_a_record(tmp_path):
-    text = STEP.replace("[3, 5000]", '["a+b", "a b"]').replace("linspace(0.1, 1.0, size", "linspace(0.1, 1.0, 3")
+    text = STEP.replace("[3, 5000]", '["a+b", "a b"]').replace(
+        "linspace(0.1, 1.0, size", "linspace(0.1, 1.0, 3"
+    )
     assert "3 passed" in run_pytest(tmp_path, "--gradtrace-update", text=text)
     assert len(list((tmp_path / "gradtrace_golden" / "test_model").iterdir())) == 4
 
 
 def test_two_steps_of_one_name_are_refused(tmp_path):
-    shown = run_pytest(tmp_path, "--gradtrace-update", text=STEP.replace('("first", "second")', '("a", "a")'))
+    shown = run_pytest(
+        tmp_path, "--gradtrace-update", text=STEP.replace('("first", "second")', '("a", "a")')
+    )
     assert "this test has a step named 'a' already" in shown, shown

@@ -230,7 +230,12 @@ def default_options() -> Iterator[None]:
 
 
 def show(value: Any, dtype_name: str = "float32", **further: Any) -> str:
-    arguments = {"default_dtype_name": "float32", "requires_grad": False, "grad_fn_name": None, **further}
+    arguments = {
+        "default_dtype_name": "float32",
+        "requires_grad": False,
+        "grad_fn_name": None,
+        **further,
+    }
     return text.tensor_text(value, dtype_name=dtype_name, **arguments)
 
 
@@ -239,14 +244,18 @@ def show(value: Any, dtype_name: str = "float32", **further: Any) -> str:
     [case[1:] for case in CASES],
     ids=[case[0] for case in CASES],
 )
-def test_recorded(value: Any, dtype_name: str, further: dict[str, Any], options: dict[str, Any], expected: str) -> None:
+def test_recorded(
+    value: Any, dtype_name: str, further: dict[str, Any], options: dict[str, Any], expected: str
+) -> None:
     if isinstance(value, np.ndarray):
         value = value.astype(dtype_name)
     text.set_printoptions(**options)
     assert show(value, dtype_name, **further) == expected
 
 
-@pytest.mark.parametrize(("value", "dtype_name"), [(3.5, "float64"), (nan, "float64"), (True, "bool"), (-7, "int64")])
+@pytest.mark.parametrize(
+    ("value", "dtype_name"), [(3.5, "float64"), (nan, "float64"), (True, "bool"), (-7, "int64")]
+)
 def test_python_number_prints_as_its_array(value: Any, dtype_name: str) -> None:
     assert show(value, dtype_name) == show(np.array(value), dtype_name)
 
@@ -270,7 +279,12 @@ def test_options_are_kept_until_changed() -> None:
     text.set_printoptions(profile="full", linewidth=100)
     assert text.get_printoptions() == {**default, "threshold": inf, "linewidth": 100}
     text.set_printoptions(profile="no such profile", precision=3)
-    assert text.get_printoptions() == {**default, "threshold": inf, "linewidth": 100, "precision": 3}
+    assert text.get_printoptions() == {
+        **default,
+        "threshold": inf,
+        "linewidth": 100,
+        "precision": 3,
+    }
 
 
 def test_sci_mode_is_forgotten_by_the_next_call() -> None:
@@ -310,13 +324,17 @@ def test_format_of_a_scalar(value: Any, spec: str, expected: str) -> None:
 
 
 def test_format_refusals() -> None:
-    with pytest.raises(TypeError, match=r"^unsupported format string passed to Tensor\.__format__$"):
+    with pytest.raises(
+        TypeError, match=r"^unsupported format string passed to Tensor\.__format__$"
+    ):
         text.scalar_text(np.ones(1), ".3f")
     with pytest.raises(ValueError, match=r"^Unknown format code 'd' for object of type 'float'$"):
         text.scalar_text(3.5, "d")
 
 
-@pytest.mark.parametrize("value", [3.5, -0.0, 1e16, 1e-5, 1 / 3, nan, -inf, True, 7, np.float64(0.1)])
+@pytest.mark.parametrize(
+    "value", [3.5, -0.0, 1e16, 1e-5, 1 / 3, nan, -inf, True, 7, np.float64(0.1)]
+)
 def test_numpy_text_of_python_numbers(value: Any) -> None:
     assert text.array_text(value) == str(np.array(value))
     assert text.array_repr(value) == repr(np.array(value))
@@ -336,4 +354,7 @@ def test_scalars_do_not_load_numpy() -> None:
         "t.scalar_text(3.5, '.2f'); t.array_text(3.5); sys.exit('numpy' in sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode
+        == 0
+    )

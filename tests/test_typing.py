@@ -73,12 +73,16 @@ def errors(path, text):
     command = [sys.executable, "-m", "mypy", "--config-file=", "--cache-dir=cache", "program.py"]
     done = subprocess.run(command, cwd=path, stdout=subprocess.PIPE, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stdout
-    return {int(n) for n in re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE)}, done.stdout
+    return {
+        int(n) for n in re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE)
+    }, done.stdout
 
 
 @pytest.mark.parametrize("path", stubs.STUBS)
 def test_the_stubs_are_up_to_date(path):
-    assert (stubs.PACKAGE / path).read_text() == stubs.STUBS[path](), "run: python -m tools.generate"
+    assert (stubs.PACKAGE / path).read_text() == stubs.STUBS[path](), (
+        "run: python -m tools.generate"
+    )
 
 
 def test_the_package_says_that_it_has_types():
@@ -92,7 +96,9 @@ def test_right_and_wrong_calls(tmp_path):
     assert found == set(range(first, first + len(WRONG))), text
 
 
-METHODS = re.findall(r"^    def (\w+)\(self\) -> Tensor: \.\.\.$", stubs.methods_stub(), re.MULTILINE)
+METHODS = re.findall(
+    r"^    def (\w+)\(self\) -> Tensor: \.\.\.$", stubs.methods_stub(), re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("name", METHODS)

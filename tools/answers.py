@@ -65,17 +65,24 @@ def programs() -> Iterator[Program]:
     """Yield every program of the tests, the examples and the documentation."""
     for subject, folder in FOLDERS.items():
         for path in sorted((ROOT / folder).glob("*.py")) + sorted((ROOT / folder).glob("*.txt")):
-            yield Program(f"{subject}/{path.stem}", (path.read_text(encoding="utf-8"),), path.parent)
+            yield Program(
+                f"{subject}/{path.stem}", (path.read_text(encoding="utf-8"),), path.parent
+            )
     for subject in SUBJECTS:
         for path in sorted((HERE / subject).glob("*.py")):
-            yield from (Program(f"recorded/{part.name}", (part.source,), path.parent) for part in in_file(path))
+            yield from (
+                Program(f"recorded/{part.name}", (part.source,), path.parent)
+                for part in in_file(path)
+            )
     for name in PLANTED:
         yield Program(f"pairs/planted {name}", tuple(planted_pair(name)))
     for name, (head, first, second) in REWRITES.items():
         yield Program(f"pairs/rewritten {name}", (HEAD + head + first, HEAD + head + second))
 
 
-def answers_of(program: Program, engine: str, server: ForkServer, environment: dict[str, str]) -> dict[str, Any]:
+def answers_of(
+    program: Program, engine: str, server: ForkServer, environment: dict[str, str]
+) -> dict[str, Any]:
     """Return each command's exit code, messages and document."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -86,14 +93,20 @@ def answers_of(program: Program, engine: str, server: ForkServer, environment: d
             done = server.run(arguments, cwd=folder, env=environment, timeout=SECONDS)
             path = folder / document
             text = path.read_text() if document and path.exists() else done.stdout
-            return {"code": done.returncode, "messages": masked(done.stderr), "document": parsed(text)}
+            return {
+                "code": done.returncode,
+                "messages": masked(done.stderr),
+                "document": parsed(text),
+            }
 
         for number, source in enumerate(program.sources, 1):
             (folder / f"program{number}.py").unlink(missing_ok=True)
             (folder / f"program{number}.py").write_text(source, encoding="utf-8")
         options = ["--engine", "torch"] if engine == "torch" else []
         if len(program.sources) == 2:
-            return {"diff": answer(["diff", *options, "program1.py", "program2.py", "--format", "json"])}
+            return {
+                "diff": answer(["diff", *options, "program1.py", "program2.py", "--format", "json"])
+            }
         answers = {"run": answer(["run", *options, "program1.py", "-o", RECORD])}
         if (folder / RECORD).exists():
             for command, arguments in QUESTIONS.items():
@@ -118,17 +131,28 @@ def parsed(text: str) -> Any:
 
 def write(archive: Path, engine: str, checkout: Path, only: list[str], jobs: int) -> None:
     """Write the answers about each program into a zip of JSON documents, with the hash of each."""
-    selected = [program for program in programs() if not only or any(word in program.name for word in only)]
-    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "COLUMNS": "80", "OMP_NUM_THREADS": "1"}
+    selected = [
+        program for program in programs() if not only or any(word in program.name for word in only)
+    ]
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "COLUMNS": "80",
+        "OMP_NUM_THREADS": "1",
+    }
     environment["PYTHONPATH"] = str(checkout)
     servers = [ForkServer(WARM_UP_ARRAYS, path=checkout) for _ in range(jobs)]
 
     def share(number: int) -> dict[str, dict[str, Any]]:
         own = selected[number::jobs]
-        return {program.name: answers_of(program, engine, servers[number], environment) for program in own}
+        return {
+            program.name: answers_of(program, engine, servers[number], environment)
+            for program in own
+        }
 
     with ThreadPoolExecutor(jobs) as pool:
-        results = {name: answers for part in pool.map(share, range(jobs)) for name, answers in part.items()}
+        results = {
+            name: answers for part in pool.map(share, range(jobs)) for name, answers in part.items()
+        }
     for server in servers:
         server.close()
     hashes = {}
@@ -160,8 +184,12 @@ def compare(before: Path, after: Path, examples: int) -> int:
     for place, rows in sorted(kinds.items(), key=lambda item: -len(item[1])):
         print(f"{place}: {len(rows)} in {len({row.program for row in rows})} programs")
         for row in rows[:examples]:
-            print(f"    {row.program}: {json.dumps(row.before)[:SHOWN]} -> {json.dumps(row.after)[:SHOWN]}")
-    print(f"{sum(map(len, kinds.values()))} differences of {len(kinds)} kinds, in {len(hashes)} programs")
+            print(
+                f"    {row.program}: {json.dumps(row.before)[:SHOWN]} -> {json.dumps(row.after)[:SHOWN]}"
+            )
+    print(
+        f"{sum(map(len, kinds.values()))} differences of {len(kinds)} kinds, in {len(hashes)} programs"
+    )
     return len(kinds)
 
 
@@ -183,18 +211,26 @@ def differences(place: str, before: Any, after: Any) -> Iterator[tuple[str, Any,
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     writing = commands.add_parser("write", help="archive the answers")
     writing.add_argument("archive", type=Path)
     writing.add_argument("--engine", choices=("gradtrace", "torch"), default="gradtrace")
-    writing.add_argument("--checkout", type=Path, default=ROOT, help="the checkout that answers (default: this one)")
-    writing.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="programs with TEXT in their names")
+    writing.add_argument(
+        "--checkout", type=Path, default=ROOT, help="the checkout that answers (default: this one)"
+    )
+    writing.add_argument(
+        "--only", nargs="+", default=[], metavar="TEXT", help="programs with TEXT in their names"
+    )
     writing.add_argument("--jobs", type=int, default=2, help="programs at a time (default 2)")
     comparing = commands.add_parser("compare", help="compare two archives")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
-    comparing.add_argument("--examples", type=int, default=2, help="programs shown for each kind (default 2)")
+    comparing.add_argument(
+        "--examples", type=int, default=2, help="programs shown for each kind (default 2)"
+    )
     options = parser.parse_args()
     if options.command == "compare":
         return 1 if compare(options.before, options.after, options.examples) else 0

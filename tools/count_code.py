@@ -79,13 +79,17 @@ def excesses(counted: dict[str, Size], budget: Path) -> list[str]:
         limits = allowed.get(name, {"tokens": 0, "files": 0, "empty": 0})
         for kind, number in (("tokens", size.tokens), ("files", size.files), ("empty", size.empty)):
             if number > limits[kind]:
-                lines.append(f"{name} has {number} {WORDS[kind]}, its budget in {budget} is {limits[kind]}")
+                lines.append(
+                    f"{name} has {number} {WORDS[kind]}, its budget in {budget} is {limits[kind]}"
+                )
     return lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1] / "gradtrace")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path(__file__).parents[1] / "gradtrace"
+    )
     parser.add_argument("--budget", type=Path)
     arguments = parser.parse_args()
     counted = sizes(arguments.folder)

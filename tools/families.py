@@ -23,7 +23,9 @@ def registered() -> dict[str, list[str]]:
             frame = sys._getframe(1)
             while frame.f_code.co_name != "<module>" and frame.f_back is not None:
                 frame = frame.f_back
-            names.setdefault(frame.f_globals["__name__"].removeprefix("gradtrace.ops."), set()).add(name)
+            names.setdefault(frame.f_globals["__name__"].removeprefix("gradtrace.ops."), set()).add(
+                name
+            )
             super().__setitem__(name, value)
 
     for table in ("functions", "methods", "functional", "linalg", "special"):
@@ -48,4 +50,6 @@ def write() -> None:
     names = registered()
     lines = [" ".join((family, *defined)) for family, defined in names.items()]
     lines.append(" ".join(("Tensor", *sorted(on_tensor() - at_once))))
-    Path(families.__file__).with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Path(families.__file__).with_suffix(".txt").write_text(
+        "\n".join(lines) + "\n", encoding="utf-8"
+    )

@@ -12,4 +12,6 @@ from tools import families
 
 if __name__ == "__main__":
     families.write()
-    subprocess.run([sys.executable, "-m", "tools.stubs"], check=True)  # on the operators as others see them
+    subprocess.run(
+        [sys.executable, "-m", "tools.stubs"], check=True
+    )  # on the operators as others see them

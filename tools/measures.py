@@ -55,7 +55,9 @@ def nodes(modules: list[Module]) -> Iterator[ast.AST]:
 
 
 def long_lines(modules: list[Module]) -> int:
-    lines = [line for module in modules for line in module.path.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line for module in modules for line in module.path.read_text(encoding="utf-8").splitlines()
+    ]
     return sum(len(line) > LONGEST_LINE for line in lines)
 
 
@@ -177,7 +179,9 @@ def measure(folder: Path) -> dict[str, str]:
     sizes = [size_of(module.path) for module in modules]
     tokens = sum(size.tokens for size in sizes)
     lines = sum(size.lines for size in sizes)
-    words = sum(isinstance(node, (ast.Name, ast.arg, ast.Attribute, ast.keyword)) for node in nodes(modules))
+    words = sum(
+        isinstance(node, (ast.Name, ast.arg, ast.Attribute, ast.keyword)) for node in nodes(modules)
+    )
     counts: dict[str, Callable[[list[Module]], int]] = {
         "lines over 100 characters": long_lines,
         "tuple assignments of unlike things": tuple_assignments,

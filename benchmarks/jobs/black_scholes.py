@@ -116,7 +116,11 @@ def main() -> None:
         times.append(time.perf_counter() - start)
         total = sum(float(a.sum()) for a in out)
         del out
-    print(json.dumps({"seconds": statistics.median(times[1:]), "bytes": peak() - before, "check": total}))
+    print(
+        json.dumps(
+            {"seconds": statistics.median(times[1:]), "bytes": peak() - before, "check": total}
+        )
+    )
 
 
 main()

@@ -106,7 +106,12 @@ def numpy() -> Step:
         p[rows, y] -= 1
         p /= np.float32(BATCH)
         back = (p @ w2) * (hidden > 0)
-        for parameter, gradient in ((w1, back.T @ x), (b1, back.sum(0)), (w2, p.T @ hidden), (b2, p.sum(0))):
+        for parameter, gradient in (
+            (w1, back.T @ x),
+            (b1, back.sum(0)),
+            (w2, p.T @ hidden),
+            (b2, p.sum(0)),
+        ):
             parameter -= np.float32(RATE) * gradient
         return loss
 

@@ -16,7 +16,9 @@ from typing import Any
 def gradtrace() -> Any:
     from gradtrace import static
 
-    return static.PlanProgram(static.optimise(static.trace(lambda x, w: (x + w) * (w + 1), {"x": 2.0, "w": 1.0})))
+    return static.PlanProgram(
+        static.optimise(static.trace(lambda x, w: (x + w) * (w + 1), {"x": 2.0, "w": 1.0}))
+    )
 
 
 def by_engine(name: str) -> Any:

@@ -45,7 +45,11 @@ class Residual(nn.Module):
         self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
         self.bn1, self.bn2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
-        self.down = nn.Conv2d(inputs, outputs, 1, stride, bias=False) if inputs != outputs else nn.Identity()
+        self.down = (
+            nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+            if inputs != outputs
+            else nn.Identity()
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         out = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)), inplace=True)))
@@ -84,7 +88,9 @@ def transformer() -> tuple[nn.Module, torch.Tensor]:
 
 def training(name: str) -> Training:
     torch.manual_seed(0)
-    model, inputs = {"mlp": mlp, "layer": layer, "resnet": resnet, "transformer": transformer}[name]()
+    model, inputs = {"mlp": mlp, "layer": layer, "resnet": resnet, "transformer": transformer}[
+        name
+    ]()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     with torch.no_grad():
         out = model.eval()(inputs)
@@ -227,7 +233,10 @@ def main() -> None:
         count = functions(made.loss(made.model(made.inputs)))
         figures = {"seconds": (theirs - plain) / count, "best": (shortest[1] - shortest[0]) / count}
     else:
-        figures = {"seconds": statistics.median(b / a for a, b in times), "best": shortest[1] / shortest[0]}
+        figures = {
+            "seconds": statistics.median(b / a for a, b in times),
+            "best": shortest[1] / shortest[0],
+        }
     print(json.dumps({**figures, "bytes": peak() - before}))
 
 

@@ -30,7 +30,9 @@ def drawn(sources: list[str], format: str, **_: object) -> list[bytes]:
     # viz.js knows how wide this font's letters are, but not by a list of names; Verdana's are as wide
     name = FONT.split(",")[0]
     return [
-        viz.svg(source.replace(FONT, name)).replace(f'font-family="{name}"', f'font-family="{FONT}"').encode()
+        viz.svg(source.replace(FONT, name))
+        .replace(f'font-family="{name}"', f'font-family="{FONT}"')
+        .encode()
         for source in sources
     ]
 
@@ -59,7 +61,9 @@ def answer(text: str, given: str = "{}") -> str:
     names = free_names(text)
     known = json.loads(given)
     values = {name: known.get(name, "1") for name in names}
-    found = answers(program, [part for name, value in values.items() for part in ("--set", f"{name}={value}")])
+    found = answers(
+        program, [part for name, value in values.items() for part in ("--set", f"{name}={value}")]
+    )
     shown = {name: written.replace(program, "program.py") for name, written in found.items()}
     needs = "numpy" if NUMPY in shown["error"] else ""
     shown["error"] = shown["error"].replace("pip install numpy", ARRAYS)

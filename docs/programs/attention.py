@@ -19,7 +19,9 @@ optimizer = torch.optim.AdamW([*attention.parameters(), *head.parameters()], lr=
 lengths = torch.tensor([[5, 3], [4, 5], [2, 0], [1, 4]])  # of the sentences in each batch
 for batch in lengths:
     words, padding = torch.randn(2, 5, 16), torch.arange(5) >= batch[:, None]
-    loss = nn.functional.cross_entropy(head(attention(words, padding).mean(1)), torch.tensor([0, 1]))
+    loss = nn.functional.cross_entropy(
+        head(attention(words, padding).mean(1)), torch.tensor([0, 1])
+    )
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -13,7 +13,8 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 def warn_of(name: str) -> None:
     warnings.warn(
-        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', "
+        "args...)` instead.",
         FutureWarning,
         stacklevel=3,
     )
@@ -39,4 +40,6 @@ class GradScaler(amp.GradScaler):
         enabled: bool = True,
     ) -> None:
         warn_of("GradScaler")
-        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+        super().__init__(
+            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        )

@@ -1,4 +1,6 @@
-"""torch.amp.GradScaler: a loss multiplied by a scale, so that small gradients do not vanish in float16."""
+"""torch.amp.GradScaler: a loss multiplied by a scale, so that small gradients do not vanish in
+float16.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ NO_CUDA = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Dis
 class GradScaler:
     """Scale losses, unscale gradients, and skip the steps whose gradients are not finite.
 
-    For "cuda" it is off, with PyTorch's warning: `scale` returns its argument and `step` calls the optimiser's. On
-    "cpu" the scale is multiplied by `backoff_factor` after a step with an inf or nan, and by `growth_factor` after
-    `growth_interval` steps without one.
+    For "cuda" it is off, with PyTorch's warning: `scale` returns its argument and `step` calls the
+    optimiser's. On "cpu" the scale is multiplied by `backoff_factor` after a step with an inf or
+    nan, and by `growth_factor` after `growth_interval` steps without one.
     """
 
     def __init__(
@@ -38,8 +40,10 @@ class GradScaler:
             raise AssertionError("The growth factor must be > 1.0.")
         if self._enabled and not backoff_factor < 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
-        self._scale, self._good_steps = float(init_scale), 0
-        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
+        self._scale = float(init_scale)
+        self._good_steps = 0
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._scaled = False  # whether `scale` was called
         self._states: dict[int, _OptimizerState] = {}
@@ -47,7 +51,8 @@ class GradScaler:
     def _require_scaled(self, attempt: str) -> None:
         if not self._scaled:
             raise AssertionError(
-                f"Attempted {attempt} but _scale is None.  This may indicate your script did not use "
+                f"Attempted {attempt} but _scale is None.  This may indicate your script did not "
+                "use "
                 "scaler.scale(loss or outputs) earlier in the iteration."
             )
 
@@ -65,13 +70,17 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale; allowed once before each step."""
+        """Divide the gradients of an optimiser's parameters by the scale; allowed once before each
+        step.
+        """
         if not self._enabled:
             return
         self._require_scaled("unscale_")
         state = self._states.setdefault(id(optimizer), _OptimizerState())
         if state.stage == "unscaled":
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
         if state.stage == "stepped":
             raise RuntimeError("unscale_() is being called after step().")
         factor = 1.0 / self._scale if self._scale else math.copysign(math.inf, self._scale)
@@ -79,7 +88,8 @@ class GradScaler:
             for gradient in gradients(optimizer):
                 state.found_inf |= not bool(gradient.isfinite().all())
                 gradient.mul_(factor)
-        state.stage, state.checked = "unscaled", True
+        state.stage = "unscaled"
+        state.checked = True
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Unscale the gradients if necessary, and step if all of them are finite."""
@@ -118,11 +128,13 @@ class GradScaler:
 
     def _adapt(self, found_inf: bool) -> None:
         if found_inf:
-            self._scale, self._good_steps = self._scale * self._backoff_factor, 0
+            self._scale = self._scale * self._backoff_factor
+            self._good_steps = 0
             return
         self._good_steps += 1
         if self._good_steps == self._growth_interval:
-            self._scale, self._good_steps = self._scale * self._growth_factor, 0
+            self._scale = self._scale * self._growth_factor
+            self._good_steps = 0
 
     def get_scale(self) -> float:
         """Return the scale; 1.0 if the scaler is off."""
@@ -149,9 +161,11 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError(
-                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+                "The source state dict is empty, possibly because it was saved from a disabled "
+                "instance of GradScaler."
             )
-        self._scale, self._good_steps = float(state_dict["scale"]), int(state_dict["_growth_tracker"])
+        self._scale = float(state_dict["scale"])
+        self._good_steps = int(state_dict["_growth_tracker"])
         self._growth_factor = float(state_dict["growth_factor"])
         self._backoff_factor = float(state_dict["backoff_factor"])
         self._growth_interval = int(state_dict["growth_interval"])
@@ -163,7 +177,9 @@ class _OptimizerState:
     __slots__ = ("checked", "found_inf", "stage")
 
     def __init__(self) -> None:
-        self.stage, self.found_inf, self.checked = "ready", False, False
+        self.stage = "ready"
+        self.found_inf = False
+        self.checked = False
 
 
 def gradients(optimizer: Any) -> Iterable[Tensor]:

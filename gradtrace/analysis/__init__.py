@@ -1,4 +1,6 @@
-"""Analyses of a Trace: the steps of a run, the reason for a gradient, the chain rule by paths, and what is wrong.
+"""Analyses of a Trace: the steps of a run, the reason for a gradient, the chain rule by paths, and
+what is wrong.
 
-Every analysis takes a Trace and returns plain NamedTuples; it does not access live tensors, the terminal or files.
+Every analysis takes a Trace and returns plain NamedTuples; it does not access live tensors, the
+terminal or files.
 """

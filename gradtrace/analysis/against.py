@@ -1,4 +1,6 @@
-"""Compare a run with the same program in PyTorch: values, gradients, flags, grad_fn names of every variable."""
+"""Compare a run with the same program in PyTorch: values, gradients, flags, grad_fn names of every
+variable.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ ROUNDINGS = 8  # how many times the rounding of gradtrace's result that of PyTor
 
 
 class Compared(NamedTuple):
-    """One fact about one variable: `what` is "value", "grad", "is_leaf", "requires_grad" or "grad_fn"."""
+    """One fact about one variable: `what` is "value", "grad", "is_leaf", "requires_grad" or
+    "grad_fn".
+    """
 
     name: str
     what: str
@@ -21,20 +25,27 @@ class Compared(NamedTuple):
     theirs: Any
     same: bool
     gap: float | None  # the largest difference of two elements
-    rounding: float | None = None  # how far float64 is from gradtrace's numbers, where only that explains the gap
+    # how far float64 is from gradtrace's numbers, where only that explains the gap
+    rounding: float | None = None
 
 
 def against(
-    trace: Trace, theirs: dict[str, dict[str, Any]], roots: Sequence[dict[str, Any]] = (), wide: Trace | None = None
+    trace: Trace,
+    theirs: dict[str, dict[str, Any]],
+    roots: Sequence[dict[str, Any]] = (),
+    wide: Trace | None = None,
 ) -> list[Compared]:
-    """Compare the variables that both engines have; `theirs` and `roots` are PyTorch's report (`torch_child`), `wide`
-    is gradtrace's run in float64 with the same random numbers.
+    """Compare the variables that both engines have; `theirs` and `roots` are PyTorch's report
+    (`torch_child`), `wide` is gradtrace's run in float64 with the same random numbers.
     """
-    named, wide_named = dict(trace.names), {} if wide is None else dict(wide.names)
+    named = dict(trace.names)
+    wide_named = {} if wide is None else dict(wide.names)
     pairs = [(name, named[name], tensor) for name, tensor in theirs.items() if name in named]
     if len(roots) == len(trace.roots):
         ends = zip(trace.roots, roots, strict=True)
-        pairs += [("", root, tensor) for root, tensor in ends if trace.tensors[root].name not in theirs]
+        pairs += [
+            ("", root, tensor) for root, tensor in ends if trace.tensors[root].name not in theirs
+        ]
     compared: list[Compared] = []
     for name, index, tensor in pairs:
         wide_index = wide_named.get(name)
@@ -43,12 +54,16 @@ def against(
     return compared
 
 
-def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any], exact: TensorRecord | None) -> Iterator[Compared]:
+def tensor_facts(
+    tensor: TensorRecord, theirs: dict[str, Any], exact: TensorRecord | None
+) -> Iterator[Compared]:
     """Yield the facts about one tensor: PyTorch's value and flags are those of the end."""
     label = tensor.label
     kept = tensor.is_leaf or tensor.retains_grad
     if tensor.is_current and (tensor.value is None or tensor.value.is_whole):
-        yield numbers(label, "value", tensor.value, theirs["value"], None if exact is None else exact.value)
+        yield numbers(
+            label, "value", tensor.value, theirs["value"], None if exact is None else exact.value
+        )
     if tensor.grad is None or tensor.grad.is_whole:
         grad = tensor.grad if kept else None
         yield numbers(label, "grad", grad, theirs["grad"], None if exact is None else exact.grad)
@@ -57,14 +72,24 @@ def tensor_facts(tensor: TensorRecord, theirs: dict[str, Any], exact: TensorReco
         yield Compared(label, attribute, ours, theirs[attribute], ours == theirs[attribute], None)
 
 
-def numbers(name: str, what: str, mine: Value | None, theirs: Any, exact: Value | None = None) -> Compared:
-    """Compare two arrays of numbers; either may be missing. `exact` has the numbers in float64, if they are known."""
+def numbers(
+    name: str, what: str, mine: Value | None, theirs: Any, exact: Value | None = None
+) -> Compared:
+    """Compare two arrays of numbers; either may be missing. `exact` has the numbers in float64, if
+    they are known.
+    """
     if mine is None or theirs is None:
         return Compared(
-            name, what, None if mine is None else to_python(mine), theirs, mine is None and theirs is None, None
+            name,
+            what,
+            None if mine is None else to_python(mine),
+            theirs,
+            mine is None and theirs is None,
+            None,
         )
     ours = to_python(mine)
-    a, b = flat(ours), flat(theirs)
+    a = flat(ours)
+    b = flat(theirs)
     if len(a) != len(b):
         return Compared(name, what, ours, theirs, False, None)
     gap = largest_distance(a, b)
@@ -88,7 +113,8 @@ def to_python(value: Value) -> Any:
 
 def flat(data: Any) -> list[float]:
     """Return the numbers of nested lists, in order."""
-    floats, waiting = [], [data]
+    floats = []
+    waiting = [data]
     while waiting:
         item = waiting.pop()
         if isinstance(item, list):

@@ -12,11 +12,14 @@ class Evidence(NamedTuple):
     text: str
     span: Span | None = None
     source: str = ""
-    place: str = ""  # how a line of a library is named: after the program's own line that leads there
+    # how a line of a library is named: after the program's own line that leads there
+    place: str = ""
 
 
 class Fix(str):
-    """Advice that is a change of the program's text, as data: `edits` has each place and its new text."""
+    """Advice that is a change of the program's text, as data: `edits` has each place and its new
+    text.
+    """
 
     edits: tuple[tuple[Span, str], ...]
 
@@ -29,13 +32,14 @@ class Fix(str):
 class Cause(NamedTuple):
     """A cause of a symptom, for one tensor or for a whole run.
 
-    `code` is a short word for it, `because` a clause without its subject, `advice` what to change, best first. A `Fix`
-    among the advice can be tried; `tried` has those that were, with success. `what` is the symptom that it explains;
-    without a clause it is the whole sentence. `name` and `value` are of the tensor that was asked about; a cause in the
-    run has no name. `tensors` are the leaves (their last versions) that it explains; None: all. `status` is that of the
-    tensor's gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong in a run.
-    `kind` is "nan" or "inf" if the symptom is such a value. What a program asks of a cause it asks of these fields: the
-    sentences are only printed.
+    `code` is a short word for it, `because` a clause without its subject, `advice` what to change,
+    best first. A `Fix` among the advice can be tried; `tried` has those that were, with success.
+    `what` is the symptom that it explains; without a clause it is the whole sentence. `name` and
+    `value` are of the tensor that was asked about; a cause in the run has no name. `tensors` are
+    the leaves (their last versions) that it explains; None: all. `status` is that of the tensor's
+    gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong
+    in a run. `kind` is "nan" or "inf" if the symptom is such a value. What a program asks of a
+    cause it asks of these fields: the sentences are only printed.
     """
 
     code: str
@@ -57,6 +61,8 @@ class Cause(NamedTuple):
         return f"{self.symptom}: {self.because}." if self.symptom else f"{self.because}."
 
     def about(self, record: TensorRecord, status: str, grad: str) -> Cause:
-        """Return the cause as the explanation of a tensor's gradient, which is described by `grad`."""
+        """Return the cause as the explanation of a tensor's gradient, which is described by
+        `grad`.
+        """
         sentence = f"{record.label}.grad is {grad}"
         return self._replace(name=record.label, status=status, symptom=sentence, value=record.grad)

@@ -1,7 +1,7 @@
 """Compare gradients with finite differences: verdicts for elements, leaves and operations.
 
-The caller provides `measure(leaf, element, by)`, which runs the program again with one element shifted; this module
-judges the numbers and summarizes them.
+The caller provides `measure(leaf, element, by)`, which runs the program again with one element
+shifted; this module judges the numbers and summarizes them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ CUT = "cut"  # the program cuts the gradient on purpose: detach() and the like
 
 
 class Element(NamedTuple):
-    """One element of one leaf. `order` is 1, or 2 for the derivative of the gradient along a fixed direction."""
+    """One element of one leaf. `order` is 1, or 2 for the derivative of the gradient along a fixed
+    direction.
+    """
 
     leaf: str
     place: tuple[int, ...]  # its index
@@ -41,8 +43,8 @@ class Wrong(NamedTuple):
 
 
 class Check(NamedTuple):
-    """The result of a check. `cuts` names what cuts gradients on purpose; `skipped` is the number of elements not
-    tried.
+    """The result of a check. `cuts` names what cuts gradients on purpose; `skipped` is the number
+    of elements not tried.
     """
 
     elements: tuple[Element, ...]
@@ -69,8 +71,8 @@ def elements(
     order: int,
     eps: float = FLOAT64,
 ) -> list[Element]:
-    """Return the verdicts on the chosen elements (flattened indices) of a leaf. `analytic` None means a gradient of
-    zeros.
+    """Return the verdicts on the chosen elements (flattened indices) of a leaf. `analytic` None
+    means a gradient of zeros.
     """
     verdicts = []
     for element in chosen:
@@ -109,5 +111,9 @@ def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def excused(elements: Sequence[Element], cut: Callable[[str], bool]) -> tuple[Element, ...]:
-    """Return the elements; wrong ones get the verdict "cut" if the program itself cuts their leaf's gradient."""
-    return tuple(e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in elements)
+    """Return the elements; wrong ones get the verdict "cut" if the program itself cuts their leaf's
+    gradient.
+    """
+    return tuple(
+        e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in elements
+    )

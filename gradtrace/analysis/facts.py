@@ -31,20 +31,27 @@ class Facts:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.tensors, self.operations, self.functions = trace.tensors, trace.operations, trace.functions
-        self.passes, self.steps = trace.passes, trace.steps
+        self.tensors = trace.tensors
+        self.operations = trace.operations
+        self.functions = trace.functions
+        self.passes = trace.passes
+        self.steps = trace.steps
         self.text = places.Text(trace.source_text, trace.files)
         self.flow = flow.Flow(trace)
         self.names = dict(trace.names)
         self.begun = {b.tensor: b.span for b in reversed(trace.begun)}
         self.failed_pass = next((pass_ for pass_ in reversed(trace.passes) if pass_.error), None)
         storing = [pass_ for pass_ in trace.passes if pass_.stores]
-        self.storing = [pass_ for pass_ in storing if not pass_.error] or storing  # one that failed left nothing
+        # one that failed left nothing
+        self.storing = [pass_ for pass_ in storing if not pass_.error] or storing
         # the leaves that optimisers hold, in their order
-        self.optimised = tuple(dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors))
+        self.optimised = tuple(
+            dict.fromkeys(self.flow.tensor(i) for o in trace.optimisers for i in o.tensors)
+        )
         self._held: dict[int, frozenset[int]] = {}
         self._leaves: dict[int, tuple[int, ...]] = {}
-        self.lost: dict[int, Cause | None] = {}  # what `history` found of each leaf that has no history
+        # what `history` found of each leaf that has no history
+        self.lost: dict[int, Cause | None] = {}
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
@@ -54,8 +61,8 @@ class Facts:
         return Arrivals(self.trace)
 
     def held(self, change: Change) -> frozenset[int]:
-        """Return the ids of the tensors that a change wrote to, as a set that is cached (it may have thousands of
-        ids).
+        """Return the ids of the tensors that a change wrote to, as a set that is cached (it may
+        have thousands of ids).
         """
         ids = self._held.get(id(change.tensors))
         if ids is None:
@@ -66,13 +73,21 @@ class Facts:
         """Return the leaves that a change wrote to, as the ids of their last versions."""
         ids = self._leaves.get(id(change.tensors))
         if ids is None:
-            leaves = [i for i in change.tensors if self.tensors[i].is_leaf and self.tensors[i].requires_grad]
-            ids = self._leaves[id(change.tensors)] = tuple(dict.fromkeys(map(self.flow.tensor, leaves)))
+            leaves = [
+                i
+                for i in change.tensors
+                if self.tensors[i].is_leaf and self.tensors[i].requires_grad
+            ]
+            ids = self._leaves[id(change.tensors)] = tuple(
+                dict.fromkeys(map(self.flow.tensor, leaves))
+            )
         return ids
 
     def calls_of(self, names: Iterable[str]) -> list[Operation]:
         """Return the operations of the operators with these names, in order."""
-        return sorted((o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id)
+        return sorted(
+            (o for name in names for o in self._by_name.get(name, ())), key=lambda o: o.id
+        )
 
     @lazy
     def _by_name(self) -> dict[str, list[Operation]]:
@@ -92,8 +107,8 @@ class Facts:
     def reader_after(
         self, operation: Operation, wanted: Callable[[Operation], bool], depth: int, most: int
     ) -> Operation | None:
-        """Return the first operation that is `wanted` among those that read a result, up to `depth` operations on. Of
-        each tensor only `most` readers are considered.
+        """Return the first operation that is `wanted` among those that read a result, up to `depth`
+        operations on. Of each tensor only `most` readers are considered.
         """
         waiting = list(operation.outputs)
         for _ in range(depth):
@@ -115,7 +130,9 @@ class Facts:
 
     @lazy
     def stored(self) -> dict[int, list[BackwardStep]]:
-        """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's last version."""
+        """The turns in which each leaf's AccumulateGrad stored a gradient, by the id of the leaf's
+        last version.
+        """
         stored: dict[int, list[BackwardStep]] = {}
         for step in self.steps:
             leaf = self.functions[step.function].variable
@@ -131,7 +148,9 @@ class Facts:
     @lazy
     def lines(self) -> frozenset[int]:
         """The lines of the main file that operations and passes are on."""
-        spans = [record.span for record in self.passes] + [record.span for record in self.operations]
+        spans = [record.span for record in self.passes] + [
+            record.span for record in self.operations
+        ]
         return frozenset(span.line for span in spans if span is not None and not span.file)
 
     @lazy
@@ -146,11 +165,15 @@ class Facts:
         return Evidence(text, span, self.text.line(span), lead)
 
     def at_line(self, span: Span | None) -> str:
-        """Return " on line 3", or "" without a place; a line of a library is named by the program's own."""
+        """Return " on line 3", or "" without a place; a line of a library is named by the program's
+        own.
+        """
         return "" if span is None else f" on line {self.where(span)}"
 
     def where(self, span: Span) -> str:
-        """Return the place of a line in words: "3", or "12, in BertModel (modeling_bert.py:130)" in a library."""
+        """Return the place of a line in words: "3", or "12, in BertModel (modeling_bert.py:130)" in
+        a library.
+        """
         return self.leads.get(span.where, span.where)
 
     def origin(self, record: TensorRecord) -> Evidence:
@@ -165,26 +188,40 @@ class Facts:
         return self.at(sentence, places.head_of(bound[0]) if bound else self.begun.get(record.id))
 
     def before_use(self, record: TensorRecord, bound: list[Any]) -> list[Any]:
-        """Return the last of some statements above the first operation that reads a tensor, or else all of them."""
-        span = next((o.span for o in self.readers(record.id) if o.span is not None and not o.span.file), None)
+        """Return the last of some statements above the first operation that reads a tensor, or else
+        all of them.
+        """
+        span = next(
+            (o.span for o in self.readers(record.id) if o.span is not None and not o.span.file),
+            None,
+        )
         above = [] if span is None else [s for s in bound if s.lineno < span.line]
         return above[-1:] or bound
 
     def kind(self, record: TensorRecord) -> str:
         if not record.is_leaf:
             return f"a non-leaf, made by {record.op or record.grad_fn}"
-        return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
+        return (
+            "a leaf that requires grad"
+            if record.requires_grad
+            else "a leaf that does not require grad"
+        )
 
     def backward(self, pass_: PassRecord) -> Evidence:
         """Return the evidence of where a pass was called."""
         called = "backward" if pass_.stores else "autograd.grad"
         where = "" if pass_.span is not None else " (called by this command)"
-        return self.at(f"{called} runs from {self.labels(pass_.roots) or 'a tensor'}{where}", pass_.span)
+        return self.at(
+            f"{called} runs from {self.labels(pass_.roots) or 'a tensor'}{where}", pass_.span
+        )
 
     def uses(self, tensor: int) -> list[Evidence]:
         """Return the evidence of the operations that read a tensor."""
         name = self.label(tensor)
-        return [self.at(f"{name} is used for {self.labels(o.outputs)}", o.span) for o in self.readers(tensor)]
+        return [
+            self.at(f"{name} is used for {self.labels(o.outputs)}", o.span)
+            for o in self.readers(tensor)
+        ]
 
     # ---- names
 
@@ -195,10 +232,12 @@ class Facts:
         return ", ".join(map(self.label, tensors))
 
     def called(self, versions: tuple[int, ...]) -> str:
-        """Return the name of a tensor, given the ids of its versions and aliases: its variable if it has one, else its
-        label.
+        """Return the name of a tensor, given the ids of its versions and aliases: its variable if
+        it has one, else its label.
         """
-        return next((name for i in versions if (name := self.tensors[i].name)), "") or self.label(versions[-1])
+        return next((name for i in versions if (name := self.tensors[i].name)), "") or self.label(
+            versions[-1]
+        )
 
     def step(self, operation: Operation) -> str:
         """Return " in step 7", or "" outside of a training loop."""
@@ -208,15 +247,21 @@ class Facts:
     def step_number(self, operation: Operation) -> int | None:
         """Return the number of the training step that an operation ran in."""
         steps = self.trace.training
-        return next((s.number for s in steps if s.operations[0] <= operation.id < s.operations[1]), None)
+        return next(
+            (s.number for s in steps if s.operations[0] <= operation.id < s.operations[1]), None
+        )
 
     def step_of_pass(self, number: int) -> int | None:
         """Return the number of the training step that a pass ran in."""
-        return next((s.number for s in self.trace.training if s.passes[0] <= number < s.passes[1]), None)
+        return next(
+            (s.number for s in self.trace.training if s.passes[0] <= number < s.passes[1]), None
+        )
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The tensors at which the last pass that stores gradients began; without such a pass, the results."""
+        """The tensors at which the last pass that stores gradients began; without such a pass, the
+        results.
+        """
         return self.storing[-1].roots if self.storing else self.trace.roots
 
     def root_names(self) -> str:
@@ -227,16 +272,22 @@ class Facts:
         return [] if record.function is None else self.visits.get(record.function, [])
 
     def pass_with(self, reached: set[int]) -> PassRecord:
-        """Return the last pass that stores gradients and begins at one of the tensors; without such a pass, the last
-        one that stores gradients.
+        """Return the last pass that stores gradients and begins at one of the tensors; without such
+        a pass, the last one that stores gradients.
         """
         passes = (
-            pass_ for pass_ in reversed(self.storing) if not reached.isdisjoint(map(self.flow.tensor, pass_.roots))
+            pass_
+            for pass_ in reversed(self.storing)
+            if not reached.isdisjoint(map(self.flow.tensor, pass_.roots))
         )
         return next(passes, self.storing[-1])
 
-    def cuts_on_the_way(self, record: TensorRecord, roots: Iterable[int] | None = None) -> list[flow.Cut]:
-        """Return what cuts gradients on the paths from a tensor to the roots, by default those of the last pass."""
+    def cuts_on_the_way(
+        self, record: TensorRecord, roots: Iterable[int] | None = None
+    ) -> list[flow.Cut]:
+        """Return what cuts gradients on the paths from a tensor to the roots, by default those of
+        the last pass.
+        """
         into = self.flow.before(self.roots if roots is None else roots)
         return [cut for cut in self.flow.cuts_after(record.id) if cut.result in into]
 
@@ -253,13 +304,21 @@ class Facts:
         return writes
 
     def written(self, change: Change) -> tuple[Value | None, Value | None]:
-        """Return what an operation's write to a tensor or its gradient found there, and what it left."""
+        """Return what an operation's write to a tensor or its gradient found there, and what it
+        left.
+        """
         operation = None if change.operation is None else self.operations[change.operation]
         beside = self._writes[change.operation, change.how]
-        if operation is None or operation.name != change.how or len(beside) != len(operation.outputs):
+        if (
+            operation is None
+            or operation.name != change.how
+            or len(beside) != len(operation.outputs)
+        ):
             return None, None
         after = self.tensors[operation.outputs[beside.index(change)]]
-        before = next((t for i in operation.tensors if (t := self.tensors[i]).first == after.first), None)
+        before = next(
+            (t for i in operation.tensors if (t := self.tensors[i]).first == after.first), None
+        )
         return None if before is None else before.value, after.value
 
 
@@ -273,13 +332,24 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
 
 
 def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
-    """Return the single number at which the step's last pass began; None if it began at several elements. Of a number
-    that a GradScaler has scaled, or that the program has made from its loss by a factor, this is the number before it.
+    """Return the single number at which the step's last pass began; None if it began at several
+    elements. Of a number that a GradScaler has scaled, or that the program has made from its loss
+    by a factor, this is the number before it.
     """
-    numbers = (t for i in reversed(step.roots) if (t := trace.tensors[i]).value is not None and t.value.numel == 1)
+    numbers = (
+        t
+        for i in reversed(step.roots)
+        if (t := trace.tensors[i]).value is not None and t.value.numel == 1
+    )
     number = next(numbers, None)
     maker = maker_of(trace, number)
-    if maker is not None and maker.name == "mul" and maker.tensors and is_scaling(maker.text) and names_scaler(trace):
+    if (
+        maker is not None
+        and maker.name == "mul"
+        and maker.tensors
+        and is_scaling(maker.text)
+        and names_scaler(trace)
+    ):
         number = trace.tensors[maker.tensors[0]]
         maker = maker_of(trace, number)
     if maker is not None and maker.name in ("mul", "div") and is_multiple(maker):
@@ -290,7 +360,9 @@ def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
 
 def maker_of(trace: Trace, record: TensorRecord | None) -> Operation | None:
     """Return the operation that made a tensor; None for a leaf."""
-    return None if record is None or record.operation is None else trace.operations[record.operation]
+    return (
+        None if record is None or record.operation is None else trace.operations[record.operation]
+    )
 
 
 def names_scaler(trace: Trace) -> bool:
@@ -299,13 +371,21 @@ def names_scaler(trace: Trace) -> bool:
 
 
 def is_scaling(text: str) -> bool:
-    """Whether this is a call of GradScaler.scale(), which is the text of the multiplication that runs in it."""
+    """Whether this is a call of GradScaler.scale(), which is the text of the multiplication that
+    runs in it.
+    """
     call = parsed(text)
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "scale"
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "scale"
+    )
 
 
 def is_multiple(operation: Operation) -> bool:
-    """Whether this divides or multiplies a tensor that the program has a name for by a number: `loss / steps`."""
+    """Whether this divides or multiplies a tensor that the program has a name for by a number:
+    `loss / steps`.
+    """
     whole = parsed(operation.text)
     positions = [operand.position for operand in operation.inputs if operand.tensor is not None]
     if not isinstance(whole, ast.BinOp) or len(positions) != 1:
@@ -339,8 +419,8 @@ def is_finite(value: Value | None) -> bool:
 
 
 def own_lines(trace: Trace) -> dict[str, str]:
-    """Return, by the place of a library's line in words ("130 of modeling_bert.py"), the place to show for it. A line
-    that several lines of the program lead to has none.
+    """Return, by the place of a library's line in words ("130 of modeling_bert.py"), the place to
+    show for it. A line that several lines of the program lead to has none.
     """
     if not trace.files:
         return {}
@@ -361,8 +441,13 @@ def own_lines(trace: Trace) -> dict[str, str]:
             texts.add(own.where)
     failed = None if trace.failure is None else trace.failure.span
     if failed is not None and failed.where not in by_line and failed.file in by_file:
-        spans[failed.where], by_line[failed.where] = failed, by_file[failed.file]
-    return {where: library_place(spans[where], *leads) for where, leads in by_line.items() if len(leads) == 1}
+        spans[failed.where] = failed
+        by_line[failed.where] = by_file[failed.file]
+    return {
+        where: library_place(spans[where], *leads)
+        for where, leads in by_line.items()
+        if len(leads) == 1
+    }
 
 
 def library_place(span: Span, lead: str) -> str:
@@ -370,7 +455,9 @@ def library_place(span: Span, lead: str) -> str:
 
 
 def lead_of(trace: Trace, scope: int | None) -> str:
-    """Return the program's line that called the module around a scope, and the module's class; "" without one."""
+    """Return the program's line that called the module around a scope, and the module's class; ""
+    without one.
+    """
     while scope is not None:
         record = trace.scopes[scope]
         if record.kind == "module" and record.span is not None and not record.span.file:

@@ -1,7 +1,8 @@
-"""Explain a program's failure if it is one of autograd's common errors: the tensor, the line that saved it, the line
-that changed it, and what to do.
+"""Explain a program's failure if it is one of autograd's common errors: the tensor, the line that
+saved it, the line that changed it, and what to do.
 
-`explain_failure(trace)` returns a Cause with status "failed", or None for a program that did not fail.
+`explain_failure(trace)` returns a Cause with status "failed", or None for a program that did not
+fail.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def explain_failure(trace: Trace) -> Cause | None:
         cause = explain(facts, failure)
         if cause is not None:
             return spelled(facts, cause._replace(status="failed", evidence=(*cause.evidence, here)))
-    operands = errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
+    operands = (
+        errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
+    )
     return Cause(failure.kind, "", (here, *operands), symptom=ended_by(failure), status="failed")
 
 
@@ -45,7 +48,9 @@ def ended_by(failure: Failure) -> str:
     """Return a sentence about the exception that ended a program."""
     if failure.kind == "KeyboardInterrupt":
         return "The program was interrupted."
-    return f"The program failed: {failure.kind}" + (f": {failure.message}" if failure.message else ".")
+    return f"The program failed: {failure.kind}" + (
+        f": {failure.message}" if failure.message else "."
+    )
 
 
 # ---- the function that failed
@@ -69,7 +74,11 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
     operation = facts.arrivals.operations.get(function.id)
     saved = [s.tensor for s in function.saved if s.tensor is not None]
     since = 0 if operation is None else operation.id
-    changes = (c for c in facts.trace.changes if not c.of_grad and c.after > since and c.how not in UNCOUNTED)
+    changes = (
+        c
+        for c in facts.trace.changes
+        if not c.of_grad and c.after > since and c.how not in UNCOUNTED
+    )
     change = next((c for c in changes if not set(saved).isdisjoint(c.tensors)), None)
     if change is None:
         return None
@@ -114,12 +123,16 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         target = cut(statement.target)
         sign = cut(statement)[len(target) :].partition("=")[0].strip()
         value = cut(statement.value)
-        code = f"{target} = {target} {sign} {value if isinstance(statement.value, ast.Constant) else enclosed(value)}"
+        code = (
+            f"{target} = {target} {sign} "
+            f"{value if isinstance(statement.value, ast.Constant) else enclosed(value)}"
+        )
     else:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return OUT_OF_PLACE
-        target, method = cut(call.func.value), call.func.attr.removesuffix("_")
+        target = cut(call.func.value)
+        method = call.func.attr.removesuffix("_")
         if not target.isidentifier() or call.func.attr in ALONE:
             return OUT_OF_PLACE
         arguments = ", ".join(map(cut, [*call.args, *call.keywords]))
@@ -127,20 +140,26 @@ def out_of_place(facts: Facts, statement: Any) -> str:
             f"torch.zeros_like({target})" if method == "zero" else f"{target}.{method}({arguments})"
         )
     line = facts.at_line(places.head_of(statement))
-    return with_statement(facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}")
+    return with_statement(
+        facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}"
+    )
 
 
 # In-place methods without another form; zero_ has torch.zeros_like.
 ALONE = function_table(
     "analysis.failures.ALONE",
-    words("cauchy_ copy_ exponential_ fill_ geometric_ log_normal_ normal_ random_ resize_ set_ uniform_"),
+    words(
+        "cauchy_ copy_ exponential_ fill_ geometric_ log_normal_ normal_ random_ resize_ set_ "
+        "uniform_"
+    ),
 )
 OUT_OF_PLACE = "make a new tensor instead of changing this one in place (a = a + b, not a += b)"
 
 
 def freed(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a second backward through a graph that was freed."""
-    function, failed = failing_function(facts), facts.failed_pass
+    function = failing_function(facts)
+    failed = facts.failed_pass
     if function is None or failed is None:
         return None
     again = carried.used_again(facts, function)
@@ -157,7 +176,11 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
         f"{roots}'s graph was used a second time: the backward{where} had freed what {saver} saved",
         [
             facts.at(f"{saver} saved {saved or 'values'} for its derivative", function.span),
-            *(facts.at("the first backward frees it", pass_.span) for pass_ in (earlier,) if pass_ is not None),
+            *(
+                facts.at("the first backward frees it", pass_.span)
+                for pass_ in (earlier,)
+                if pass_ is not None
+            ),
             facts.at("the second backward needs it again", failed.span),
         ],
         (
@@ -177,13 +200,17 @@ def freed(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
-    """Return the tensor that backward was called on: X in X.backward(), the argument of autograd.backward or grad."""
+    """Return the tensor that backward was called on: X in X.backward(), the argument of
+    autograd.backward or grad.
+    """
     call = places.method_call(facts.text.statement(failure.span), ("backward", "grad"))
     node: Any = None
     if call is not None:
         called = call.func
         is_method = isinstance(called, ast.Attribute) and called.attr == "backward"
-        if is_method and not (isinstance(called.value, ast.Attribute) and called.value.attr == "autograd"):
+        if is_method and not (
+            isinstance(called.value, ast.Attribute) and called.value.attr == "autograd"
+        ):
             node = called.value
         elif call.args:
             node = call.args[0]
@@ -197,7 +224,9 @@ def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
 
 def without_grad(facts: Facts, name: str, record: TensorRecord) -> Cause:
     """Explain why a tensor that the program differentiates does not require grad."""
-    return history.no_history(facts, record)._replace(name=name, symptom=f"{name} does not require grad")
+    return history.no_history(facts, record)._replace(
+        name=name, symptom=f"{name} does not require grad"
+    )
 
 
 def no_grad_root(facts: Facts, failure: Failure) -> Cause | None:
@@ -206,19 +235,26 @@ def no_grad_root(facts: Facts, failure: Failure) -> Cause | None:
     if record is not None:
         return without_grad(facts, name, record)
     because = f"{name} does not require grad, so backward has nowhere to go"
-    return Cause("no grad", because, (), ("let something that it is computed from require grad",), name=name)
+    return Cause(
+        "no grad", because, (), ("let something that it is computed from require grad",), name=name
+    )
 
 
 def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     """Explain a Function's forward that was called directly, without apply."""
     calls = places.direct_forwards(facts.text)
-    call = next((c for c in calls if failure.span is None or c.lineno == failure.span.line), next(iter(calls), None))
+    call = next(
+        (c for c in calls if failure.span is None or c.lineno == failure.span.line),
+        next(iter(calls), None),
+    )
     if call is None:
         return None
-    name, span = call.func.value.id, places.span_of(call)
+    name = call.func.value.id
+    span = places.span_of(call)
     return Cause(
         "forward without apply",
-        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, and "
+        f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, "
+        "and "
         f"{name}.backward is not used",
         [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
@@ -235,7 +271,11 @@ def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
         f"{name} has the shape {shape}: backward starts by itself only from one number",
         origin_of(facts, record),
         (
-            reduced(facts, failure, f"reduce it first: {name}.sum().backward() or {name}.mean().backward()"),
+            reduced(
+                facts,
+                failure,
+                f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
+            ),
             f"or give the weights: {name}.backward(torch.ones_like({name}))",
         ),
         name=name,
@@ -243,11 +283,15 @@ def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def reduced(facts: Facts, failure: Failure, text: str) -> str:
-    """Return the advice to call backward on a sum; it can be tried if the failed statement is such a call."""
+    """Return the advice to call backward on a sum; it can be tried if the failed statement is such
+    a call.
+    """
     call = places.method_call(facts.text.statement(failure.span), ("backward",))
     if call is None or call.args or not isinstance(call.func, ast.Attribute):
         return text
-    return Fix(text, [(span_of(call.func.value), f"{enclosed(facts.text.cut(call.func.value))}.sum()")])
+    return Fix(
+        text, [(span_of(call.func.value), f"{enclosed(facts.text.cut(call.func.value))}.sum()")]
+    )
 
 
 def origin_of(facts: Facts, record: TensorRecord | None) -> list[Any]:
@@ -258,12 +302,16 @@ def origin_of(facts: Facts, record: TensorRecord | None) -> list[Any]:
 
 
 def subject(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
-    """Return the tensor that the failing statement changes or calls: w in `w += 1`, `w[0] = 1` and `w.add_(1)`."""
+    """Return the tensor that the failing statement changes or calls: w in `w += 1`, `w[0] = 1` and
+    `w.add_(1)`.
+    """
     statement = facts.text.statement(failure.span)
     node: Any = None
     if isinstance(statement, ast.AugAssign):
         node = statement.target
-    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Subscript, ast.Attribute)):
+    elif isinstance(statement, ast.Assign) and isinstance(
+        statement.targets[0], (ast.Subscript, ast.Attribute)
+    ):
         node = statement.targets[0]
     elif statement is not None:
         calls = (n.func for n in ast.walk(statement) if isinstance(n, ast.Call))
@@ -286,7 +334,8 @@ def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
     return Cause(
         "leaf in place",
-        f"{name} is a leaf that requires grad, and line {failure.span.line if failure.span else '?'} changes it in "
+        f"{name} is a leaf that requires grad, and line "
+        f"{failure.span.line if failure.span else '?'} changes it in "
         "place: its old value would be lost to backward",
         origin_of(facts, record),
         (
@@ -313,13 +362,21 @@ def needs_grad(facts: Facts, failure: Failure) -> Cause | None:
 def numpy_of(facts: Facts, failure: Failure) -> Cause | None:
     name, record = subject(facts, failure)
     because = f"{name} requires grad, and a numpy array could not carry that on"
-    advice = (f"{'...' if name == UNNAMED else name}.detach().numpy() says that no gradient is wanted",)
+    advice = (
+        f"{'...' if name == UNNAMED else name}.detach().numpy() says that no gradient is wanted",
+    )
     return Cause("numpy", because, origin_of(facts, record), advice, name=name)
 
 
 def floats_alone(facts: Facts, failure: Failure) -> Cause | None:
     because = "Only floating-point tensors can require grad, and this one holds integers"
-    return Cause("integer", because, (), ("write 1. instead of 1, or dtype=torch.float32",), name="the tensor")
+    return Cause(
+        "integer",
+        because,
+        (),
+        ("write 1. instead of 1, or dtype=torch.float32",),
+        name="the tensor",
+    )
 
 
 def unused(facts: Facts, failure: Failure) -> Cause | None:
@@ -333,13 +390,20 @@ def unused(facts: Facts, failure: Failure) -> Cause | None:
         cause = unreached(facts, record) if record.function not in reached else None
         if cause is not None:
             advice = ("allow_unused=True gives None for it", *cause.advice)
-            return cause._replace(name=name, symptom=f"{name} has no gradient from {facts.root_names()}", advice=advice)
+            return cause._replace(
+                name=name,
+                symptom=f"{name} has no gradient from {facts.root_names()}",
+                advice=advice,
+            )
     return None
 
 
 def no_grad_input(facts: Facts, failure: Failure) -> Cause | None:
     inputs = inputs_of(facts, failure, ("grad", "backward"))
-    return next((without_grad(facts, name, record) for name, record in inputs if not record.requires_grad), None)
+    return next(
+        (without_grad(facts, name, record) for name, record in inputs if not record.requires_grad),
+        None,
+    )
 
 
 def underived(facts: Facts, failure: Failure) -> Cause | None:
@@ -348,18 +412,31 @@ def underived(facts: Facts, failure: Failure) -> Cause | None:
     operation = None if function is None else facts.arrivals.operations.get(function.id)
     if function is None or operation is None:
         return None
-    name = next((facts.label(i) for i in operation.tensors if facts.tensors[i].requires_grad), operation.name)
-    remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
+    name = next(
+        (facts.label(i) for i in operation.tensors if facts.tensors[i].requires_grad),
+        operation.name,
+    )
+    remedies = {
+        "floor_divide": (
+            "a / b has a useful one",
+            "torch.div(a, b, rounding_mode='floor') has one that is 0",
+        )
+    }
     return Cause(
         "no derivative",
-        f"{operation.name}{facts.at_line(function.span)} has no derivative, and backward comes through it to {name}",
+        f"{operation.name}{facts.at_line(function.span)} has no derivative, and backward comes "
+        f"through it to {name}",
         [facts.at(f"{operation.name} is used here", function.span)],
-        remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)),
+        remedies.get(
+            operation.name, ("leave it out of what is differentiated: .detach() before it",)
+        ),
         name=name,
     )
 
 
-def inputs_of(facts: Facts, failure: Failure, called: tuple[str, ...]) -> list[tuple[str, TensorRecord]]:
+def inputs_of(
+    facts: Facts, failure: Failure, called: tuple[str, ...]
+) -> list[tuple[str, TensorRecord]]:
     """Return the variables among the inputs of the failing call of autograd.grad or backward."""
     call = places.method_call(facts.text.statement(failure.span), called)
     if call is None:

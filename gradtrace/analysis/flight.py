@@ -1,4 +1,6 @@
-"""What a flight log shows: its curves, and the first step at which one is not finite or leaves its own level."""
+"""What a flight log shows: its curves, and the first step at which one is not finite or leaves its
+own level.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ WATCHED = ("loss", "grad", "update", "output")  # curves that may spike; others 
 
 
 class Curve(NamedTuple):
-    """One column: the steps at which it was noted, its numbers there, and what the finite ones come to."""
+    """One column: the steps at which it was noted, its numbers there, and what the finite ones come
+    to.
+    """
 
     name: str
     steps: Any
@@ -51,7 +55,9 @@ class Flight(NamedTuple):
 def flight(log: FlightLog) -> Flight:
     """Return the curves of a flight log, and where each first spikes and first is not finite."""
     curves = [curve(log, i) for i, name in enumerate(log.columns) if name != TIME]
-    spikes = [mishap for c in curves if c.name.split()[0] in WATCHED and (mishap := spike(c)) is not None]
+    spikes = [
+        mishap for c in curves if c.name.split()[0] in WATCHED and (mishap := spike(c)) is not None
+    ]
     bad = [mishap for c in curves if (mishap := first_bad(c)) is not None]
     times = log.numbers[:, 0]
     began, ended = (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
@@ -64,13 +70,17 @@ def in_order(events: list[Event]) -> tuple[Event, ...]:
 
 def curve(log: FlightLog, column: int) -> Curve:
     noted = log.noted[:, column]
-    name, steps, values = log.columns[column], log.steps[noted], log.numbers[noted, column]
+    name = log.columns[column]
+    steps = log.steps[noted]
+    values = log.numbers[noted, column]
     finite = values[np.isfinite(values)]
     if not len(finite):
         return Curve(name, steps, values, None, None, None, None, None, None)
     top = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
     middle = float(finite[0]), float(finite.min()), float(np.median(finite))
-    return Curve(name, steps, values, *middle, float(values[top]), int(steps[top]), float(finite[-1]))
+    return Curve(
+        name, steps, values, *middle, float(values[top]), int(steps[top]), float(finite[-1])
+    )
 
 
 def first_bad(c: Curve) -> Event | None:
@@ -95,8 +105,8 @@ def event(c: Curve, at: int) -> Event:
 
 
 def level_before(values: Any, at: int) -> tuple[float, float]:
-    """Return the median of the finite numbers before a place, and their median absolute deviation; NaN without enough
-    of them.
+    """Return the median of the finite numbers before a place, and their median absolute deviation;
+    NaN without enough of them.
     """
     window = values[max(0, at - WINDOW) : at]
     window = window[np.isfinite(window)]
@@ -109,7 +119,8 @@ def level_before(values: Any, at: int) -> tuple[float, float]:
 # ---- several ranks
 
 
-NORMS = ("grad", "weight", "exp_avg", "exp_avg_sq")  # columns whose squares add up over the ranks that share parameters
+# columns whose squares add up over the ranks that share parameters
+NORMS = ("grad", "weight", "exp_avg", "exp_avg_sq")
 
 
 LOSS = "loss"  # which the ranks do not average, as they do gradients
@@ -133,7 +144,9 @@ class RankEvent(NamedTuple):
 
 
 class FlightRanks(NamedTuple):
-    """The logs of several ranks; `whole` has the norms of parameters that the ranks share, if they do."""
+    """The logs of several ranks; `whole` has the norms of parameters that the ranks share, if they
+    do.
+    """
 
     lasts: tuple[tuple[int, int], ...]  # the last step of each rank, with the rank
     spreads: tuple[Spread, ...]
@@ -143,19 +156,36 @@ class FlightRanks(NamedTuple):
 
 
 def flight_ranks(logs: Sequence[FlightLog]) -> FlightRanks:
-    """Return what the logs show together. UsageError unless they are of different ranks of one training."""
+    """Return what the logs show together. UsageError unless they are of different ranks of one
+    training.
+    """
     ranks = {log.rank: log for log in logs if log.rank is not None}
     if len(ranks) < len(logs):
-        message = "two of these logs are of the same rank" if ranks else "these logs are not of several processes"
+        message = (
+            "two of these logs are of the same rank"
+            if ranks
+            else "these logs are not of several processes"
+        )
         raise UsageError(message, "give those of one run under torchrun: run.rank*.gtlog")
     if len({log.columns for log in logs}) > 1:
-        raise UsageError("these logs have different columns", "give those of one run under torchrun: run.rank*.gtlog")
+        raise UsageError(
+            "these logs have different columns",
+            "give those of one run under torchrun: run.rank*.gtlog",
+        )
     ordered = dict(sorted(ranks.items()))
     flights = {rank: flight(log) for rank, log in ordered.items()}
-    lasts = tuple((rank, int(log.steps[-1]) if len(log.steps) else 0) for rank, log in ordered.items())
+    lasts = tuple(
+        (rank, int(log.steps[-1]) if len(log.steps) else 0) for rank, log in ordered.items()
+    )
     is_shared = all(log.shares for log in logs)
     whole = flight(combined(list(ordered.values()))) if is_shared else None
-    return FlightRanks(lasts, spreads(flights), first_events(flights, "spikes"), first_events(flights, "bad"), whole)
+    return FlightRanks(
+        lasts,
+        spreads(flights),
+        first_events(flights, "spikes"),
+        first_events(flights, "bad"),
+        whole,
+    )
 
 
 def spreads(flights: Mapping[int, Flight]) -> tuple[Spread, ...]:
@@ -180,12 +210,21 @@ def first_events(flights: Mapping[int, Flight], kind: str) -> tuple[RankEvent, .
         if getattr(rank_flight, kind)
     ]
     return tuple(
-        sorted(events, key=lambda rank_event: (rank_event.event.step, rank_event.event.name != LOSS, rank_event.rank))
+        sorted(
+            events,
+            key=lambda rank_event: (
+                rank_event.event.step,
+                rank_event.event.name != LOSS,
+                rank_event.rank,
+            ),
+        )
     )
 
 
 def combined(logs: Sequence[FlightLog]) -> FlightLog:
-    """Return the log of whole parameters, at the steps that all ranks have; other columns are the first rank's."""
+    """Return the log of whole parameters, at the steps that all ranks have; other columns are the
+    first rank's.
+    """
     steps = logs[0].steps
     for log in logs[1:]:
         steps = np.intersect1d(steps, log.steps)
@@ -207,9 +246,14 @@ def combined(logs: Sequence[FlightLog]) -> FlightLog:
         elif part == "update":
             weights = [values(log, p, columns[f"weight {module}"]) for log, p in pairs]
             changes = [values(log, p, at) for log, p in pairs]
-            total([(u * np.where(w > 0, w, 1.0)) ** 2 for u, w in zip(changes, weights, strict=True)], at)
+            total(
+                [(u * np.where(w > 0, w, 1.0)) ** 2 for u, w in zip(changes, weights, strict=True)],
+                at,
+            )
             norms = np.sqrt(sum(w**2 for w in weights))
-            numbers[:, at] = np.where(noted[:, at] & (norms > 0), numbers[:, at] / norms, numbers[:, at])
+            numbers[:, at] = np.where(
+                noted[:, at] & (norms > 0), numbers[:, at] / norms, numbers[:, at]
+            )
     return FlightLog("all ranks", logs[0].columns, steps, numbers, noted, logs[0].rows)
 
 

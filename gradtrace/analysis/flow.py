@@ -1,7 +1,8 @@
 """The flow of data in a trace, with and without gradients, and the places that cut gradients.
 
-A value can flow on where its gradient cannot flow back: through detach(), under no_grad, through integers and
-comparisons, through .data, or through Python numbers. `Flow` finds these places, without recursion.
+A value can flow on where its gradient cannot flow back: through detach(), under no_grad, through
+integers and comparisons, through .data, or through Python numbers. `Flow` finds these places,
+without recursion.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ SAME_NUMBERS = ("data", "parameter")  # escapes whose result is a tensor of the 
 
 
 class Cut(NamedTuple):
-    """An operation (or a read of `.data`) whose result has no history although its operand `tensor` requires grad."""
+    """An operation (or a read of `.data`) whose result has no history although its operand `tensor`
+    requires grad.
+    """
 
     tensor: int
     result: int
@@ -25,8 +28,8 @@ class Cut(NamedTuple):
 class Flow:
     """The data flow of a trace: which operations read a tensor, which operation made it.
 
-    All versions of an updated leaf (by an optimiser, under no_grad) count as one tensor, since they share one gradient.
-    Methods accept the id of any version and return the id of the last one.
+    All versions of an updated leaf (by an optimiser, under no_grad) count as one tensor, since they
+    share one gradient. Methods accept the id of any version and return the id of the last one.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -78,11 +81,12 @@ class Flow:
     # ---- cuts
 
     def cuts_after(self, tensor: int) -> list[Cut]:
-        """Return the first place on each path from a tensor that cuts gradients on their way back, in the program's
-        order.
+        """Return the first place on each path from a tensor that cuts gradients on their way back,
+        in the program's order.
         """
         cuts = []
-        waiting, seen = [self.tensor(tensor)], {self.tensor(tensor)}
+        waiting = [self.tensor(tensor)]
+        seen = {self.tensor(tensor)}
         while waiting:
             at = waiting.pop()
             for result, cut in self._steps_from(at):
@@ -91,14 +95,20 @@ class Flow:
                 elif result not in seen:
                     seen.add(result)
                     waiting.append(result)
-        return sorted(cuts, key=lambda cut: cut.operation.id if cut.operation is not None else cut.escape.after)  # type: ignore[union-attr]
+        return sorted(
+            cuts,
+            key=lambda cut: (
+                cut.operation.id if cut.operation is not None else cut.escape.after  # type: ignore[union-attr]
+            ),
+        )
 
     def _steps_from(self, tensor: int) -> Iterator[tuple[int, Cut | None]]:
         tensors = self.trace.tensors
         for index in self.readers.get(tensor, ()):
             operation = self.trace.operations[index]
             for out in operation.outputs:
-                # a result that is a leaf lost its history and began a new one: x.detach().requires_grad_()
+                # a result that is a leaf lost its history and began a new one:
+                # x.detach().requires_grad_()
                 has_history = tensors[out].requires_grad and not tensors[out].is_leaf
                 yield out, None if has_history else Cut(tensor, out, operation, None)
         for escape in self.data.get(tensor, ()):
@@ -106,10 +116,11 @@ class Flow:
                 yield escape.out, Cut(tensor, self.tensor(escape.out), None, escape)
 
     def cut_before(self, tensor: int) -> Cut | None:
-        """Return the nearest place behind a tensor without history that read a tensor with history; None if there is
-        none.
+        """Return the nearest place behind a tensor without history that read a tensor with history;
+        None if there is none.
         """
-        waiting, seen = [tensor], {tensor}
+        waiting = [tensor]
+        seen = {tensor}
         for at in waiting:  # which grows
             escape = self.origin_of_data.get(at)
             if escape is not None and escape.tensor is not None and self.loses_history(escape):
@@ -119,9 +130,12 @@ class Flow:
                 continue
             record = self.trace.operations[operation]
             inputs = list(map(self.tensor, record.tensors))
-            own = {self.trace.tensors[out].first for out in record.outputs}  # in place: an initialisation, an update
+            # in place: an initialisation, an update
+            own = {self.trace.tensors[out].first for out in record.outputs}
             with_grad = [
-                i for i in inputs if self.trace.tensors[i].requires_grad and self.trace.tensors[i].first not in own
+                i
+                for i in inputs
+                if self.trace.tensors[i].requires_grad and self.trace.tensors[i].first not in own
             ]
             if with_grad:
                 return Cut(with_grad[0], at, record, None)
@@ -132,22 +146,32 @@ class Flow:
         return None
 
     def loses_history(self, escape: Escape) -> bool:
-        """Whether a tensor with the same numbers as another has lost the history that the other has or could have."""
+        """Whether a tensor with the same numbers as another has lost the history that the other has
+        or could have.
+        """
         source = escape.tensor
-        return escape.how == "data" or (source is not None and self.trace.tensors[source].requires_grad)
+        return escape.how == "data" or (
+            source is not None and self.trace.tensors[source].requires_grad
+        )
 
     def numbers_from(self, tensors: set[int]) -> list[Escape]:
-        """Return the places where values of the given tensors became Python numbers or numpy arrays."""
+        """Return the places where values of the given tensors became Python numbers or numpy
+        arrays.
+        """
         return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
 
 
 def is_written(escape: Escape) -> bool:
-    """Whether the program itself takes `.data`, unlike copy.deepcopy and other functions that do so inside."""
+    """Whether the program itself takes `.data`, unlike copy.deepcopy and other functions that do so
+    inside.
+    """
     return escape.how != "data" or not escape.text or ".data" in escape.text
 
 
 def is_updated_leaf(t: TensorRecord) -> bool:
-    """Whether this is a later version of a leaf, as an optimiser's step makes one, or a moving average of another."""
+    """Whether this is a later version of a leaf, as an optimiser's step makes one, or a moving
+    average of another.
+    """
     return t.version > 0 and t.is_leaf and (t.requires_grad or t.is_parameter)
 
 

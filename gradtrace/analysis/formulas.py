@@ -10,10 +10,13 @@ A formula uses Python's syntax, so that it can be evaluated:
     log(z / (1 - z)); z = self                     further equations and conditions after a semicolon
     out[i] ~ Normal(mean, std**2)                  a distribution
     d[x](f), d[x, n](f)                            a derivative, and the n-th one
-    T(A), inverse(A), A @ B, flat(A)[i]            transpose, inverse, matrix product, element in memory order
-    reduction[i](...)                              the mean, the sum or each one, as the argument `reduction` says
+    T(A), inverse(A), A @ B, flat(A)[i]            transpose, inverse, matrix product, element in
+                                                   memory order
+    reduction[i](...)                              the mean, the sum or each one, as the argument
+                                                   `reduction` says
 
-An operator's record has its formula (`Op.formula`). The table in this module has the functions without a record.
+An operator's record has its formula (`Op.formula`). The table in this module has the functions
+without a record.
 """
 
 from __future__ import annotations
@@ -81,7 +84,10 @@ FORMULAS: dict[str, str] = function_table(
         "binomial": "out[i] ~ Binomial(count[i], prob[i])",
         "cauchy_": "out[i] ~ Cauchy(median, sigma)",
         "dropout": "input * m / (1 - p); m[i] ~ Bernoulli(1 - p)",
-        **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), "input * m / (1 - p); m[n, c] ~ Bernoulli(1 - p)"),
+        **dict.fromkeys(
+            ("dropout1d", "dropout2d", "dropout3d"),
+            "input * m / (1 - p); m[n, c] ~ Bernoulli(1 - p)",
+        ),
         "exponential_": "out[i] ~ Exponential(lambd)",
         "geometric_": "out[i] ~ Geometric(p)",
         "gumbel_softmax": "softmax((logits + G) / tau); G[i] ~ Gumbel(0, 1)",
@@ -90,7 +96,9 @@ FORMULAS: dict[str, str] = function_table(
         "normal": "out[i] ~ Normal(mean, std**2)",
         "poisson": "out[i] ~ Poisson(input[i])",
         **dict.fromkeys(("rand", "rand_like"), "out[i] ~ Uniform(0, 1)"),
-        **dict.fromkeys(("randint", "randint_like", "random_"), "out[i] ~ DiscreteUniform(low, high - 1)"),
+        **dict.fromkeys(
+            ("randint", "randint_like", "random_"), "out[i] ~ DiscreteUniform(low, high - 1)"
+        ),
         **dict.fromkeys(("randn", "randn_like"), "out[i] ~ Normal(0, 1)"),
         "randperm": "{out[i]} == {0, ..., n - 1}",
         "uniform_": "out[i] ~ Uniform(low, high)",
@@ -98,18 +106,24 @@ FORMULAS: dict[str, str] = function_table(
         "allclose": "all[i](abs(input[i] - other[i]) <= atol + rtol * abs(other[i]))",
         "equal": "all[i](input[i] == other[i])",
         "corrcoef": "C[i, j] / sqrt(C[i, i] * C[j, j]); C = cov(input)",
-        "cov": "out[i, j] = sum[k]((input[i, k] - m[i]) * (input[j, k] - m[j])) / (n - correction); m = mean(input)",
-        "cumulative_trapezoid": "out[..., i, ...] = sum[k, 0, i](dx * (y[..., k, ...] + y[..., k + 1, ...]) / 2)",
-        **dict.fromkeys(("trapezoid", "trapz"), "sum[i](dx * (y[..., i, ...] + y[..., i + 1, ...]) / 2)"),
+        "cov": "out[i, j] = sum[k]((input[i, k] - m[i]) * (input[j, k] - m[j])) / (n - "
+        "correction); m = mean(input)",
+        "cumulative_trapezoid": "out[..., i, ...] = sum[k, 0, i](dx * (y[..., k, ...] + y[..., k + "
+        "1, ...]) / 2)",
+        **dict.fromkeys(
+            ("trapezoid", "trapz"), "sum[i](dx * (y[..., i, ...] + y[..., i + 1, ...]) / 2)"
+        ),
         "diff": "out[..., i, ...] = input[..., i + 1, ...] - input[..., i, ...]",
         "gradient": "out[i] = (input[i + 1] - input[i - 1]) / (2 * spacing)",
         "nanmean": "sum[i](input[i]) / n; not isnan(input[i])",
         "quantile": "sort(input)[q * (n - 1)]",
         "nanquantile": "sort(z)[q * (n - 1)]; z = input[not isnan(input)]",
         "bincount": "out[v] = sum[i](weights[i] if input[i] == v else 0)",
-        "histc": "out[b] = sum[i](1 if e[b] <= input[i] < e[b + 1] else 0); e[b] = min + b * (max - min) / bins",
+        "histc": "out[b] = sum[i](1 if e[b] <= input[i] < e[b + 1] else 0); e[b] = min + b * (max "
+        "- min) / bins",
         **dict.fromkeys(
-            ("histogram", "histogramdd"), "hist[b] = sum[i](weight[i] if e[b] <= input[i] < e[b + 1] else 0)"
+            ("histogram", "histogramdd"),
+            "hist[b] = sum[i](weight[i] if e[b] <= input[i] < e[b + 1] else 0)",
         ),
         "bucketize": "sum[j](1 if boundaries[j] < input[i] else 0)",
         "searchsorted": "sum[j](1 if sorted_sequence[j] < input[i] else 0)",
@@ -122,11 +136,13 @@ FORMULAS: dict[str, str] = function_table(
         "nonzero_static": "input[out[k]] != 0",
         "isin": "1 if elements[i] in test_elements else 0",
         # vectors and matrices
-        "bilinear": "out[n, o] = sum[i, j](input1[n, i] * weight[o, i, j] * input2[n, j]) + bias[o]",
+        "bilinear": "out[n, o] = sum[i, j](input1[n, i] * weight[o, i, j] * input2[n, j]) + "
+        "bias[o]",
         **dict.fromkeys(("chain_matmul", "multi_dot"), "matrices[0] @ ... @ matrices[n - 1]"),
         "cond": "norm(A, p) * norm(inverse(A), p)",
         "cosine_similarity": "sum[i](x1[i] * x2[i]) / (max(norm(x1), eps) * max(norm(x2), eps))",
-        "einsum": "out[i, j] = sum[k](operands[0][i, k] * operands[1][k, j]); equation == 'ik,kj->ij'",
+        "einsum": "out[i, j] = sum[k](operands[0][i, k] * operands[1][k, j]); equation == "
+        "'ik,kj->ij'",
         "eigvalsh": "A == Q @ diag(out) @ T(Q)",
         **dict.fromkeys(("ger", "outer"), "out[i, j] = input[i] * vec2[j]"),
         "inner": "out[i, j] = sum[k](input[i, k] * other[j, k])",
@@ -152,25 +168,32 @@ FORMULAS: dict[str, str] = function_table(
             ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
             "(input - mean) / sqrt(var + eps) * weight + bias",
         ),
-        "local_response_norm": "input[c] / (k + alpha * sum[j](input[j]**2) / size)**beta; abs(j - c) <= size // 2",
+        "local_response_norm": "input[c] / (k + alpha * sum[j](input[j]**2) / size)**beta; abs(j - "
+        "c) <= size // 2",
         "rms_norm": "input / sqrt(sum[i](input[i]**2) / n + eps) * weight",
         "softmin": f"out[..., i, ...] = exp(-{INPUT}) / sum[k](exp(-input[..., k, ...]))",
         # losses
         "cosine_embedding_loss": "reduction[n](1 - c if target[n] == 1 else max(0, c - margin)); "
         "c = cosine_similarity(input1[n], input2[n])",
-        "cross_entropy": "reduction[n](-weight[target[n]] * log(exp(input[n, target[n]]) / sum[j](exp(input[n, j]))))",
+        "cross_entropy": "reduction[n](-weight[target[n]] * log(exp(input[n, target[n]]) / "
+        "sum[j](exp(input[n, j]))))",
         "ctc_loss": "-log(sum[a](prod[t](exp(log_probs[t, a[t]])))); collapse(a) == targets",
-        "gaussian_nll_loss": "reduction[i]((log(max(var[i], eps)) + (input[i] - target[i])**2 / max(var[i], eps)) / 2)",
-        "hinge_embedding_loss": "reduction[i](input[i] if target[i] == 1 else max(0, margin - input[i]))",
+        "gaussian_nll_loss": "reduction[i]((log(max(var[i], eps)) + (input[i] - target[i])**2 / "
+        "max(var[i], eps)) / 2)",
+        "hinge_embedding_loss": "reduction[i](input[i] if target[i] == 1 else max(0, margin - "
+        "input[i]))",
         "kl_div": "reduction[i](target[i] * (log(target[i]) - input[i]))",
         "l1_loss": "reduction[i](abs(input[i] - target[i]))",
-        "margin_ranking_loss": "reduction[i](max(0, -target[i] * (input1[i] - input2[i]) + margin))",
-        "multilabel_soft_margin_loss": "reduction[n](sum[c](target[n, c] * log(1 + exp(-input[n, c]))"
+        "margin_ranking_loss": "reduction[i](max(0, -target[i] * (input1[i] - input2[i]) + "
+        "margin))",
+        "multilabel_soft_margin_loss": "reduction[n](sum[c](target[n, c] * log(1 + exp(-input[n, "
+        "c]))"
         " + (1 - target[n, c]) * log(1 + exp(input[n, c]))) / C)",
         "poisson_nll_loss": "reduction[i](exp(input[i]) - target[i] * input[i])",
         **dict.fromkeys(
             ("triplet_margin_loss", "triplet_margin_with_distance_loss"),
-            "reduction[n](max(0, distance(anchor[n], positive[n]) - distance(anchor[n], negative[n]) + margin))",
+            "reduction[n](max(0, distance(anchor[n], positive[n]) - distance(anchor[n], "
+            "negative[n]) + margin))",
         ),
         # windows and images
         **dict.fromkeys(
@@ -180,10 +203,14 @@ FORMULAS: dict[str, str] = function_table(
         ),
         **dict.fromkeys(
             ("grid_sample", "grid_sampler"),
-            "out[n, c, x] = sum[i](w[grid[n, x] - i] * input[n, c, i]); w[u] = prod[k](max(0, 1 - abs(u[k])))",
+            "out[n, c, x] = sum[i](w[grid[n, x] - i] * input[n, c, i]); w[u] = prod[k](max(0, 1 - "
+            "abs(u[k])))",
         ),
-        **dict.fromkeys(("interpolate", "upsample"), "out[x] = sum[i](w[u - i] * input[i]); u = x * n / size"),
-        "upsample_bilinear": "out[x] = sum[i](max(0, 1 - abs(u - i)) * input[i]); u = x * (n - 1) / (size - 1)",
+        **dict.fromkeys(
+            ("interpolate", "upsample"), "out[x] = sum[i](w[u - i] * input[i]); u = x * n / size"
+        ),
+        "upsample_bilinear": "out[x] = sum[i](max(0, 1 - abs(u - i)) * input[i]); u = x * (n - 1) "
+        "/ (size - 1)",
         "upsample_nearest": "out[x] = input[floor(x * n / size)]",
         **dict.fromkeys(
             ("lp_pool1d", "lp_pool2d", "lp_pool3d"),
@@ -194,10 +221,13 @@ FORMULAS: dict[str, str] = function_table(
         # elements moved
         **dict.fromkeys(
             ("concat", "concatenate"),
-            "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], dim))",
+            "out[..., s[k] + i, ...] = tensors[k][..., i, ...]; s[k] = sum[m, 0, k - "
+            "1](size(tensors[m], dim))",
         ),
-        "hstack": "out[..., s[k] + i] = tensors[k][..., i]; s[k] = sum[m, 0, k - 1](size(tensors[m], 1))",
-        "column_stack": "out[..., s[k] + i] = tensors[k][..., i]; s[k] = sum[m, 0, k - 1](size(tensors[m], 1))",
+        "hstack": "out[..., s[k] + i] = tensors[k][..., i]; s[k] = sum[m, 0, k - "
+        "1](size(tensors[m], 1))",
+        "column_stack": "out[..., s[k] + i] = tensors[k][..., i]; s[k] = sum[m, 0, k - "
+        "1](size(tensors[m], 1))",
         **dict.fromkeys(
             ("vstack", "row_stack"),
             "out[s[k] + i, ...] = tensors[k][i, ...]; s[k] = sum[m, 0, k - 1](size(tensors[m], 0))",
@@ -206,7 +236,9 @@ FORMULAS: dict[str, str] = function_table(
         "cartesian_prod": "out[k] = (tensors[0][i], tensors[1][j])",
         "combinations": "out[k] = (input[i], input[j]); i < j",
         "meshgrid": "out[k][i] = tensors[k][i[k]]",
-        **dict.fromkeys(("chunk", "tensor_split"), "out[k][..., i, ...] = input[..., s[k] + i, ...]"),
+        **dict.fromkeys(
+            ("chunk", "tensor_split"), "out[k][..., i, ...] = input[..., s[k] + i, ...]"
+        ),
         "vsplit": "out[k][i, ...] = input[s[k] + i, ...]",
         "hsplit": "out[k][:, i, ...] = input[:, s[k] + i, ...]",
         "dsplit": "out[k][:, :, i] = input[:, :, s[k] + i]",
@@ -220,11 +252,18 @@ FORMULAS: dict[str, str] = function_table(
             """),
             "flat(out)[i] = flat(input)[i]",
         ),
-        **dict.fromkeys(("broadcast_to", "broadcast_tensors", "expand_as", "tile"), "out[i] = input[i % n]"),
-        **dict.fromkeys(("moveaxis", "movedim"), "out[i] = input[j]; j[source[k]] = i[destination[k]]"),
-        **dict.fromkeys(("swapaxes", "swapdims"), "out[..., i, ..., j, ...] = input[..., j, ..., i, ...]"),
+        **dict.fromkeys(
+            ("broadcast_to", "broadcast_tensors", "expand_as", "tile"), "out[i] = input[i % n]"
+        ),
+        **dict.fromkeys(
+            ("moveaxis", "movedim"), "out[i] = input[j]; j[source[k]] = i[destination[k]]"
+        ),
+        **dict.fromkeys(
+            ("swapaxes", "swapdims"), "out[..., i, ..., j, ...] = input[..., j, ..., i, ...]"
+        ),
         "narrow": "out[..., i, ...] = input[..., start + i, ...]",
-        "repeat_interleave": "out[..., i * repeats + k, ...] = input[..., i, ...]; 0 <= k < repeats",
+        "repeat_interleave": "out[..., i * repeats + k, ...] = input[..., i, ...]; 0 <= k < "
+        "repeats",
         "sum_to_size": "out[j] = sum[i](self[i, j])",
         "take_along_dim": "out[..., i, ...] = input[..., indices[..., i, ...], ...]",
         "unravel_index": "indices == sum[k](out[k] * stride[k])",

@@ -1,4 +1,6 @@
-"""Describe a training run in which nothing is wrong: its steps, its loss, its gradients, and what is worth knowing."""
+"""Describe a training run in which nothing is wrong: its steps, its loss, its gradients, and what
+is worth knowing.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,20 @@ REMARKS = 3  # of a short answer
 
 
 def short_answer(facts: Facts) -> list[str]:
-    """Return a sentence about a training run without causes, then at most three remarks; [] for any other run."""
-    trained = [facts.tensors[i] for i in facts.optimised or updated(facts) if facts.tensors[i].requires_grad]
-    if not trained or not facts.storing or facts.trace.failure is not None or PIPELINE in facts.trace.left_out:
+    """Return a sentence about a training run without causes, then at most three remarks; [] for any
+    other run.
+    """
+    trained = [
+        facts.tensors[i]
+        for i in facts.optimised or updated(facts)
+        if facts.tensors[i].requires_grad
+    ]
+    if (
+        not trained
+        or not facts.storing
+        or facts.trace.failure is not None
+        or PIPELINE in facts.trace.left_out
+    ):
         return []
     stored = [t for t in trained if t.id in facts.stored]
     parts = [*steps(facts), gradients(facts, stored, len(trained))]
@@ -27,7 +40,9 @@ def short_answer(facts: Facts) -> list[str]:
 
 
 def updated(facts: Facts) -> list[int]:
-    """Return the leaves with gradients that a loop changes in each step, in a program without an optimiser."""
+    """Return the leaves with gradients that a loop changes in each step, in a program without an
+    optimiser.
+    """
     counts: dict[int, int] = {}
     for change in facts.trace.changes:
         for leaf in () if change.of_grad else facts.leaves_of(change):
@@ -42,7 +57,9 @@ def steps(facts: Facts) -> Iterator[str]:
     if not training:
         return
     yield f"{len(training)} step{'s' * (len(training) > 1)}"
-    losses = [(step, loss + 0.0) for step in training if (loss := loss_of(facts.trace, step)) is not None]
+    losses = [
+        (step, loss + 0.0) for step in training if (loss := loss_of(facts.trace, step)) is not None
+    ]
     if losses:
         (_, first), (last, low) = losses[0], losses[-1]
         shown = loss_in(facts.trace, last)
@@ -57,7 +74,11 @@ def gradients(facts: Facts, stored: list[TensorRecord], trained: int) -> str:
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
     if len(stored) == trained:
-        return f"all {trained} parameters have gradients{between}" if trained > 1 else "the parameter has a gradient"
+        return (
+            f"all {trained} parameters have gradients{between}"
+            if trained > 1
+            else "the parameter has a gradient"
+        )
     return f"{len(stored)} of {trained} parameters have gradients{between}"
 
 
@@ -81,16 +102,32 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
         yield f"No operation of these steps reads {names(unread)}."
     others = [t for t in trained if t.id not in facts.stored and facts.readers(t.id)]
     if others:
-        yield f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} says why)."
-    zero = [t for t in trained if t.id in facts.stored and all(is_zero(v.grad_after) for v in facts.stored[t.id])]
-    early = {t.id: factor for t in zero if (factor := zero_factor(facts, t)) is not None and is_trained(facts, factor)}
+        yield (
+            f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} "
+            "says why)."
+        )
+    zero = [
+        t
+        for t in trained
+        if t.id in facts.stored and all(is_zero(v.grad_after) for v in facts.stored[t.id])
+    ]
+    early = {
+        t.id: factor
+        for t in zero
+        if (factor := zero_factor(facts, t)) is not None and is_trained(facts, factor)
+    }
     if early:
         shown = [t for t in zero if t.id in early]
         factors = list({factor.id: factor for factor in early.values()}.values())
         noun = "a factor that starts" if len(factors) == 1 else "factors that start"
-        yield f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {noun} at 0."
+        yield (
+            f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {noun} at 0."
+        )
     if left := [t for t in zero if t.id not in early]:
-        yield f"The gradient of {names(left)} is 0 (gradtrace why SOURCE {argument(left[0].label)} says why)."
+        yield (
+            f"The gradient of {names(left)} is 0 (gradtrace why SOURCE {argument(left[0].label)} "
+            "says why)."
+        )
     yield from (f"{said}." for said in meant_numbers(facts))
     frozen = [t for t in facts.trace.named if t.is_parameter and not t.requires_grad]
     if frozen:

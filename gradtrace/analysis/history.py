@@ -1,4 +1,6 @@
-"""Explain why a tensor has no history, or an unexpected one: what cut it, and which tensor is the leaf."""
+"""Explain why a tensor has no history, or an unexpected one: what cut it, and which tensor is the
+leaf.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,18 @@ from gradtrace.trace.record import FunctionRecord, Operation, TensorRecord
 
 def describe(facts: Facts, cut: Cut) -> Cause:
     """Return the reason for a cut, as a noun phrase: "detach() on line 5"."""
-    name, escape, operation = facts.label(cut.tensor), cut.escape, cut.operation
+    name = facts.label(cut.tensor)
+    escape = cut.escape
+    operation = cut.operation
     if escape is not None and escape.how == "parameter":
         return Cause(
             "copied",
             f"nn.Parameter(){facts.at_line(escape.span)}, which makes a new leaf of its numbers",
             [facts.at(f"a new leaf begins here, without the history of {name}", escape.span)],
-            ("leave out nn.Parameter there: compute with the tensor itself, which keeps its history",),
+            (
+                "leave out nn.Parameter there: compute with the tensor itself, which keeps its "
+                "history",
+            ),
         )
     if escape is not None:
         return Cause(
@@ -41,7 +48,9 @@ def describe(facts: Facts, cut: Cut) -> Cause:
             [facts.at("detach() gives a tensor without history", operation.span)],
             (without_call(facts, operation.span, "leave out .detach() there"),),
         )
-    if operation.name == "grad" and not any(p.create_graph for p in facts.passes if p.span == operation.span):
+    if operation.name == "grad" and not any(
+        p.create_graph for p in facts.passes if p.span == operation.span
+    ):
         return without_create_graph(facts, operation)
     if not operation.grad_enabled:
         return under_no_grad(facts, operation)
@@ -59,7 +68,14 @@ def without_create_graph(facts: Facts, operation: Operation) -> Cause:
 
 
 def under_no_grad(facts: Facts, operation: Operation) -> Cause:
-    block = next((b for span in spans_of(facts, operation) if (b := facts.text.mode_around(span)) is not None), None)
+    block = next(
+        (
+            b
+            for span in spans_of(facts, operation)
+            if (b := facts.text.mode_around(span)) is not None
+        ),
+        None,
+    )
     called = f"{operation.name}{facts.at_line(operation.span)}"
     evidence = [facts.at(f"{operation.name} ran while gradients were off", operation.span)]
     switch = facts.text.switched_off if block is None else None
@@ -67,10 +83,14 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         head = places.head_of(switch)
         return Cause(
             "set_grad_enabled",
-            f"{called}, which ran while gradients were off: set_grad_enabled(False){facts.at_line(head)} turned "
+            f"{called}, which ran while gradients were off: "
+            f"set_grad_enabled(False){facts.at_line(head)} turned "
             "them off for the rest of the program",
             [facts.at("gradients are turned off from here on", head), *evidence],
-            ("with torch.no_grad(): around what needs no gradient; it turns them on again at its end",),
+            (
+                "with torch.no_grad(): around what needs no gradient; it turns them on again at "
+                "its end",
+            ),
         )
     mode = "no_grad"
     if block is not None:
@@ -78,14 +98,26 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
         evidence.insert(0, facts.at(f"{mode} begins", head))
     in_library = block is not None and operation.span is not None and operation.span.file
-    place = f"line {operation.span.line}" if operation.span and not operation.span.file else "the call that leads there"
-    advice = f"leave out {mode}{facts.at_line(places.head_of(block))}" if in_library else f"move {place} out of {mode}"
+    place = (
+        f"line {operation.span.line}"
+        if operation.span and not operation.span.file
+        else "the call that leads there"
+    )
+    advice = (
+        f"leave out {mode}{facts.at_line(places.head_of(block))}"
+        if in_library
+        else f"move {place} out of {mode}"
+    )
     return Cause(mode, f"{called}, which ran under {mode}", evidence, (advice,))
 
 
 def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
-    name, dtype, where = facts.label(cut.tensor), facts.tensors[cut.result].dtype, facts.at_line(operation.span)
-    late = next((b for b in facts.trace.begun if b.tensor == cut.tensor and b.after > operation.id), None)
+    name = facts.label(cut.tensor)
+    dtype = facts.tensors[cut.result].dtype
+    where = facts.at_line(operation.span)
+    late = next(
+        (b for b in facts.trace.begun if b.tensor == cut.tensor and b.after > operation.id), None
+    )
     if late is not None:
         return Cause(
             "late",
@@ -100,7 +132,11 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
         return Cause(
             "comparison",
             f"a comparison ({operation.name}){where}",
-            [facts.at("a comparison gives True and False, which have no derivative", operation.span)],
+            [
+                facts.at(
+                    "a comparison gives True and False, which have no derivative", operation.span
+                )
+            ],
             (
                 "use a smooth function in its place, e.g. sigmoid(k * (a - b))",
                 "or let the condition only choose: torch.where(condition, a, b)",
@@ -110,7 +146,11 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
         return Cause(
             "integer",
             f"integers ({operation.name}{where})",
-            [facts.at(f"{operation.name} gives {dtype}: integers have no derivative", operation.span)],
+            [
+                facts.at(
+                    f"{operation.name} gives {dtype}: integers have no derivative", operation.span
+                )
+            ],
             ("keep to floating point on the way to the result",),
         )
     return Cause(
@@ -125,13 +165,25 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Cause:
 
 def no_history(facts: Facts, record: TensorRecord) -> Cause:
     """Explain why a tensor does not require grad."""
-    looks = (look(facts, record) for look in (frozen, detached_in_place, taken_by_data, copied, gradient_without_graph))
+    looks = (
+        look(facts, record)
+        for look in (frozen, detached_in_place, taken_by_data, copied, gradient_without_graph)
+    )
     cause = next((cause for cause in looks if cause is not None), None)
-    return cause or (plain_leaf(facts, record) if record.operation is None else computed(facts, record))
+    return cause or (
+        plain_leaf(facts, record) if record.operation is None else computed(facts, record)
+    )
 
 
 def frozen(facts: Facts, record: TensorRecord, whose: str = "its") -> Cause | None:
-    change = next((c for c in reversed(facts.trace.changes) if c.how == "frozen" and record.id in facts.held(c)), None)
+    change = next(
+        (
+            c
+            for c in reversed(facts.trace.changes)
+            if c.how == "frozen" and record.id in facts.held(c)
+        ),
+        None,
+    )
     if change is None:
         return None
     return Cause(
@@ -143,7 +195,9 @@ def frozen(facts: Facts, record: TensorRecord, whose: str = "its") -> Cause | No
 
 
 def detached_in_place(facts: Facts, record: TensorRecord) -> Cause | None:
-    escape = next((e for e in facts.trace.escapes if e.how == "detach_" and e.tensor == record.id), None)
+    escape = next(
+        (e for e in facts.trace.escapes if e.how == "detach_" and e.tensor == record.id), None
+    )
     if escape is None:
         return None
     return Cause(
@@ -167,8 +221,12 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Cause | None:
     )
 
 
-def gradient_without_graph(facts: Facts, record: TensorRecord, start: str = "it is a gradient, and") -> Cause | None:
-    """Explain a gradient without history: autograd.grad returned it, or it is a leaf's .grad, without create_graph."""
+def gradient_without_graph(
+    facts: Facts, record: TensorRecord, start: str = "it is a gradient, and"
+) -> Cause | None:
+    """Explain a gradient without history: autograd.grad returned it, or it is a leaf's .grad,
+    without create_graph.
+    """
     name = plain(record.name or record.label)
     maker = facts.maker(record.id)
     if (maker is not None and maker.name != "grad") or not name.isidentifier():
@@ -182,8 +240,16 @@ def gradient_without_graph(facts: Facts, record: TensorRecord, start: str = "it 
             return Cause(
                 "no create_graph",
                 f"{start} {method} was called without create_graph=True",
-                [facts.at(f"{name} is a gradient, numbers without history", places.head_of(statement))],
-                (with_argument(facts, call, "create_graph=True", f"call {method} with create_graph=True"),),
+                [
+                    facts.at(
+                        f"{name} is a gradient, numbers without history", places.head_of(statement)
+                    )
+                ],
+                (
+                    with_argument(
+                        facts, call, "create_graph=True", f"call {method} with create_graph=True"
+                    ),
+                ),
             )
     return None
 
@@ -194,13 +260,17 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
     if cut is not None:
         cause = describe(facts, cut)
         because = f"it comes from {facts.label(cut.tensor)} through {cause.because}"
-        return cause._replace(because=because, evidence=[facts.origin(facts.tensors[cut.tensor]), *cause.evidence])
+        return cause._replace(
+            because=because, evidence=[facts.origin(facts.tensors[cut.tensor]), *cause.evidence]
+        )
     unused = without_recomputing(facts, [record.id])
     if unused is not None:
         return unused._replace(because=f"it comes through {unused.because}")
     before = sorted(facts.flow.before([record.id]) - {record.id})
     # what was frozen last: that of a base model before its adapters is on purpose
-    last = {i: n for n, c in enumerate(facts.trace.changes) if c.how == "frozen" for i in facts.held(c)}
+    last = {
+        i: n for n, c in enumerate(facts.trace.changes) if c.how == "frozen" for i in facts.held(c)
+    }
     for source in sorted(before, key=lambda i: (i not in facts.optimised, -last.get(i, -1))):
         lost = lost_at(facts, facts.tensors[source])
         if lost is not None:
@@ -214,19 +284,27 @@ def computed(facts: Facts, record: TensorRecord) -> Cause:
     named = [leaf.label for leaf in leaves if leaf.name is not None]
     return Cause(
         "no leaf requires grad",
-        "nothing that it was computed from requires grad" + (f" ({', '.join(named[:4])})" if named else ""),
-        [*(facts.origin(leaf) for leaf in leaves[:3] if leaf.name is not None), facts.origin(record)],
+        "nothing that it was computed from requires grad"
+        + (f" ({', '.join(named[:4])})" if named else ""),
+        [
+            *(facts.origin(leaf) for leaf in leaves[:3] if leaf.name is not None),
+            facts.origin(record),
+        ],
         (
-            made_with_grad(facts, named[0], f"let {named[0]} require grad: requires_grad=True where it is made")
+            made_with_grad(
+                facts, named[0], f"let {named[0]} require grad: requires_grad=True where it is made"
+            )
             if named
             else "let one of its inputs require grad",
         ),
     )
 
 
-def without_recomputing(facts: Facts, results: Iterable[int], which: str = ", which") -> Cause | None:
-    """Explain a reentrant checkpoint without inputs that require grad, behind some results: it runs under no_grad and
-    keeps no graph. `which` begins the clause about it.
+def without_recomputing(
+    facts: Facts, results: Iterable[int], which: str = ", which"
+) -> Cause | None:
+    """Explain a reentrant checkpoint without inputs that require grad, behind some results: it runs
+    under no_grad and keeps no graph. `which` begins the clause about it.
     """
     if not any(t.is_parameter and t.requires_grad for t in facts.tensors):
         return None
@@ -238,9 +316,15 @@ def without_recomputing(facts: Facts, results: Iterable[int], which: str = ", wh
         name = plain(facts.label(operation.tensors[0])) if operation.tensors else "its input"
         return Cause(
             "reentrant checkpoint",
-            f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}{which} gives the parameters "
+            f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}{which} gives the "
+            "parameters "
             f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
-            [facts.at(f"the block runs under no_grad, for {name} does not require grad", operation.span)],
+            [
+                facts.at(
+                    f"the block runs under no_grad, for {name} does not require grad",
+                    operation.span,
+                )
+            ],
             (
                 "checkpoint(..., use_reentrant=False), which needs no such input",
                 f"or {name}.requires_grad_() before it",
@@ -250,8 +334,8 @@ def without_recomputing(facts: Facts, results: Iterable[int], which: str = ", wh
 
 
 def lost_at(facts: Facts, source: TensorRecord) -> Cause | None:
-    """Explain in a relative clause why a leaf has no history: it is a copy, or frozen. The reason is cached for each
-    leaf.
+    """Explain in a relative clause why a leaf has no history: it is a copy, or frozen. The reason
+    is cached for each leaf.
     """
     if source.operation is not None and not source.is_parameter:
         return None
@@ -279,11 +363,18 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Cause:
     origin = [facts.origin(record)]
     if record.value is not None and not record.value.is_float:
         because = f"it holds {record.dtype}, and only floating-point tensors can require grad"
-        return Cause("integer", because, origin, ("make it of floats: 1. instead of 1, or .float()",))
+        return Cause(
+            "integer", because, origin, ("make it of floats: 1. instead of 1, or .float()",)
+        )
     if record.name is not None and not facts.text.assignments(record.name):
         fix = f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf"
-        return Cause("no grad", "this input does not require grad (data, or --no-grad)", origin, (fix,))
-    fix = f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used"
+        return Cause(
+            "no grad", "this input does not require grad (data, or --no-grad)", origin, (fix,)
+        )
+    fix = (
+        f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is "
+        "used"
+    )
     fix = made_with_grad(facts, record.name or "", fix)
     return Cause("no grad", "it is a leaf that was made without requires_grad=True", origin, (fix,))
 
@@ -292,16 +383,21 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Cause:
 
 
 def hidden_leaf(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a name whose tensor is a result, while the leaf behind it has no name, or had this name before."""
+    """Explain a name whose tensor is a result, while the leaf behind it has no name, or had this
+    name before.
+    """
     operation = facts.maker(record.id)
     if record.name is None or operation is None:
         return None
-    bound, statement = facts.text.assignments(record.name), facts.text.statement(operation.span)
+    bound = facts.text.assignments(record.name)
+    statement = facts.text.statement(operation.span)
     behind = (facts.tensors[i] for i in facts.flow.before([record.id]))
     hidden = next((t for t in behind if t.is_leaf and t.requires_grad and t.name is None), None)
     if hidden is None or statement not in bound:
         return None
-    begun = next((b.span for b in facts.trace.begun if b.tensor == hidden.id and b.span is not None), None)
+    begun = next(
+        (b.span for b in facts.trace.begun if b.tensor == hidden.id and b.span is not None), None
+    )
     if begun is None:
         return None
     if len(bound) > 1 and begun.line in places.lines_of(bound[0]):
@@ -330,20 +426,29 @@ def hidden_leaf(facts: Facts, record: TensorRecord) -> Cause | None:
 
 
 def rebound(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a name that was bound again after the result had been computed from its earlier tensor."""
+    """Explain a name that was bound again after the result had been computed from its earlier
+    tensor.
+    """
     bound = facts.text.assignments(record.name) if record.name else []
     if len(bound) < 2 or facts.readers(record.id):
         return None
-    into, lines = facts.flow.before(facts.roots), places.lines_of(bound[0])
-    nameless = [b for b in facts.trace.begun if b.tensor in into and facts.tensors[b.tensor].name is None]
+    into = facts.flow.before(facts.roots)
+    lines = places.lines_of(bound[0])
+    nameless = [
+        b for b in facts.trace.begun if b.tensor in into and facts.tensors[b.tensor].name is None
+    ]
     if not any(b.span is not None and b.span.line in lines for b in nameless):
         return None
-    first, last = places.head_of(bound[0]), places.head_of(bound[-1])
+    first = places.head_of(bound[0])
+    last = places.head_of(bound[-1])
     return Cause(
         "rebound",
         f"{facts.root_names()} was computed from the {record.name} of line {first.line}; line "
         f"{last.line} has bound the name to another tensor",
-        [facts.at(f"this {record.name} is used", first), facts.at(f"this {record.name} is new", last)],
+        [
+            facts.at(f"this {record.name} is used", first),
+            facts.at(f"this {record.name} is new", last),
+        ],
         ("change the tensor in place under no_grad, or compute the result after it",),
     )
 
@@ -354,7 +459,11 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Cause | None:
     bound = [s for s in statements if not isinstance(s, ast.AugAssign)]  # w -= ... keeps the tensor
     if len(bound) < 2:
         return None
-    creations = [s for s in facts.text.simple if record.name in names_in(places.optimiser_call(facts.text, s))]
+    creations = [
+        s
+        for s in facts.text.simple
+        if record.name in names_in(places.optimiser_call(facts.text, s))
+    ]
     if not creations or not bound[0].lineno < creations[-1].lineno < bound[-1].lineno:
         return None
     first, here, last = (places.head_of(s) for s in (bound[0], creations[-1], bound[-1]))
@@ -368,7 +477,8 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Cause | None:
         ],
         (
             f"make the optimiser after line {last.line}",
-            f"or change the numbers of {record.name} in place under no_grad: {record.name}.copy_(...)",
+            f"or change the numbers of {record.name} in place under no_grad: "
+            f"{record.name}.copy_(...)",
         ),
     )
 
@@ -382,6 +492,8 @@ def gave_none(facts: Facts, function: int, number: int) -> FunctionRecord | None
             towards.setdefault(edge.source, []).append(edge.input_index)
     for step in facts.steps:
         sent = step.downstream if step.number == number else ()
-        if any(index < len(sent) and sent[index] is None for index in towards.get(step.function, ())):
+        if any(
+            index < len(sent) and sent[index] is None for index in towards.get(step.function, ())
+        ):
             return facts.functions[step.function]
     return None

@@ -1,4 +1,6 @@
-"""Find which values that are not finite matter: a mask's -inf that a softmax turns into 0 is not an error."""
+"""Find which values that are not finite matter: a mask's -inf that a softmax turns into 0 is not an
+error.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,19 @@ from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Trace
 
 # What these return is whatever the memory held before.
-UNINITIALISED = function_table("analysis.lasting.UNINITIALISED", ("empty", "empty_like", "new_empty"))
+UNINITIALISED = function_table(
+    "analysis.lasting.UNINITIALISED", ("empty", "empty_like", "new_empty")
+)
 
 
 def lasting(trace: Trace) -> frozenset[int]:
-    """Return the tensors whose values are bad: NaN, or an infinity that reaches the start of a pass, a result of the
-    program, or a NaN. Other infinities end where an operation makes finite numbers of them.
+    """Return the tensors whose values are bad: NaN, or an infinity that reaches the start of a
+    pass, a result of the program, or a NaN. Other infinities end where an operation makes finite
+    numbers of them.
     """
-    ends = {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
+    ends = (
+        {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
+    )
     blank = uninitialised(trace)
     bad = {t.id for t in trace.tensors if t.id not in blank and has_nan(t.value)}
     for operation in reversed(trace.operations):
@@ -26,7 +33,9 @@ def lasting(trace: Trace) -> frozenset[int]:
 
 
 def uninitialised(trace: Trace) -> set[int]:
-    """Return the tensors that may hold what was in their memory before: those that `empty` made, and views of them."""
+    """Return the tensors that may hold what was in their memory before: those that `empty` made,
+    and views of them.
+    """
     first: set[int] = set()  # first versions
     for operation in trace.operations:
         record = record_of(operation.name) if first else None

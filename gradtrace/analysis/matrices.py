@@ -1,4 +1,6 @@
-"""Facts about a Jacobian and a Hessian: blocks, weighted sums, symmetry, eigenvalues, definiteness."""
+"""Facts about a Jacobian and a Hessian: blocks, weighted sums, symmetry, eigenvalues,
+definiteness.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ ROUNDING = 1e-5  # relative: how far from symmetric, or from zero, counts as rou
 
 
 class Block(NamedTuple):
-    """The derivatives of `of` with respect to `by`: a row for each element of `of`, a column for each of `by`."""
+    """The derivatives of `of` with respect to `by`: a row for each element of `of`, a column for
+    each of `by`.
+    """
 
     of: str
     by: str
@@ -24,7 +28,9 @@ class Block(NamedTuple):
 
 
 class Hessian(NamedTuple):
-    """The second derivatives of a number with respect to the elements of some tensors; `labels` names the elements."""
+    """The second derivatives of a number with respect to the elements of some tensors; `labels`
+    names the elements.
+    """
 
     of: str
     by: tuple[tuple[str, tuple[int, ...]], ...]  # names and shapes
@@ -36,13 +42,26 @@ class Hessian(NamedTuple):
     definiteness: str  # "positive definite", "indefinite", ...
 
 
-def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...], matrix: Value, weights: Any) -> Block:
+def block(
+    of: str,
+    by: str,
+    of_shape: tuple[int, ...],
+    by_shape: tuple[int, ...],
+    matrix: Value,
+    weights: Any,
+) -> Block:
     """Return a block, with the weighted sum of its rows if there are weights."""
     if weights is None:
         return Block(of, by, of_shape, by_shape, matrix, None, None)
     vector = np.asarray(weights, float).reshape(-1)
     return Block(
-        of, by, of_shape, by_shape, matrix, value_of(vector), value_of(vector @ np.asarray(matrix.data, float))
+        of,
+        by,
+        of_shape,
+        by_shape,
+        matrix,
+        value_of(vector),
+        value_of(vector @ np.asarray(matrix.data, float)),
     )
 
 
@@ -53,7 +72,11 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
     finite = bool(np.isfinite(array).all())
     size = float(np.abs(array).max(initial=0.0)) if finite else 0.0
     gap = float(np.abs(array - array.T).max(initial=0.0)) if finite else float("nan")
-    values = tuple(float(v) for v in np.linalg.eigvalsh((array + array.T) / 2)) if finite and array.size else ()
+    values = (
+        tuple(float(v) for v in np.linalg.eigvalsh((array + array.T) / 2))
+        if finite and array.size
+        else ()
+    )
     return Hessian(
         of,
         tuple(by),
@@ -67,9 +90,12 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
 
 
 def definiteness(values: Sequence[float]) -> str:
-    """Return the definiteness by the signs of the eigenvalues; those within rounding error of zero count as zero."""
+    """Return the definiteness by the signs of the eigenvalues; those within rounding error of zero
+    count as zero.
+    """
     zero = ROUNDING * max(map(abs, values), default=0.0)
-    positive, negative = sum(v > zero for v in values), sum(v < -zero for v in values)
+    positive = sum(v > zero for v in values)
+    negative = sum(v < -zero for v in values)
     if not positive and not negative:
         return "zero"
     if positive and negative:
@@ -79,6 +105,10 @@ def definiteness(values: Sequence[float]) -> str:
 
 
 def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Return names for elements: "w" for a number, "w[0, 1]" for an array's, "(x*w)[0]" for those of an expression."""
+    """Return names for elements: "w" for a number, "w[0, 1]" for an array's, "(x*w)[0]" for those
+    of an expression.
+    """
     name = f"({name})" if shape and any(c in " +-*/@%" for c in name) else name
-    return [f"{name}[{', '.join(map(str, index))}]" if shape else name for index in np.ndindex(*shape)]
+    return [
+        f"{name}[{', '.join(map(str, index))}]" if shape else name for index in np.ndindex(*shape)
+    ]

@@ -1,4 +1,6 @@
-"""Explain a gradient that is a number by its contributions, or one that is not finite by the first NaN."""
+"""Explain a gradient that is a number by its contributions, or one that is not finite by the first
+NaN.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,20 @@ CLEARS = ("cleared", "zero_")
 def filled(facts: Facts, record: TensorRecord) -> Cause:
     """Explain a finite, nonzero gradient by its contributions."""
     assert record.grad is not None
-    name, total, origin = record.label, brief(record.grad), facts.origin(record)
+    name = record.label
+    total = brief(record.grad)
+    origin = facts.origin(record)
     visits = [step for step in facts.visits_of(record) if facts.passes[step.number].stores]
     if not visits:
         last = facts.last_change(record)
-        assigned = [] if last is None or last.how != "assigned" else [facts.at(f"{name}.grad is assigned", last.span)]
-        return Cause("assigned", "it was set by the program", [origin, *assigned]).about(record, "gradient", total)
+        assigned = (
+            []
+            if last is None or last.how != "assigned"
+            else [facts.at(f"{name}.grad is assigned", last.span)]
+        )
+        return Cause("assigned", "it was set by the program", [origin, *assigned]).about(
+            record, "gradient", total
+        )
     code, how, advice = came_by(facts, record, visits)
     is_reason = code not in ("backward", "hook on the way")
     cut = cut_off(facts, record)
@@ -39,15 +49,22 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         evidence.append(facts.at(f"{call} changes {name}.grad here", rewrite.span))
     stale = history.stale_optimiser(facts, record)
     if stale is not None:
-        code, how, advice = stale.code, f"{how}; {stale.because}", (*stale.advice, *advice)
+        code = stale.code
+        how = f"{how}; {stale.because}"
+        advice = (*stale.advice, *advice)
         evidence += stale.evidence
     unseen = unseen_changes(facts, visits)
     evidence += list(dict.fromkeys(unseen_evidence(facts, change) for change in unseen))[:SHOWN]
     if unseen:
         code = "changed through .data"
-        advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
+        advice = (
+            "change it under torch.no_grad() instead: then autograd refuses to use the changed "
+            "value",
+            *advice,
+        )
         how += (
-            f"; the value that it was computed with was changed{facts.at_line(unseen[-1].span)} behind autograd's back"
+            f"; the value that it was computed with was changed{facts.at_line(unseen[-1].span)} "
+            "behind autograd's back"
         )
     for call in places.direct_forwards(facts.text):
         of = call.func.value.id
@@ -57,7 +74,9 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
     cancels = cancellation(facts, record) if code == "backward" else None
     if cancels is not None:
         because = f"{cancels.clause(facts, ', but for rounding')}{share}"
-        return Cause("symmetry", because, evidence, advice).about(record, "gradient", f"{total}, {how}")
+        return Cause("symmetry", because, evidence, advice).about(
+            record, "gradient", f"{total}, {how}"
+        )
     if code == "backward":
         how += keys_cancel(facts, record)
     if is_reason:
@@ -66,22 +85,34 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
 
 
 def rewritten(facts: Facts, record: TensorRecord) -> Change | None:
-    """Return the last write to a gradient after the pass that stored it, such as that of clip_grad_norm_."""
+    """Return the last write to a gradient after the pass that stored it, such as that of
+    clip_grad_norm_.
+    """
     changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how not in CLEARS)
-    last = next((c for c in changes if record.id in facts.held(c) and differs(*facts.written(c))), None)
+    last = next(
+        (c for c in changes if record.id in facts.held(c) and differs(*facts.written(c))), None
+    )
     if last is None or last.how == "assigned":
         return None
-    return None if any(s.function == record.function for s in facts.steps[last.after_steps :]) else last
+    return (
+        None
+        if any(s.function == record.function for s in facts.steps[last.after_steps :])
+        else last
+    )
 
 
 def differs(before: Value | None, after: Value | None) -> bool:
-    """Whether a write may have changed a value: clip_grad_norm_ multiplies a small gradient by 1."""
+    """Whether a write may have changed a value: clip_grad_norm_ multiplies a small gradient by
+    1.
+    """
     if before is None or after is None or not (before.is_whole and after.is_whole):
         return True
     return before != after
 
 
-def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> tuple[str, str, tuple[str, ...]]:
+def came_by(
+    facts: Facts, record: TensorRecord, visits: list[BackwardStep]
+) -> tuple[str, str, tuple[str, ...]]:
     """Return the code of how a gradient came about, the same in words, and advice."""
     name = record.label
     hooked = [hook for step in visits for hook in step.hooks if hook.changed]
@@ -91,18 +122,30 @@ def came_by(facts: Facts, record: TensorRecord, visits: list[BackwardStep]) -> t
         how = f"the hook {hooked[-1].name}{where} replaced what backward brought"
         return "hook", how, (KEPT_BY_HOOK,)
     summed = since_cleared(visits)
-    if (summed[0].grad_before is not None and not is_zero(summed[0].grad_before)) or len(summed) > 1:
-        added = f"{len(summed)} passes added up" if len(summed) > 1 else "a pass added to the gradient from before"
+    if (summed[0].grad_before is not None and not is_zero(summed[0].grad_before)) or len(
+        summed
+    ) > 1:
+        added = (
+            f"{len(summed)} passes added up"
+            if len(summed) > 1
+            else "a pass added to the gradient from before"
+        )
         how = f"{added}, for gradients are not zeroed between passes"
         if (cleared := cleared_before(facts, record, summed[0])) is not None:
             return "accumulated", f"{added} since it was cleared{facts.at_line(cleared.span)}", ()
         if (update := update_of_sum(facts, record, summed)) is not None:
             return "accumulated", f"{added} for the update{facts.at_line(update.span)}", ()
-        fix = f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
+        fix = (
+            f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
+        )
         return "accumulated", how, (fix,)
     how = f"from backward{facts.at_line(facts.storing[-1].span if facts.storing else None)}"
     way = hook_on_the_way(facts, record, visits[-1].number)
-    return ("backward", how, ()) if way is None else ("hook on the way", f"{how}; {way}", (KEPT_BY_HOOK,))
+    return (
+        ("backward", how, ())
+        if way is None
+        else ("hook on the way", f"{how}; {way}", (KEPT_BY_HOOK,))
+    )
 
 
 KEPT_BY_HOOK = "return nothing from the hook to leave the gradient as it is"
@@ -111,7 +154,11 @@ KEPT_BY_HOOK = "return nothing from the hook to leave the gradient as it is"
 def hook_on_the_way(facts: Facts, record: TensorRecord, number: int) -> str | None:
     """Describe the last hook that changed a gradient on its way to a tensor in a pass."""
     steps = [s for s in facts.changed_by_hooks if s.number == number]
-    above = leading_to(facts.trace, {record.function}) if steps and record.function is not None else set()
+    above = (
+        leading_to(facts.trace, {record.function})
+        if steps and record.function is not None
+        else set()
+    )
     for step in reversed(steps):
         function = facts.functions[step.function]
         hook = next((h for h in reversed(step.hooks) if h.changed and h.before and h.after), None)
@@ -127,19 +174,27 @@ def hook_on_the_way(facts: Facts, record: TensorRecord, number: int) -> str | No
 
 def since_cleared(visits: list[BackwardStep]) -> list[BackwardStep]:
     """Return the passes that a gradient is the sum of: those since it was last cleared."""
-    starts = [i for i, step in enumerate(visits) if step.grad_before is None or is_zero(step.grad_before)]
+    starts = [
+        i for i, step in enumerate(visits) if step.grad_before is None or is_zero(step.grad_before)
+    ]
     return visits[starts[-1] :] if starts else visits
 
 
 def cleared_before(facts: Facts, record: TensorRecord, step: BackwardStep) -> Change | None:
     """Return the last change that cleared a leaf's gradient before a step stored one."""
     at = next(i for i, visit in enumerate(facts.steps) if visit is step)
-    changes = (c for c in reversed(facts.trace.changes) if c.of_grad and c.how in CLEARS and c.after_steps <= at)
+    changes = (
+        c
+        for c in reversed(facts.trace.changes)
+        if c.of_grad and c.how in CLEARS and c.after_steps <= at
+    )
     return next((c for c in changes if record.id in facts.held(c)), None)
 
 
 def update_of_sum(facts: Facts, record: TensorRecord, summed: list[BackwardStep]) -> Change | None:
-    """Return the first update after some passes if there is none between them: their sum is the gradient of a batch."""
+    """Return the first update after some passes if there is none between them: their sum is the
+    gradient of a batch.
+    """
     leaf, (first, last) = facts.flow.tensor(record.id), (summed[0].number, summed[-1].number)
     if summed[0].grad_before is not None or updates_between(facts, leaf, first, last):
         return None
@@ -160,50 +215,79 @@ def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     """Explain one pass's contribution to a gradient: the summands, the hooks, the sum."""
     parts: dict[Evidence, int] = {}
     for sender, _, part in facts.arrivals.at(step):
-        item = facts.at(f"{brief(part.value)} comes from {part.source}", facts.functions[sender.function].span)
+        item = facts.at(
+            f"{brief(part.value)} comes from {part.source}", facts.functions[sender.function].span
+        )
         parts[item] = parts.get(item, 0) + 1
     evidence = [facts.backward(facts.passes[step.number])]
     for item, n in parts.items():
-        evidence.append(item if n == 1 else item._replace(text=f"{item.text}, {TIMES.get(n, f'{n} times')}"))
+        evidence.append(
+            item if n == 1 else item._replace(text=f"{item.text}, {TIMES.get(n, f'{n} times')}")
+        )
     for hook in step.hooks:
         if hook.changed and hook.before is not None and hook.after is not None:
-            evidence.append(Evidence(f"hook {hook.name} turns {brief(hook.before)} into {brief(hook.after)}"))
+            evidence.append(
+                Evidence(f"hook {hook.name} turns {brief(hook.before)} into {brief(hook.after)}")
+            )
     if step.grad_before is not None and step.grad_after is not None:
-        evidence.append(Evidence(f"{name}.grad was {brief(step.grad_before)} and becomes {brief(step.grad_after)}"))
+        evidence.append(
+            Evidence(
+                f"{name}.grad was {brief(step.grad_before)} and becomes {brief(step.grad_after)}"
+            )
+        )
     return evidence
 
 
 def cut_off(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Return the first cut of another path from a tensor to the result, which the program may mean."""
+    """Return the first cut of another path from a tensor to the result, which the program may
+    mean.
+    """
     for cut in facts.cuts_on_the_way(record):
         cause = history.describe(facts, cut)
         if cause.code in ("detach", ".data", "no_grad"):
-            text = f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
+            text = (
+                f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
+            )
             return cause._replace(evidence=[cause.evidence[-1]._replace(text=text)])
     return None
 
 
 def of_its_own(facts: Facts, record: TensorRecord) -> list[Evidence]:
-    """Note that a Parameter was made of another leaf's numbers, and that the two are independent."""
-    at, creation = record.first, None
-    while (escape := facts.flow.origin_of_data.get(facts.flow.tensor(at))) is not None and escape.tensor is not None:
-        creation, at = creation or escape, escape.tensor
+    """Note that a Parameter was made of another leaf's numbers, and that the two are
+    independent.
+    """
+    at = record.first
+    creation = None
+    while (
+        escape := facts.flow.origin_of_data.get(facts.flow.tensor(at))
+    ) is not None and escape.tensor is not None:
+        creation = creation or escape
+        at = escape.tensor
     source = facts.tensors[facts.flow.tensor(at)]
-    if creation is None or creation.how != "parameter" or not (source.is_leaf and source.requires_grad and source.name):
+    if (
+        creation is None
+        or creation.how != "parameter"
+        or not (source.is_leaf and source.requires_grad and source.name)
+    ):
         return []
-    text = f"{record.label} is a leaf of its own, made of {source.label}'s numbers: they do not share a gradient"
+    text = (
+        f"{record.label} is a leaf of its own, made of {source.label}'s numbers: they do not "
+        "share a gradient"
+    )
     return [facts.at(text, creation.span)]
 
 
 def unseen_evidence(facts: Facts, change: Change) -> Evidence:
     name = facts.called(change.tensors)
-    text = f"{name} is changed without autograd seeing it, after its value had been saved for backward"
+    text = (
+        f"{name} is changed without autograd seeing it, after its value had been saved for backward"
+    )
     return facts.at(text, change.span)
 
 
 def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> list[Change]:
-    """Return the changes of saved values, before backward used them, that no version counter shows; with `visits`
-    only those of values that the gradients there were computed with.
+    """Return the changes of saved values, before backward used them, that no version counter shows;
+    with `visits` only those of values that the gradients there were computed with.
     """
     escapes = facts.trace.escapes
     taken = {e.out for e in escapes if e.how in ("data", "numpy") and e.out is not None}
@@ -213,11 +297,17 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
     passes = {step.number for step in visits or ()}
 
     def uses(step: BackwardStep, held: frozenset[int], after: int) -> bool:
-        """Whether a function backpropagates with a value that it had saved before it was changed."""
+        """Whether a function backpropagates with a value that it had saved before it was
+        changed.
+        """
         if visits is not None and (step.number not in passes or step.function not in used):
             return False
         saved = {s.tensor for s in facts.functions[step.function].saved}
-        return not held.isdisjoint(saved) and step.function in operations and operations[step.function].id < after
+        return (
+            not held.isdisjoint(saved)
+            and step.function in operations
+            and operations[step.function].id < after
+        )
 
     unseen = []
     for change in facts.trace.changes:
@@ -232,7 +322,9 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
 
 def zero_share(value: Value) -> str:
     """Return " (2 of 5 elements are 0)", or "" if no element is 0."""
-    return f" ({value.zeros} of {value.numel} elements are 0)" if value.shape and value.zeros else ""
+    return (
+        f" ({value.zeros} of {value.numel} elements are 0)" if value.shape and value.zeros else ""
+    )
 
 
 # ---- not finite
@@ -245,11 +337,15 @@ def not_finite(facts: Facts, record: TensorRecord) -> Cause:
     bad = next((o for o in facts.operations if turns_bad(facts, o)), None)
     cause = before_backward(facts, bad) if step is None else in_backward(facts, step, bad)
     origin = facts.origin(record)
-    return cause._replace(evidence=[origin, *cause.evidence]).about(record, "nan", brief(record.grad))
+    return cause._replace(evidence=[origin, *cause.evidence]).about(
+        record, "nan", brief(record.grad)
+    )
 
 
 def in_backward(facts: Facts, step: BackwardStep, bad: Operation | None) -> Cause:
-    """Explain the first gradient that is not finite, which a function sent that received finite ones."""
+    """Explain the first gradient that is not finite, which a function sent that received finite
+    ones.
+    """
     function = facts.functions[step.function]
     operation = facts.arrivals.operations.get(function.id)
     called = operation.name if operation is not None else function.name
@@ -259,31 +355,46 @@ def in_backward(facts: Facts, step: BackwardStep, bad: Operation | None) -> Caus
     mask = "torch.where does not help by itself: mask the argument, not the result"
     if operation is not None and turns_bad(facts, operation):
         bad = operation
-    if bad is not None and (leads_to(facts, bad, operation) or in_a_step_before(facts, bad, operation)):
+    if bad is not None and (
+        leads_to(facts, bad, operation) or in_a_step_before(facts, bad, operation)
+    ):
         gave = brief_of(facts, bad)
         if bad.function != function.id:
             evidence.insert(0, facts.at(f"{bad.name} gives {gave} here", bad.span))
-        because = f"{bad.name}{facts.at_line(bad.span)} already gave {gave} in forward{facts.step(bad)}"
+        because = (
+            f"{bad.name}{facts.at_line(bad.span)} already gave {gave} in forward{facts.step(bad)}"
+        )
         fix = "keep the numbers of forward finite there: clamp, + eps, smaller steps, float64"
         return Cause("not finite", because + operands_of(facts, bad), evidence, (fix, mask))
     because = f"the derivative of {called}{facts.at_line(function.span)} is not finite{when}{shown}"
-    return Cause("not finite", because, evidence, ("keep the argument away from that point (clamp_min, + eps)", mask))
+    return Cause(
+        "not finite",
+        because,
+        evidence,
+        ("keep the argument away from that point (clamp_min, + eps)", mask),
+    )
 
 
 def before_backward(facts: Facts, bad: Operation | None) -> Cause:
     """Explain numbers that were already not finite before backward began."""
-    because, evidence = "it was not finite where backward began", []
+    because = "it was not finite where backward began"
+    evidence = []
     if bad is not None:
         gave = brief_of(facts, bad)
         evidence.append(facts.at(f"{bad.name} gives {gave}{facts.step(bad)}", bad.span))
         if facts.trace.training:
             because = f"{bad.name}{facts.at_line(bad.span)} gave {gave} in forward{facts.step(bad)}"
-    return Cause("not finite", because, evidence, ("look at the values of forward: gradtrace trace",))
+    return Cause(
+        "not finite", because, evidence, ("look at the values of forward: gradtrace trace",)
+    )
 
 
 def turns_bad(facts: Facts, operation: Operation) -> bool:
     """Whether an operation made a value that is not finite from finite operands."""
-    read, outputs = ([is_finite(facts.tensors[i].value) for i in ids] for ids in (operation.tensors, operation.outputs))
+    read, outputs = (
+        [is_finite(facts.tensors[i].value) for i in ids]
+        for ids in (operation.tensors, operation.outputs)
+    )
     return all(read) and not all(outputs)
 
 

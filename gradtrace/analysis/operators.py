@@ -1,7 +1,8 @@
-"""The reference of operators, from their records: signature, forms, derivatives as they are written, kinks.
+"""The reference of operators, from their records: signature, forms, derivatives as they are
+written, kinks.
 
-A derivative is the text of its rule in the source, in terms of `g` (the incoming gradient), `out` (the result) and the
-arguments' names. Kinks are found by running the operator.
+A derivative is the text of its rule in the source, in terms of `g` (the incoming gradient), `out`
+(the result) and the arguments' names. Kinks are found by running the operator.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual
 
 
 class Kink(NamedTuple):
-    """A point without a derivative, the slopes on both sides, and the derivative that the operator gives there."""
+    """A point without a derivative, the slopes on both sides, and the derivative that the operator
+    gives there.
+    """
 
     at: float
     jump: bool
@@ -45,7 +48,9 @@ class Kink(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """The description of one operator name. `record` is "" for a function that is composed of others."""
+    """The description of one operator name. `record` is "" for a function that is composed of
+    others.
+    """
 
     name: str
     forms: tuple[str, ...]
@@ -105,10 +110,15 @@ def signature(record: Op) -> str:
 
 @cache
 def rules() -> dict[str, dict[str, str]]:
-    """Return the text of each rule, by record and argument, read from the source of the operator families."""
+    """Return the text of each rule, by record and argument, read from the source of the operator
+    families.
+    """
     by_record: dict[str, dict[str, str]] = {}
     for name, module in sorted(sys.modules.items()):
-        if name.startswith(("gradtrace.ops.", "gradtrace.engine.calls.inplace")) and module.__file__ is not None:
+        if (
+            name.startswith(("gradtrace.ops.", "gradtrace.engine.calls.inplace"))
+            and module.__file__ is not None
+        ):
             for record, derivative in written(Path(module.__file__)):
                 by_record.setdefault(record, {}).update(derivative)
     return by_record
@@ -117,17 +127,30 @@ def rules() -> dict[str, dict[str, str]]:
 def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the records `kind_op("name(...)", ..., argument=d(needs, rule))` of a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call) or not getattr(node.func, "id", "").endswith("op") or not node.args:
+        if (
+            not isinstance(node, ast.Call)
+            or not getattr(node.func, "id", "").endswith("op")
+            or not node.args
+        ):
             continue
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             name = first.value.partition("(")[0]
             names = getattr(records.get(name), "bare_names", ())
-            yield name, {k.arg: rule_text(rule_of(k.value)) for k in node.keywords if k.arg and is_rule(k, names)}
+            yield (
+                name,
+                {
+                    k.arg: rule_text(rule_of(k.value))
+                    for k in node.keywords
+                    if k.arg and is_rule(k, names)
+                },
+            )
 
 
 def is_rule(keyword: ast.keyword, names: Sequence[str]) -> bool:
-    """Whether a keyword of a record is a derivative: d(NEEDS, RULE), or for an argument the text of a call."""
+    """Whether a keyword of a record is a derivative: d(NEEDS, RULE), or for an argument the text of
+    a call.
+    """
     value = keyword.value
     if isinstance(value, ast.Call):
         return getattr(value.func, "id", "") == "d"
@@ -163,13 +186,18 @@ class Substitution(ast.NodeTransformer):
 
 
 def of_elements(rule: str) -> str:
-    """Return the formula of a backward operator that a rule only calls, with the call's arguments; else the rule.
+    """Return the formula of a backward operator that a rule only calls, with the call's arguments;
+    else the rule.
 
-    Backward operators have no public name, so their name tells a reader nothing. An element of the derivative is
-    `grad[i]` there.
+    Backward operators have no public name, so their name tells a reader nothing. An element of the
+    derivative is `grad[i]` there.
     """
     call = ast.parse(rule.removesuffix("(...)"), mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in ops.api.catalogue:
+    if (
+        not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Name)
+        or call.func.id in ops.api.catalogue
+    ):
         return rule
     called = records.get(call.func.id)
     if called is None or not called.formula or call.keywords or "np." in rule:
@@ -177,11 +205,14 @@ def of_elements(rule: str) -> str:
     parameters = (*called.tensor_names, *called.plain_names)
     values = dict(zip(parameters, call.args, strict=False)) | {"out": ast.Name("grad")}
     parts = called.formula.split("; ")
-    return "; ".join(ast.unparse(Substitution(values).visit(ast.parse(part).body[0])) for part in parts)
+    return "; ".join(
+        ast.unparse(Substitution(values).visit(ast.parse(part).body[0])) for part in parts
+    )
 
 
 def composed_formula(name: str) -> str:
-    """Return the formula of a function without a record; "" for one that is not computed from elements.
+    """Return the formula of a function without a record; "" for one that is not computed from
+    elements.
 
     An in-place form has the formula of its function, and the copy of a view that of the view.
     """
@@ -192,7 +223,9 @@ def composed_formula(name: str) -> str:
 
 
 def formula(record: Op) -> str:
-    """Return a record's formula, in the notation of `formulas.py`; if it has none, a call of the operator."""
+    """Return a record's formula, in the notation of `formulas.py`; if it has none, a call of the
+    operator.
+    """
     if record.formula or not isinstance(record.symbolic, str):
         return record.formula or signature(record).replace("; ", ", ").replace("*", "")
     return f"{record.symbolic}({', '.join(record.tensor_names)})"
@@ -221,7 +254,8 @@ def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
 
 
 def kinks(name: str) -> tuple[Kink, ...]:
-    """Return the points, among some usual ones, at which a function of one number has no derivative.
+    """Return the points, among some usual ones, at which a function of one number has no
+    derivative.
 
     Every call draws the same random numbers: the difference of two draws is not a slope.
     """

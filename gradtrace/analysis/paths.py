@@ -1,8 +1,10 @@
-"""Every path from a root to a tensor, with the derivative on each edge, the product along it, and the sum of all.
+"""Every path from a root to a tensor, with the derivative on each edge, the product along it, and
+the sum of all.
 
-By the chain rule the gradient is the sum over all paths of the product of the local derivatives. The number of paths
-grows exponentially with the depth of a graph, so paths are counted and summed edge by edge, and listed one by one only
-if they are few. The run must have been watched with `jacobians`.
+By the chain rule the gradient is the sum over all paths of the product of the local derivatives.
+The number of paths grows exponentially with the depth of a graph, so paths are counted and summed
+edge by edge, and listed one by one only if they are few. The run must have been watched with
+`jacobians`.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ CLOSE = 1e-5  # how near the sum must come to the gradient, relative to its size
 
 
 class Factor(NamedTuple):
-    """The derivative of `of` with respect to `by` on one edge: the numbers in `local`, or if this is None, a matrix of
-    `shape`.
+    """The derivative of `of` with respect to `by` on one edge: the numbers in `local`, or if this
+    is None, a matrix of `shape`.
     """
 
     of: str
@@ -38,7 +40,9 @@ class Path(NamedTuple):
 
 
 class Group(NamedTuple):
-    """All paths whose last step starts at one tensor: their number, and the sum of their contributions."""
+    """All paths whose last step starts at one tensor: their number, and the sum of their
+    contributions.
+    """
 
     through: str
     ways: int
@@ -76,16 +80,26 @@ class Web:
     def __init__(self, trace: Trace, number: int) -> None:
         self.trace = trace
         self.graph = EdgeTable(trace)
-        self.steps: dict[int, BackwardStep] = {s.function: s for s in trace.steps if s.number == number}
+        self.steps: dict[int, BackwardStep] = {
+            s.function: s for s in trace.steps if s.number == number
+        }
         self.edges: dict[int, list[PathEdge]] = {}
         for e in trace.function_edges:
             step = self.steps.get(e.source)
-            if step is not None and e.input_index < len(step.downstream) and step.downstream[e.input_index] is not None:
-                edge = PathEdge(e.source, e.input_index, e.target, self.graph.operand(e.source, e.input_index))
+            if (
+                step is not None
+                and e.input_index < len(step.downstream)
+                and step.downstream[e.input_index] is not None
+            ):
+                edge = PathEdge(
+                    e.source, e.input_index, e.target, self.graph.operand(e.source, e.input_index)
+                )
                 self.edges.setdefault(e.source, []).append(edge)
 
     def counts_to(self, target: int) -> dict[int, int]:
-        """Return the number of paths from each function to the target; functions without a path are left out."""
+        """Return the number of paths from each function to the target; functions without a path are
+        left out.
+        """
         counts = {target: 1}
         for function in sorted(self.edges):  # a function is newer than those that its edges lead to
             total = sum(counts.get(e.target, 0) for e in self.edges[function])
@@ -94,7 +108,9 @@ class Web:
         return counts
 
     def derivative(self, edge: PathEdge) -> tuple[Value | None, Value | None]:
-        """Return the local derivative on an edge, element by element, and as a matrix; either may be missing."""
+        """Return the local derivative on an edge, element by element, and as a matrix; either may
+        be missing.
+        """
         step = self.steps[edge.source]
         matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
         return step.local[edge.place] if step.local else None, matrix
@@ -107,7 +123,8 @@ class Web:
         if local is None:
             if matrix is None:
                 raise UsageError(
-                    "the paths lead through an operation whose matrix of derivatives is too large to list",
+                    "the paths lead through an operation whose matrix of derivatives is too large "
+                    "to list",
                     "take smaller inputs, or see gradtrace trace",
                 )
             return (gradient.reshape(-1) @ matrix.data).reshape(sent.shape)
@@ -116,13 +133,19 @@ class Web:
         return sum_to(gradient * np.asarray(local.data, float), sent.shape)
 
     def label(self, tensor: int | None, function: int) -> str:
-        return self.trace.functions[function].name if tensor is None else self.trace.tensors[tensor].label
+        return (
+            self.trace.functions[function].name
+            if tensor is None
+            else self.trace.tensors[tensor].label
+        )
 
 
 def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
     """Sum a gradient over the dimensions that broadcasting added or expanded."""
     lead = array.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1
+    )
     return array.sum(axis=axes, keepdims=True).reshape(shape)
 
 
@@ -135,7 +158,9 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
     start = trace.tensors[pass_.roots[0]] if root is None else root
     web = Web(trace, pass_.number)
     if start.function not in web.steps:
-        raise UsageError(f"backward did not come to {start.label}", "start from the result, or a part of it")
+        raise UsageError(
+            f"backward did not come to {start.label}", "start from the result, or a part of it"
+        )
     from_root = start.id in pass_.roots
     vector = pass_.vectors[pass_.roots.index(start.id)] if from_root else None
     first = web.steps[start.function].upstream[0]
@@ -148,9 +173,22 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
     gradient = arrived(web, leaf) if from_root and len(pass_.roots) == 1 else None
     agrees = gradient is None or close(total, gradient)
     changed = tuple(
-        dict.fromkeys(h.name for s in web.steps.values() if s.function in counts for h in s.hooks if h.changed)
+        dict.fromkeys(
+            h.name for s in web.steps.values() if s.function in counts for h in s.hooks if h.changed
+        )
     )
-    return Paths(start.label, leaf.label, count, listed, groups, total, gradient, agrees, value_of(seed), changed)
+    return Paths(
+        start.label,
+        leaf.label,
+        count,
+        listed,
+        groups,
+        total,
+        gradient,
+        agrees,
+        value_of(seed),
+        changed,
+    )
 
 
 def last_pass(trace: Trace) -> PassRecord:
@@ -158,7 +196,8 @@ def last_pass(trace: Trace) -> PassRecord:
     done = [pass_ for pass_ in trace.passes if not pass_.error and pass_.roots]
     if not done:
         raise UsageError(
-            "backward was not run, so there are no paths", "leave out --no-backward, or let a leaf require grad"
+            "backward was not run, so there are no paths",
+            "leave out --no-backward, or let a leaf require grad",
         )
     return done[-1]
 
@@ -171,18 +210,24 @@ def arrived(web: Web, leaf: TensorRecord) -> Value | None:
 def grouped(
     web: Web, start: int, leaf: TensorRecord, counts: dict[int, int], seed: Any
 ) -> tuple[tuple[Group, ...], Value]:
-    """Return the number of paths and their contribution for each last edge, and the total contribution."""
+    """Return the number of paths and their contribution for each last edge, and the total
+    contribution.
+    """
     gradients = {start: seed}
     ways = {start: 1}
     groups: list[Group] = []
-    for function in sorted((f for f in counts if f in web.edges and f != leaf.function), reverse=True):
+    for function in sorted(
+        (f for f in counts if f in web.edges and f != leaf.function), reverse=True
+    ):
         if function not in gradients:
             continue
         for edge in web.edges[function]:
             if edge.target not in counts:
                 continue
             sent = web.along(edge, gradients[function])
-            gradients[edge.target] = sent if edge.target not in gradients else gradients[edge.target] + sent
+            gradients[edge.target] = (
+                sent if edge.target not in gradients else gradients[edge.target] + sent
+            )
             ways[edge.target] = ways.get(edge.target, 0) + ways[function]
             if edge.target == leaf.function:
                 name = web.label(made_by(web.trace.functions[function]), function)
@@ -193,7 +238,9 @@ def grouped(
     return tuple(groups), value_of(total)
 
 
-def list_paths(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
+def list_paths(
+    web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any
+) -> Iterator[Path]:
     """Yield the paths one by one, those of the first operand first."""
     assert start.function is not None
     stack: list[tuple[int, Any, tuple[PathEdge, ...]]] = [(start.function, seed, ())]
@@ -212,7 +259,11 @@ def written(web: Web, start: TensorRecord, way: tuple[PathEdge, ...], product: A
     for edge in way:
         name = web.label(edge.tensor, edge.target)
         local, matrix = web.derivative(edge)
-        factors.append(Factor(names[-1], name, local, matrix.shape if local is None and matrix is not None else ()))
+        factors.append(
+            Factor(
+                names[-1], name, local, matrix.shape if local is None and matrix is not None else ()
+            )
+        )
         names.append(name)
     return Path(tuple(names), tuple(factors), value_of(product))
 
@@ -225,7 +276,8 @@ def value_of(array: Any) -> Value:
 
 def close(total: Value, gradient: Value) -> bool:
     """Whether the sum equals the gradient within the rounding of its dtype."""
-    mine, theirs = np.asarray(total.data, float), np.asarray(gradient.data, float)
+    mine = np.asarray(total.data, float)
+    theirs = np.asarray(gradient.data, float)
     size = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-30)
     return bool(np.allclose(mine, theirs, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
 
@@ -240,10 +292,15 @@ def at(answer: Paths, index: tuple[int, ...]) -> Paths:
         picked = pick(answer.total)
     except IndexError:
         shape = answer.total.shape
-        raise UsageError(f"--element: {answer.leaf} of shape {shape} has no element {list(index)}") from None
+        raise UsageError(
+            f"--element: {answer.leaf} of shape {shape} has no element {list(index)}"
+        ) from None
     assert picked is not None
     if picked.shape:
-        raise UsageError(f"--element: {answer.leaf} has {len(answer.total.shape)} dimensions", "give an index for each")
+        raise UsageError(
+            f"--element: {answer.leaf} has {len(answer.total.shape)} dimensions",
+            "give an index for each",
+        )
     return answer._replace(
         paths=tuple(p._replace(product=pick(p.product)) for p in answer.paths),  # type: ignore[arg-type]
         groups=tuple(g._replace(total=pick(g.total)) for g in answer.groups),  # type: ignore[arg-type]

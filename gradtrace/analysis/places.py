@@ -1,4 +1,5 @@
-"""Places in a program's text: the statements that bind a name, the statement at a place, the block around it.
+"""Places in a program's text: the statements that bind a name, the statement at a place, the block
+around it.
 
 These functions need only the text of a trace, which is parsed once for each `Text`.
 """
@@ -45,12 +46,18 @@ class Text:
 
     def calls_at(self, span: Span | None) -> list[Any]:
         """Return the calls that begin on the line of a span in the main file."""
-        return [] if span is None or span.file else [node for node in self.calls if node.lineno == span.line]
+        return (
+            []
+            if span is None or span.file
+            else [node for node in self.calls if node.lineno == span.line]
+        )
 
     def line(self, span: Span | None) -> str:
         """Return the source line at a span, without its indentation."""
         lines = self.lines if span is None or not span.file else self.files.get(span.file, [])
-        return lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(lines) else ""
+        return (
+            lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(lines) else ""
+        )
 
     def cut(self, node: Any) -> str:
         """Return the text of a syntax node, on one line."""
@@ -79,8 +86,8 @@ class Text:
         return max(around, key=starts, default=None)
 
     def assignments(self, name: str) -> list[Any]:
-        """Return the statements that bind a variable, in the order of the text. For `net.0.weight` the variable is
-        `net`.
+        """Return the statements that bind a variable, in the order of the text. For `net.0.weight`
+        the variable is `net`.
         """
         if not self._bindings:
             for node in sorted(self.statements, key=lambda node: (node.lineno, node.col_offset)):
@@ -89,8 +96,9 @@ class Text:
         return list(self._bindings.get(name.partition(".")[0].partition("[")[0], ()))
 
     def seen_from(self, lines: Iterable[int], bound: list[Any]) -> list[Any]:
-        """Return the statements among `bound` that are in a function which one of the lines is in, or else outside of
-        functions; all of them if there are none such. Other functions have other variables of the same name.
+        """Return the statements among `bound` that are in a function which one of the lines is in,
+        or else outside of functions; all of them if there are none such. Other functions have other
+        variables of the same name.
         """
         functions = self.functions
         if not functions:
@@ -101,17 +109,23 @@ class Text:
         return own or [function for function, outer in inside if not outer] or bound
 
     def mode_around(self, span: Span | None) -> Any:
-        """Return the innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a place, or None."""
+        """Return the innermost `with torch.no_grad():` or decorator `@torch.no_grad()` around a
+        place, or None.
+        """
         if span is None or span.file:
             return None
         around: list[Any] = []
         for node in self.statements:
             if not node.lineno <= span.line <= (node.end_lineno or 0):
                 continue
-            if isinstance(node, ast.With) and any(self.is_mode(item.context_expr) for item in node.items):
+            if isinstance(node, ast.With) and any(
+                self.is_mode(item.context_expr) for item in node.items
+            ):
                 around.append(node)
             elif isinstance(node, ast.FunctionDef):
-                around += [decorator for decorator in node.decorator_list if self.is_mode(decorator)]
+                around += [
+                    decorator for decorator in node.decorator_list if self.is_mode(decorator)
+                ]
         return max(around, key=starts, default=None)
 
     def is_mode(self, node: Any) -> bool:
@@ -119,7 +133,9 @@ class Text:
 
     @property
     def switched_off(self) -> Any:
-        """Return the first statement `torch.set_grad_enabled(False)`, which no `with` block ends, or None."""
+        """Return the first statement `torch.set_grad_enabled(False)`, which no `with` block ends,
+        or None.
+        """
         for node in self.simple:
             call = node.value if isinstance(node, ast.Expr) else None
             if isinstance(call, ast.Call) and self.cut(call).endswith("set_grad_enabled(False)"):
@@ -133,18 +149,29 @@ def starts(node: Any) -> tuple[int, int]:
 
 def around(functions: list[Any], line: int) -> list[Any]:
     """Return the functions whose text a line is in."""
-    return [function for function in functions if function.lineno <= line <= (function.end_lineno or 0)]
+    return [
+        function for function in functions if function.lineno <= line <= (function.end_lineno or 0)
+    ]
 
 
-HOOKS = ("register_hook", "register_prehook", "register_post_accumulate_grad_hook", "register_full_backward_hook")
+HOOKS = (
+    "register_hook",
+    "register_prehook",
+    "register_post_accumulate_grad_hook",
+    "register_full_backward_hook",
+)
 
 
 def hook_call(text: Text, hook: str, name: str) -> Any:
-    """Return the call that registers this hook (if there are several, the one on this tensor), or None."""
+    """Return the call that registers this hook (if there are several, the one on this tensor), or
+    None.
+    """
     calls = [
         node
         for node in ast.walk(text.tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in HOOKS
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in HOOKS
     ]
     calls = [node for node in calls if hook == "<lambda>" or hook in text.cut(node)]
     own = [node for node in calls if text.cut(node.func.value) == name]  # type: ignore[attr-defined]
@@ -152,8 +179,8 @@ def hook_call(text: Text, hook: str, name: str) -> Any:
 
 
 def direct_forwards(text: Text) -> list[Any]:
-    """Return the calls of a Function's `forward` without apply: they run as plain code, and backward is never
-    called.
+    """Return the calls of a Function's `forward` without apply: they run as plain code, and
+    backward is never called.
     """
     functions = {
         node.name
@@ -173,7 +200,12 @@ def direct_forwards(text: Text) -> list[Any]:
 
 
 def span_of(node: Any) -> Span:
-    return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return Span(
+        node.lineno,
+        node.col_offset,
+        node.end_lineno or node.lineno,
+        node.end_col_offset or node.col_offset,
+    )
 
 
 def head_of(node: Any) -> Span:
@@ -201,15 +233,23 @@ def targets(node: Any) -> Iterator[str]:
 
 
 def uncalled(text: Text, methods: tuple[str, ...]) -> Any:
-    """Return the first statement that names a method without calling it: `loss.backward`; None without one."""
+    """Return the first statement that names a method without calling it: `loss.backward`; None
+    without one.
+    """
     for node in text.simple:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Attribute) and node.value.attr in methods:
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr in methods
+        ):
             return node
     return None
 
 
 def optimiser_call(text: Text, statement: Any) -> Any:
-    """Return the call that makes an optimiser (torch.optim.SGD, optim.Adam) within a statement, or None."""
+    """Return the call that makes an optimiser (torch.optim.SGD, optim.Adam) within a statement, or
+    None.
+    """
     for node in ast.walk(statement):
         if isinstance(node, ast.Call) and "optim." in text.cut(node.func):
             return node
@@ -217,10 +257,16 @@ def optimiser_call(text: Text, statement: Any) -> Any:
 
 
 def method_call(statement: Any, names: tuple[str, ...]) -> Any:
-    """Return the first call `X.name(...)` or `name(...)` of one of the names within a statement, or None."""
+    """Return the first call `X.name(...)` or `name(...)` of one of the names within a statement, or
+    None.
+    """
     for node in ast.walk(statement) if statement is not None else ():
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             if called in names:
                 return node
     return None

@@ -1,4 +1,6 @@
-"""Buffers that differ between ranks, random numbers that do not, ranks that are gone, and operations that part."""
+"""Buffers that differ between ranks, random numbers that do not, ranks that are gone, and
+operations that part.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,37 @@ from gradtrace.annotations import Any, Iterator, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.record import Failure, Operation, TensorRecord, Trace
 
-PEERS = ("Connection closed by peer", "Connection reset by peer", "Socket", "Broken pipe", "Timed out", "timed out")
+PEERS = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Socket",
+    "Broken pipe",
+    "Timed out",
+    "timed out",
+)
 LEAST = 16  # elements of a mask that two ranks do not draw alike by chance
 
 
 def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
-    """Find buffers that are not the same on all ranks at the end, of models that do not send them."""
+    """Find buffers that are not the same on all ranks at the end, of models that do not send
+    them.
+    """
     held = {rank: buffers(facts) for rank, facts in ranks.items()}
     first, *others = held.values()
     names = [
         name
         for name, t in first.items()
-        if any(name in theirs and comparable(t, theirs[name]) and t.value != theirs[name].value for theirs in others)
+        if any(
+            name in theirs and comparable(t, theirs[name]) and t.value != theirs[name].value
+            for theirs in others
+        )
     ]
     if not names:
         return
-    low, high = min(ranks), max(ranks)
-    facts, versions = ranks[low], first[names[0]].first
+    low = min(ranks)
+    high = max(ranks)
+    facts = ranks[low]
+    versions = first[names[0]].first
     readers = [
         operation
         for operation in facts.operations
@@ -41,7 +57,8 @@ def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         (*apart, *used),
         (
             "nn.SyncBatchNorm.convert_sync_batchnorm(model), for the statistics of BatchNorm",
-            "or leave buffers synchronised in DistributedDataParallel, as by default; rank 0's are sent then",
+            "or leave buffers synchronised in DistributedDataParallel, as by default; rank 0's are "
+            "sent then",
         ),
         symptom=f"{folded(names, 'buffers')} differ between {named_ranks(list(ranks))} at the end",
     )
@@ -54,7 +71,11 @@ def comparable(a: TensorRecord, b: TensorRecord) -> bool:
 
 def buffers(facts: Facts) -> dict[str, TensorRecord]:
     """Return the buffers that a model does not send to the ranks, by name."""
-    return {buffer.name: facts.tensors[buffer.tensor] for buffer in facts.trace.buffers if not buffer.is_sent}
+    return {
+        buffer.name: facts.tensors[buffer.tensor]
+        for buffer in facts.trace.buffers
+        if not buffer.is_sent
+    }
 
 
 # ---- random numbers
@@ -70,27 +91,43 @@ def same_draws(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
         return
     if not all(alike(a, b) for theirs in others for a, b in zip(first, theirs, strict=True)):
         return
-    facts, operation = ranks[min(ranks)], first[0][0]
+    facts = ranks[min(ranks)]
+    operation = first[0][0]
     yield Cause(
         "same random numbers",
         "their generators have the same seed, so the noise of the ranks does not average out",
-        (facts.at(f"elements of {facts.labels(operation.outputs)} become 0, the same on each rank", operation.span),),
+        (
+            facts.at(
+                f"elements of {facts.labels(operation.outputs)} become 0, the same on each rank",
+                operation.span,
+            ),
+        ),
         ("torch.manual_seed(seed + rank), after the model is made",),
-        symptom=f"{named_ranks(list(ranks)).capitalize()} drew the same random numbers{facts.at_line(operation.span)}",
+        symptom=f"{named_ranks(list(ranks)).capitalize()} drew the same random "
+        f"numbers{facts.at_line(operation.span)}",
     )
 
 
 def masks(facts: Facts) -> Iterator[tuple[Operation, Any, Any]]:
-    """Yield the operations that set some elements to 0 and multiply the others by one factor above 1, as dropout does,
-    with what they read and what they gave.
+    """Yield the operations that set some elements to 0 and multiply the others by one factor above
+    1, as dropout does, with what they read and what they gave.
     """
     for operation in facts.operations:
         if len(operation.tensors) != 1 or len(operation.outputs) != 1:
             continue
-        a, b = facts.tensors[operation.tensors[0]].value, facts.tensors[operation.outputs[0]].value
-        if a is None or b is None or a.elements is None or b.elements is None or a.shape != b.shape or not a.is_float:
+        a = facts.tensors[operation.tensors[0]].value
+        b = facts.tensors[operation.outputs[0]].value
+        if (
+            a is None
+            or b is None
+            or a.elements is None
+            or b.elements is None
+            or a.shape != b.shape
+            or not a.is_float
+        ):
             continue
-        x, y = np.asarray(a.elements, np.float64), np.asarray(b.elements, np.float64)
+        x = np.asarray(a.elements, np.float64)
+        y = np.asarray(b.elements, np.float64)
         there = (x != 0) & np.isfinite(x)
         kept = y[there] != 0
         if there.sum() < LEAST or kept.all() or not kept.any():
@@ -137,7 +174,8 @@ def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
         waited,
         (),
         (
-            "gradtrace why step.rank*.gt, with the records of all ranks: it names the one that failed first",
+            "gradtrace why step.rank*.gt, with the records of all ranks: it names the one that "
+            "failed first",
             "look for the first process that failed in torchrun's output",
         ),
         symptom=f"Rank {rank} stopped{facts.at_line(failure.span)}",
@@ -155,27 +193,46 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     several = len(missing) > 1
     not_given = "or their records were not given" if several else "or its record was not given"
     if any(failed_itself(facts.trace) for facts in ranks.values()):
-        yield Cause("rank without record", f"torchrun ends all when one fails, {not_given}", symptom=sentence)
+        yield Cause(
+            "rank without record",
+            f"torchrun ends all when one fails, {not_given}",
+            symptom=sentence,
+        )
         return
     if not left:
         ended = "their processes ended before they" if several else "its process ended before it"
-        yield Cause("rank without record", f"{ended} could write one, {not_given}", symptom=sentence)
+        yield Cause(
+            "rank without record", f"{ended} could write one, {not_given}", symptom=sentence
+        )
         return
     passed = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
     facts = next(iter(left.values()))
-    after = f" after {'step' if facts.trace.training else 'pass'} {max(passed)}" if max(passed) else ""
+    after = (
+        f" after {'step' if facts.trace.training else 'pass'} {max(passed)}" if max(passed) else ""
+    )
     failure = facts.trace.failure
-    here = () if failure is None else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
-    advice = ("look for the end of that process in torchrun's output: a signal (9: killed, often for want of memory)",)
+    here = (
+        ()
+        if failure is None
+        else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
+    )
+    advice = (
+        "look for the end of that process in torchrun's output: a signal (9: killed, often for "
+        "want of memory)",
+    )
     died = "they died or were killed" if several else "it died or was killed"
-    yield Cause("rank without record", f"{died}, {not_given}", here, advice, symptom=sentence + after)
+    yield Cause(
+        "rank without record", f"{died}, {not_given}", here, advice, symptom=sentence + after
+    )
 
 
 # ---- operations
 
 
 def parting(a: Facts, b: Facts, rank: int, other: int) -> Iterator[Evidence]:
-    """Yield the first operation of each of two ranks that the other one does not have at that place."""
+    """Yield the first operation of each of two ranks that the other one does not have at that
+    place.
+    """
     for ours, theirs in itertools.zip_longest(a.operations, b.operations):
         if ours is None or theirs is None or signature(ours) != signature(theirs):
             if ours is not None:

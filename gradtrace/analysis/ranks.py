@@ -1,7 +1,8 @@
-"""What the records of several processes of one training show together: the rank, and the line, where they part.
+"""What the records of several processes of one training show together: the rank, and the line,
+where they part.
 
-Each rank records itself (`gradtrace.torch.record` under torchrun); the records are compared here, after the run, so no
-process waits for another.
+Each rank records itself (`gradtrace.torch.record` under torchrun); the records are compared here,
+after the run, so no process waits for another.
 """
 
 from __future__ import annotations
@@ -13,10 +14,24 @@ from gradtrace.analysis.causes.table import causes_in
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.lasting import lasting
-from gradtrace.analysis.rank_state import absent, buffers_apart, failed_itself, follows, parting, same_draws
+from gradtrace.analysis.rank_state import (
+    absent,
+    buffers_apart,
+    failed_itself,
+    follows,
+    parting,
+    same_draws,
+)
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
 from gradtrace.analysis.terms import has_nan, made_at, named, without_item
-from gradtrace.analysis.unused import ENDED, parameters_of, remedies, unused_cause, unused_in_last_pass, would_use
+from gradtrace.analysis.unused import (
+    ENDED,
+    parameters_of,
+    remedies,
+    unused_cause,
+    unused_in_last_pass,
+    would_use,
+)
 from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Iterable, Iterator, Mapping, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
@@ -41,17 +56,27 @@ def across(traces: Sequence[Trace]) -> list[Cause]:
 
 
 def divides_work(trace: Trace) -> bool:
-    """Whether the ranks hold different parts of the model, so that nothing has to be equal, or different, in them."""
-    return any(division in note for note in trace.left_out for division in (TENSOR_PARALLEL, PIPELINE))
+    """Whether the ranks hold different parts of the model, so that nothing has to be equal, or
+    different, in them.
+    """
+    return any(
+        division in note for note in trace.left_out for division in (TENSOR_PARALLEL, PIPELINE)
+    )
 
 
 def by_rank(traces: Sequence[Trace]) -> dict[int, Facts]:
     """Return the facts of each rank. UsageError unless the records are of different ranks."""
     ranks = {trace.rank: Facts(trace) for trace in traces if trace.rank is not None}
     if len(ranks) < len(traces):
-        message = "two of these records are of the same rank" if ranks else "these records are not of several processes"
+        message = (
+            "two of these records are of the same rank"
+            if ranks
+            else "these records are not of several processes"
+        )
         raise UsageError(
-            message, "give those of one run under torchrun: step.rank*.gt; gradtrace diff A B compares two runs"
+            message,
+            "give those of one run under torchrun: step.rank*.gt; gradtrace diff A B compares two "
+            "runs",
         )
     return ranks
 
@@ -61,25 +86,35 @@ def nothing_wrong(traces: Sequence[Trace]) -> str:
     unit, es = ("step", "s") if any(trace.training for trace in traces) else ("pass", "es")
     counts = {len(trace.training or trace.passes) for trace in traces}
     n = max(counts)
-    amount = f"{n} {unit}{es * (n != 1)} on each" if len(counts) == 1 else f"not the same number of {unit}{es} on each"
+    amount = (
+        f"{n} {unit}{es * (n != 1)} on each"
+        if len(counts) == 1
+        else f"not the same number of {unit}{es} on each"
+    )
     return f"Nothing is wrong that gradtrace can see: {len(traces)} ranks, {amount}."
 
 
 def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
     for cause in causes_in(facts):
-        yield cause._replace(symptom=f"On rank {rank}, {cause.symptom}" if cause.symptom else f"On rank {rank}")
+        yield cause._replace(
+            symptom=f"On rank {rank}, {cause.symptom}" if cause.symptom else f"On rank {rank}"
+        )
 
 
 # ---- gradients that a rank did not compute
 
 
 def unused(ranks: Ranks) -> Iterator[Cause]:
-    """Find parameters that the forward of some ranks did not use, in a run that DDP ended for that, or of which other
-    ranks used them.
+    """Find parameters that the forward of some ranks did not use, in a run that DDP ended for that,
+    or of which other ranks used them.
     """
-    lacking = {rank: {t.label: t for t in unused_in_last_pass(facts)} for rank, facts in ranks.items()}
+    lacking = {
+        rank: {t.label: t for t in unused_in_last_pass(facts)} for rank, facts in ranks.items()
+    }
     failures = (facts.trace.failure for facts in ranks.values())
-    failure = next((error for error in failures if error is not None and ENDED in error.message), None)
+    failure = next(
+        (error for error in failures if error is not None and ENDED in error.message), None
+    )
     everywhere = set.intersection(*(set(by_label) for by_label in lacking.values()))
     somewhere = set.union(*(set(by_label) for by_label in lacking.values())) - everywhere
     if everywhere and failure is not None:
@@ -88,11 +123,14 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
         yield unused_cause(facts, lacking_parameters, failure, "on any rank")
     if somewhere:
         without = [rank for rank, by_label in lacking.items() if somewhere & set(by_label)]
-        there = [rank for rank in ranks if rank not in without] or [r for r in ranks if r != without[0]]
+        there = [rank for rank in ranks if rank not in without] or [
+            r for r in ranks if r != without[0]
+        ]
         facts = ranks[without[0]]
         labels = [t.label for t in parameters_of(facts) if t.label in somewhere]
         sentence = (
-            f"{folded(labels, 'parameters')} got a gradient on {named_ranks(there)}, but not on {named_ranks(without)}"
+            f"{folded(labels, 'parameters')} got a gradient on {named_ranks(there)}, but "
+            f"not on {named_ranks(without)}"
         )
         apart = tuple(parting(facts, ranks[there[0]], without[0], there[0]))
         lines = {evidence.span.line for evidence in apart if evidence.span is not None}
@@ -102,7 +140,11 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
             if evidence.span is not None and evidence.span.line not in lines
         )
         yield Cause(
-            "unused under DDP", "the ranks take different branches", (*apart, *rest), remedies(labels), sentence
+            "unused under DDP",
+            "the ranks take different branches",
+            (*apart, *rest),
+            remedies(labels),
+            sentence,
         )
 
 
@@ -110,8 +152,12 @@ def unused(ranks: Ranks) -> Iterator[Cause]:
 
 
 def not_finite(ranks: Ranks) -> Iterator[Cause]:
-    """Find the rank whose values were not finite first, and the samples to blame; the others get them by gradients."""
-    first = {rank: step for rank, facts in ranks.items() if (step := first_bad_step(facts)) is not None}
+    """Find the rank whose values were not finite first, and the samples to blame; the others get
+    them by gradients.
+    """
+    first = {
+        rank: step for rank, facts in ranks.items() if (step := first_bad_step(facts)) is not None
+    }
     if not first:
         return
     earliest = min(first.values())
@@ -121,7 +167,9 @@ def not_finite(ranks: Ranks) -> Iterator[Cause]:
     if cause is None:
         return
     rest = [rank for rank in first if rank not in begun]
-    where = f"On {named_ranks(begun)}" + (f" first, and on {named_ranks(rest)} later" if rest else "")
+    where = f"On {named_ranks(begun)}" + (
+        f" first, and on {named_ranks(rest)} later" if rest else ""
+    )
     if len(begun) < len(ranks) and not rest:
         where += " alone"
     samples = tuple(bad_samples(facts))
@@ -137,19 +185,27 @@ def first_bad_step(facts: Facts) -> int | None:
 
 
 def bad_samples(facts: Facts, batch: Iterable[int] | None = None) -> Iterator[Evidence]:
-    """Yield the samples of a batch that are not finite, if only some are. Without the batch, it is the data that is
-    read together with parameters.
+    """Yield the samples of a batch that are not finite, if only some are. Without the batch, it is
+    the data that is read together with parameters.
     """
     accused = lasting(facts.trace)
     rows = rows_of(facts, read_with_parameters(facts) if batch is None else batch)
     for t in map(facts.tensors.__getitem__, sorted(rows & accused)):
         value = t.value
-        if t.is_parameter or value is None or not value.shape or value.elements is None or is_finite(value):
+        if (
+            t.is_parameter
+            or value is None
+            or not value.shape
+            or value.elements is None
+            or is_finite(value)
+        ):
             continue
         if t.operation is None and not has_nan(value):
             continue  # an infinity that a mask has, or is given as, is not an error
         elements = value.elements.reshape(len(value.elements), -1)
-        bad = np.flatnonzero((np.isnan(elements) if has_nan(value) else ~np.isfinite(elements)).any(1)).tolist()
+        bad = np.flatnonzero(
+            (np.isnan(elements) if has_nan(value) else ~np.isfinite(elements)).any(1)
+        ).tolist()
         if len(bad) < value.shape[0] and not is_brought(facts, t.id, rows):
             yield samples_at(facts, t, bad)
         return
@@ -168,7 +224,9 @@ def samples_at(facts: Facts, t: TensorRecord, bad: Sequence[int]) -> Evidence:
 
 
 def other_failures(ranks: Ranks) -> Iterator[Cause]:
-    """Explain the failures that are not about unused parameters, and name the ranks that another one's ended."""
+    """Explain the failures that are not about unused parameters, and name the ranks that another
+    one's ended.
+    """
     failed = {rank: facts.trace for rank, facts in ranks.items() if facts.trace.failure is not None}
     followed = [rank for rank, trace in failed.items() if follows(trace)]
     for rank, trace in failed.items():
@@ -176,12 +234,16 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
             continue
         cause = explain_failure(trace)
         if cause is not None:
-            yield cause._replace(symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}")
-    is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())  # by `absent`
+            yield cause._replace(
+                symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}"
+            )
+    # by `absent`
+    is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())
     if followed and len(followed) == len(failed) and not is_explained:
         yield Cause(
             "lost peer",
-            f"{named_ranks(followed).capitalize()} lost the connection to a process that left no failure in a record",
+            f"{named_ranks(followed).capitalize()} lost the connection to a process that left no "
+            "failure in a record",
         )
 
 
@@ -201,9 +263,11 @@ def apart_at_start(ranks: Ranks) -> Iterator[Cause]:
         tuple(facts.origin(t) for t in parameters_of(facts) if t.label == apart[0]),
         (
             "wrap the model in DistributedDataParallel, which sends rank 0's parameters to all",
-            "or seed all ranks alike before the model is made, or dist.broadcast(p.data, 0) for each parameter",
+            "or seed all ranks alike before the model is made, or dist.broadcast(p.data, 0) for "
+            "each parameter",
         ),
-        symptom=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before the first step",
+        symptom=f"{folded(apart, 'parameters')} differ between {named_ranks(list(ranks))} before "
+        "the first step",
     )
 
 
@@ -214,7 +278,11 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
     drawn = {rank: batches(facts) for rank, facts in ranks.items()}
     first, *others = drawn.values()
     shared = set(first).intersection(*map(set, others))
-    alike = [key for key in first if key in shared and all(first[key].value == theirs[key].value for theirs in others)]
+    alike = [
+        key
+        for key in first
+        if key in shared and all(first[key].value == theirs[key].value for theirs in others)
+    ]
     if not alike or len(alike) < len(shared):
         return
     facts = ranks[min(ranks)]
@@ -223,33 +291,55 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
     yield Cause(
         "same batches",
         "each adds the same gradient, so more processes do not make a larger batch",
-        (facts.at("made here, with the same numbers on each rank", span),) if span is not None else (),
-        ("DistributedSampler, for a DataLoader", "or a seed that depends on the rank: torch.manual_seed(seed + rank)"),
-        symptom=f"The batches of {named_ranks(list(ranks))} are the same: {shown.label}{facts.at_line(span)}",
+        (facts.at("made here, with the same numbers on each rank", span),)
+        if span is not None
+        else (),
+        (
+            "DistributedSampler, for a DataLoader",
+            "or a seed that depends on the rank: torch.manual_seed(seed + rank)",
+        ),
+        symptom=f"The batches of {named_ranks(list(ranks))} are the same: "
+        f"{shown.label}{facts.at_line(span)}",
     )
 
 
 def first_read(facts: Facts) -> dict[str, Value]:
-    """Return the value of each parameter when the first operation with a gradient read it, by the parameter's name."""
+    """Return the value of each parameter when the first operation with a gradient read it, by the
+    parameter's name.
+    """
     labels = {facts.flow.tensor(t.id): t.label for t in parameters_of(facts)}
     values: dict[str, Value] = {}
     for operation in facts.operations:
         for i in operation.tensors if operation.function is not None else ():
-            label, value = labels.get(facts.flow.tensor(i)), facts.tensors[i].value
+            label = labels.get(facts.flow.tensor(i))
+            value = facts.tensors[i].value
             if label is not None and value is not None:
                 values.setdefault(label, value)
     return values
 
 
 def batches(facts: Facts) -> dict[tuple[str, int, int], TensorRecord]:
-    """Return the data of floats that forwards read, by the place that reads it first and how often it did before."""
+    """Return the data of floats that forwards read, by the place that reads it first and how often
+    it did before.
+    """
     tensors: dict[tuple[str, int, int], TensorRecord] = {}
     count: Counter[tuple[str, int]] = Counter()
     seen: set[int] = set()
     for operation in facts.operations:
         for t in map(facts.tensors.__getitem__, operation.tensors):
-            is_data = t.operation is None and not t.requires_grad and not t.is_parameter and len(t.shape) > 1
-            if not is_data or t.id in seen or operation.span is None or t.value is None or not t.value.is_float:
+            is_data = (
+                t.operation is None
+                and not t.requires_grad
+                and not t.is_parameter
+                and len(t.shape) > 1
+            )
+            if (
+                not is_data
+                or t.id in seen
+                or operation.span is None
+                or t.value is None
+                or not t.value.is_float
+            ):
                 continue
             seen.add(t.id)
             place = operation.span.file, operation.span.line
@@ -270,7 +360,9 @@ def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:
 
 
 class WholeNorms(NamedTuple):
-    """A parameter with the norms of all its parts together; None if a part is missing or was not measured."""
+    """A parameter with the norms of all its parts together; None if a part is missing or was not
+    measured.
+    """
 
     name: str
     shape: tuple[int, ...]

@@ -1,4 +1,6 @@
-"""Advice as changes of the program's text: an expression in place of another one, a new line, an argument more."""
+"""Advice as changes of the program's text: an expression in place of another one, a new line, an
+argument more.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,22 @@ def modules(facts: Facts) -> set[str]:
     Also the usual ones that it does not bind by an assignment: another module can have given them.
     """
     imports = (s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom)))
-    names = {alias.asname or alias.name.partition(".")[0] for statement in imports for alias in statement.names}
+    names = {
+        alias.asname or alias.name.partition(".")[0]
+        for statement in imports
+        for alias in statement.names
+    }
     names |= {name for name in ("torch", "F") if not facts.text.assignments(name)}
-    return names | {f"{name}.{part}" for name in names for part in ("special", "nn.functional", "linalg", "functional")}
+    return names | {
+        f"{name}.{part}"
+        for name in names
+        for part in ("special", "nn.functional", "linalg", "functional")
+    }
 
 
 def instead(facts: Facts, span: Span | None, template: str, about: str = "") -> Fix | None:
-    """Return the advice to write another expression at a span: {0} and {1} of the template are the operands of the
-    present one. None if the text has no such expression.
+    """Return the advice to write another expression at a span: {0} and {1} of the template are the
+    operands of the present one. None if the text has no such expression.
     """
     node = expression(facts, span)
     try:
@@ -65,11 +75,15 @@ def instead(facts: Facts, span: Span | None, template: str, about: str = "") -> 
         ast.parse(new)
     except (IndexError, KeyError, ValueError, SyntaxError):
         return None
-    return None if node is None else Fix(f"{about}{new}{facts.at_line(span)}", [(span_of(node), new)])
+    return (
+        None if node is None else Fix(f"{about}{new}{facts.at_line(span)}", [(span_of(node), new)])
+    )
 
 
 def without_call(facts: Facts, span: Span | None, text: str) -> str:
-    """Return an advice to leave out a call and keep its operand; it can be tried if the call is in the text."""
+    """Return an advice to leave out a call and keep its operand; it can be tried if the call is in
+    the text.
+    """
     fix = instead(facts, span, "{0}")
     return text if fix is None else Fix(text, fix.edits)
 
@@ -84,16 +98,26 @@ def with_argument(facts: Facts, call: Any, argument: str, text: str) -> str:
 
 
 def with_statement(facts: Facts, statement: Any, code: str, text: str) -> str:
-    """Return an advice to write another statement, which can be tried if there is one to replace."""
+    """Return an advice to write another statement, which can be tried if there is one to
+    replace.
+    """
     return text if statement is None else Fix(text, [(span_of(statement), code)])
 
 
 def with_line_after(facts: Facts, statement: Any, code: str, text: str) -> str:
-    """Return an advice to add a line after a simple statement; without a statement at the program's end."""
+    """Return an advice to add a line after a simple statement; without a statement at the program's
+    end.
+    """
     if statement is None:
-        last, column = len(facts.text.lines), len(facts.text.bytes[-1])
+        last = len(facts.text.lines)
+        column = len(facts.text.bytes[-1])
         return Fix(text, [(Span(last, column, last, column), f"\n{code}\n")])
-    end = Span(statement.end_lineno, statement.end_col_offset, statement.end_lineno, statement.end_col_offset)
+    end = Span(
+        statement.end_lineno,
+        statement.end_col_offset,
+        statement.end_lineno,
+        statement.end_col_offset,
+    )
     before = facts.text.lines[statement.lineno - 1][: statement.col_offset]
     alone = not hasattr(statement, "body") and not before.strip()
     return Fix(text, [(end, f"\n{' ' * statement.col_offset}{code}")]) if alone else text
@@ -114,6 +138,7 @@ def edited(text: str, edits: Iterable[tuple[Span, str]]) -> str:
         starts.append(starts[-1] + len(line) + 1)
     data = b"\n".join(lines)
     for span, new in sorted(edits, reverse=True):
-        begin, end = starts[span.line - 1] + span.column, starts[span.end_line - 1] + span.end_column
+        begin = starts[span.line - 1] + span.column
+        end = starts[span.end_line - 1] + span.end_column
         data = data[:begin] + new.encode("utf-8", "surrogatepass") + data[end:]
     return data.decode("utf-8", "surrogatepass")

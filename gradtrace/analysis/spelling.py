@@ -1,6 +1,8 @@
-"""Write advice with the program's own names: th.sqrt after `import torch as th`, sqrt after `from torch import sqrt`.
+"""Write advice with the program's own names: th.sqrt after `import torch as th`, sqrt after `from
+torch import sqrt`.
 
-Advice is composed with `torch` and `F`; a change of the text that uses a name which the program lacks imports torch.
+Advice is composed with `torch` and `F`; a change of the text that uses a name which the program
+lacks imports torch.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
     # an expression has all names, and a starred import may have given torch
     if not names or ("torch" not in names and any(map(takes_all, imports))):
         return cause
-    return cause._replace(advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice))
+    return cause._replace(
+        advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice)
+    )
 
 
 def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
-    """Return the paths of PyTorch that the imports bind, each with its name; "torch.*": "" for a starred import."""
+    """Return the paths of PyTorch that the imports bind, each with its name; "torch.*": "" for a
+    starred import.
+    """
     paths: dict[str, str] = {}
     for statement in imports:
         module = getattr(statement, "module", None)
@@ -45,7 +51,9 @@ def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:
 
 def takes_all(statement: ast.Import | ast.ImportFrom) -> bool:
     """Whether an import takes all names of a module of another package, which may have any."""
-    return statement.names[0].name == "*" and not str(getattr(statement, "module", "")).startswith(OURS)
+    return statement.names[0].name == "*" and not str(getattr(statement, "module", "")).startswith(
+        OURS
+    )
 
 
 def with_names(advice: str, names: dict[str, str], line: int) -> str:
@@ -53,7 +61,8 @@ def with_names(advice: str, names: dict[str, str], line: int) -> str:
     unknown: list[str] = []
 
     def spell(text: str) -> str:
-        parts, path = [], ""
+        parts = []
+        path = ""
         for char in f"{text} ":
             if char.isalnum() or char in "_.":
                 path += char
@@ -72,7 +81,9 @@ def with_names(advice: str, names: dict[str, str], line: int) -> str:
 
 
 def name_of(path: str, names: dict[str, str], unknown: list[str]) -> str:
-    """Return the program's name for "torch.sqrt" or "F.relu"; without one the full path, which `unknown` gets too."""
+    """Return the program's name for "torch.sqrt" or "F.relu"; without one the full path, which
+    `unknown` gets too.
+    """
     full = f"torch.nn.functional{path[1:]}" if path.startswith("F.") else path
     parts = full.split(".")
     for count in range(len(parts), 0, -1):

@@ -1,5 +1,6 @@
-"""Statistics of every node of a run, and their conclusions: where gradients vanish or explode, what is not finite
-first, what is kept in memory, what could run in parallel, what is computed twice or never used.
+"""Statistics of every node of a run, and their conclusions: where gradients vanish or explode, what
+is not finite first, what is kept in memory, what could run in parallel, what is computed twice or
+never used.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ from gradtrace.analysis.steps import label_of, made_by, size_of
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.trace.record import Operation, Span, TensorRecord, Trace, Value
 
-VANISHED = 1e-7  # a mean absolute gradient this much smaller than the largest of its pass has vanished
+# a mean absolute gradient this much smaller than the largest of its pass has vanished
+VANISHED = 1e-7
 EXPLODED = 1e4
 FEW = 3  # steps that make a gradient small without the rest of its way
-FADING = 0.5  # what a level leaves of the gradient of the one above, on average, when it is said to fade
+# what a level leaves of the gradient of the one above, on average, when it is said to fade
+FADING = 0.5
 
 
 class Numbers(NamedTuple):
-    """Statistics of a value's finite elements; `zeros` is a fraction of all elements, `nan` and `inf` are counts."""
+    """Statistics of a value's finite elements; `zeros` is a fraction of all elements, `nan` and
+    `inf` are counts.
+    """
 
     norm: float
     mean: float
@@ -38,8 +43,8 @@ class Numbers(NamedTuple):
 
 
 class TensorStats(NamedTuple):
-    """The statistics of one tensor. `level` counts operations from the inputs, `depth` backward steps from the root
-    (None: no path).
+    """The statistics of one tensor. `level` counts operations from the inputs, `depth` backward
+    steps from the root (None: no path).
     """
 
     tensor: int
@@ -51,7 +56,8 @@ class TensorStats(NamedTuple):
     span: Span | None
     value: Numbers | None
     grad: Numbers | None
-    is_bad: bool = False  # not finite, and not only an infinity that ends where an operation makes finite numbers of it
+    # not finite, and not only an infinity that ends where an operation makes finite numbers of it
+    is_bad: bool = False
 
 
 class Depth(NamedTuple):
@@ -64,7 +70,9 @@ class Depth(NamedTuple):
 
 
 class Module(NamedTuple):
-    """Statistics of the gradients of one module's parameters; as in Numbers, of their finite elements."""
+    """Statistics of the gradients of one module's parameters; as in Numbers, of their finite
+    elements.
+    """
 
     name: str
     parameters: int  # elements
@@ -80,7 +88,9 @@ class Module(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """The first operation whose result is not finite; `inputs` are the operands with their values at the time."""
+    """The first operation whose result is not finite; `inputs` are the operands with their values
+    at the time.
+    """
 
     where: str  # "forward", "backward"
     label: str
@@ -90,7 +100,9 @@ class Bad(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The shape of the graph. `levels` are the labels in each level; the first level has the inputs."""
+    """The shape of the graph. `levels` are the labels in each level; the first level has the
+    inputs.
+    """
 
     operations: int
     tensors: int
@@ -102,7 +114,9 @@ class Structure(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory in bytes of saved tensors, each counted once, and the cost of retain_grad on every tensor."""
+    """The memory in bytes of saved tensors, each counted once, and the cost of retain_grad on every
+    tensor.
+    """
 
     saved: int
     saved_tensors: int
@@ -124,8 +138,8 @@ class Stats(NamedTuple):
 
 
 def stats(trace: Trace, whole: Trace | None = None) -> Stats:
-    """Return all statistics. The run must have been watched and captured with `everything`. The trace may be a step
-    of the `whole` one, which has the updates.
+    """Return all statistics. The run must have been watched and captured with `everything`. The
+    trace may be a step of the `whole` one, which has the updates.
     """
     flow = Flow(trace)
     grads = gradients(trace)
@@ -172,7 +186,9 @@ def devices(trace: Trace) -> str:
 
 
 def numbers_of(value: Value | None) -> Numbers | None:
-    """Return the statistics of a value; None without a value, or if its elements are not floating-point."""
+    """Return the statistics of a value; None without a value, or if its elements are not
+    floating-point.
+    """
     if value is None or not value.is_float or not value.numel or not value.is_measured:
         return None
     facts = value.summary
@@ -183,7 +199,9 @@ def numbers_of(value: Value | None) -> Numbers | None:
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
-    """Return the gradient of each tensor; if it keeps none, the gradient that the last pass brought to it."""
+    """Return the gradient of each tensor; if it keeps none, the gradient that the last pass brought
+    to it.
+    """
     brought = ((made_by(trace.functions[step.function]), step.gradient) for step in trace.steps)
     grads = {tensor: value for tensor, value in brought if tensor is not None and value is not None}
     return grads | {t.id: t.grad for t in trace.tensors if t.grad is not None}
@@ -193,7 +211,9 @@ def gradients(trace: Trace) -> dict[int, Value]:
 
 
 def levels_of(trace: Trace) -> list[int]:
-    """Return the level of each tensor: 0 if no operation made it, else one more than the highest of its operands."""
+    """Return the level of each tensor: 0 if no operation made it, else one more than the highest of
+    its operands.
+    """
     levels = [0] * len(trace.tensors)
     for operation in trace.operations:
         above = max((levels[i] for i in operation.tensors), default=0)
@@ -213,11 +233,17 @@ def depths_of(trace: Trace) -> dict[int, int]:
             if target not in depths:
                 depths[target] = depths[function] + 1
                 waiting.append(target)
-    return {tensor: depth for f, depth in depths.items() if (tensor := made_by(trace.functions[f])) is not None}
+    return {
+        tensor: depth
+        for f, depth in depths.items()
+        if (tensor := made_by(trace.functions[f])) is not None
+    }
 
 
 def within_backward(trace: Trace) -> set[int]:
-    """Return the operations that ran within a pass: code of Functions and hooks, and the gradients' own graph."""
+    """Return the operations that ran within a pass: code of Functions and hooks, and the gradients'
+    own graph.
+    """
     return {i for pass_ in trace.passes for i in range(pass_.after, pass_.until)}
 
 
@@ -247,28 +273,40 @@ def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[
         grad = grads.get(node.tensor)
         if node.depth is not None and grad is not None and grad.is_measured and is_finite(grad):
             by_depth.setdefault(node.depth, []).append(mean_size(grad))
-    return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(by_depth.items()))
+    return tuple(
+        Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(by_depth.items())
+    )
 
 
 def verdict(depths: tuple[Depth, ...], trained: Callable[[], bool]) -> str:
-    """Return a sentence on whether gradients vanish or explode on their path from the root. Gradients that `trained`
-    parameters make ordinary updates of, as Adam does, have not vanished.
+    """Return a sentence on whether gradients vanish or explode on their path from the root.
+    Gradients that `trained` parameters make ordinary updates of, as Adam does, have not vanished.
     """
     if len(depths) < 3 or not depths[0].mean:
         return ""
-    first, last = depths[0], depths[-1]
+    first = depths[0]
+    last = depths[-1]
     if not last.mean:
         return "the gradients are 0 at the far end"
     ratio = last.mean / first.mean
     factor = ratio ** (1 / (last.depth - first.depth))
-    early, late = depths[len(depths) // 4], depths[len(depths) * 3 // 4]
+    early = depths[len(depths) // 4]
+    late = depths[len(depths) * 3 // 4]
     steepest = sorted(b.mean / a.mean for a, b in pairwise(depths) if a.mean)[:FEW]
     if ratio < 1 and (late.mean > early.mean / 10 or ratio > math.prod(steepest) / 1e3):
-        return ""  # the way keeps it: its ends are small (a mean over many elements), or a factor is (LayerScale)
+        # the way keeps it: its ends are small (a mean over many elements), or a factor is
+        # (LayerScale)
+        return ""
     if (ratio < VANISHED or (ratio < 1e-3 and factor < FADING)) and not trained():
-        return f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, {factor:.2g} for each"
+        return (
+            f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, "
+            f"{factor:.2g} for each"
+        )
     if ratio > EXPLODED:
-        return f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, {factor:.2g} for each"
+        return (
+            f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, "
+            f"{factor:.2g} for each"
+        )
     return ""
 
 
@@ -310,8 +348,8 @@ def modules(trace: Trace) -> tuple[Module, ...]:
 
 
 def first_bad(trace: Trace, lasting: frozenset[int]) -> list[Bad]:
-    """Return the first operation that made a value that is not finite from finite operands, and the first such backward
-    step.
+    """Return the first operation that made a value that is not finite from finite operands, and the
+    first such backward step.
     """
     origins = []
     for operation in trace.operations:
@@ -324,7 +362,9 @@ def first_bad(trace: Trace, lasting: frozenset[int]) -> list[Bad]:
             break
     for step in filter(goes_bad, trace.steps):
         function = trace.functions[step.function]
-        differentiated = next((o for o in reversed(trace.operations) if o.function == function.id), None)
+        differentiated = next(
+            (o for o in reversed(trace.operations) if o.function == function.id), None
+        )
         name = function.name if differentiated is None else differentiated.name
         inputs = () if differentiated is None else operands(trace, differentiated)
         origins.append(Bad("backward", label_of(trace, function), name, function.span, inputs))
@@ -341,8 +381,12 @@ def operands(trace: Trace, operation: Operation) -> tuple[tuple[str, Value], ...
 
 
 def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> Structure:
-    """Return the levels (operations that could run in parallel), repeated computations, and unused ones."""
-    roots = {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
+    """Return the levels (operations that could run in parallel), repeated computations, and unused
+    ones.
+    """
+    roots = (
+        {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
+    )
     needed = flow.before(roots)
     shown: dict[int, list[str]] = {}
     for t in trace.tensors:
@@ -364,13 +408,17 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
 
 
 def leaves(trace: Trace) -> list[TensorRecord]:
-    """Return the last version of each leaf that requires grad. (The last of a step may not be that of the run.)"""
+    """Return the last version of each leaf that requires grad. (The last of a step may not be that
+    of the run.)
+    """
     last = {t.first: t for t in trace.tensors}
     return [t for t in last.values() if t.is_leaf and t.requires_grad]
 
 
 def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
-    """Return groups of operations with one name and the same operands, which compute the same value again."""
+    """Return groups of operations with one name and the same operands, which compute the same value
+    again.
+    """
     same: dict[int, int] = {}  # by tensor: the first that has its value
     groups: dict[Any, list[int]] = {}
     for operation in operations:
@@ -378,14 +426,20 @@ def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
             continue
         key = (
             operation.label,
-            *((same.get(o.tensor, o.tensor), o.name) for o in operation.inputs if o.tensor is not None),
+            *(
+                (same.get(o.tensor, o.tensor), o.name)
+                for o in operation.inputs
+                if o.tensor is not None
+            ),
         )
         out = operation.outputs[0]
         group = groups.setdefault(key, [])
         if group:
             same[out] = group[0]
         group.append(out)
-    return tuple(tuple(trace.tensors[i].label for i in group) for group in groups.values() if len(group) > 1)
+    return tuple(
+        tuple(trace.tensors[i].label for i in group) for group in groups.values() if len(group) > 1
+    )
 
 
 # ---- memory

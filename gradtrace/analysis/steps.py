@@ -2,8 +2,8 @@
 
     for step in steps(trace): ...      Forward | Started | Backward | Ended | Failed
 
-The run must have been watched. Steps are generated one by one, so a run of 100,000 operations can be written out as it
-is read.
+The run must have been watched. Steps are generated one by one, so a run of 100,000 operations can
+be written out as it is read.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Forward(NamedTuple):
     text: str
     span: Span | None
     grad_enabled: bool
-    number_of_pass: int | None  # in which it ran: code of a Function or a hook, or the derivative's own graph
+    # in which it ran: code of a Function or a hook, or the derivative's own graph
+    number_of_pass: int | None
 
 
 class Started(NamedTuple):
@@ -150,7 +151,11 @@ def steps(trace: Trace) -> Iterator[RunStep]:
             number += 1
             yield backward(graph, pass_, waiting, received, number)
             waiting = next(turns, None)
-            inside = waiting.after if waiting is not None and waiting.number == pass_.number else pass_.until
+            inside = (
+                waiting.after
+                if waiting is not None and waiting.number == pass_.number
+                else pass_.until
+            )
             for operation in trace.operations[done:inside]:
                 number += 1
                 yield forward(trace, operation, number, trace.earlier_passes + pass_.number + 1)
@@ -182,11 +187,17 @@ class EdgeTable:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.targets = {(e.source, e.input_index): (e.target, e.output_nr) for e in trace.function_edges}
+        self.targets = {
+            (e.source, e.input_index): (e.target, e.output_nr) for e in trace.function_edges
+        }
         self.operands: dict[tuple[int, int], int] = {}
         for operation in trace.operations:
             for operand in operation.inputs:
-                if operation.function is not None and operand.edge is not None and operand.tensor is not None:
+                if (
+                    operation.function is not None
+                    and operand.edge is not None
+                    and operand.tensor is not None
+                ):
                     self.operands[operation.function, operand.edge] = operand.tensor
 
     def operand(self, function: int, index: int) -> int | None:
@@ -198,7 +209,9 @@ class EdgeTable:
         return None if target is None else made_by(self.trace.functions[target[0]], target[1])
 
 
-def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None) -> Forward:
+def forward(
+    trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None
+) -> Forward:
     outputs = [trace.tensors[i] for i in operation.outputs]
     saved = () if operation.function is None else kept(trace, trace.functions[operation.function])
     return Forward(
@@ -206,7 +219,9 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
         operation.id,
         operation.name,
         operation.label,
-        tuple(o.text if o.tensor is None else trace.tensors[o.tensor].label for o in operation.inputs),
+        tuple(
+            o.text if o.tensor is None else trace.tensors[o.tensor].label for o in operation.inputs
+        ),
         tuple(Made(t.id, t.label, t.value, t.requires_grad, t.missing) for t in outputs),
         operation.grad_fn,
         saved,
@@ -220,7 +235,9 @@ def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int
 def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
     """Return what a function keeps for backward; if it is freed, what it kept before."""
     saved = ((s, None if s.tensor is None else trace.tensors[s.tensor]) for s in function.saved)
-    return tuple(Kept(s.name, t.label if t else s.text, size_of(t.value if t else None)) for s, t in saved)
+    return tuple(
+        Kept(s.name, t.label if t else s.text, size_of(t.value if t else None)) for s, t in saved
+    )
 
 
 def size_of(value: Value | None) -> int:
@@ -229,7 +246,10 @@ def size_of(value: Value | None) -> int:
 
 
 def started(trace: Trace, pass_: PassRecord, number: int) -> Started:
-    roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(pass_.roots, pass_.vectors, strict=False))
+    roots = tuple(
+        (trace.tensors[i].label, vector)
+        for i, vector in zip(pass_.roots, pass_.vectors, strict=False)
+    )
     inputs = None if pass_.inputs is None else tuple(trace.tensors[i].label for i in pass_.inputs)
     return Started(
         number,
@@ -246,8 +266,12 @@ def started(trace: Trace, pass_: PassRecord, number: int) -> Started:
 Received = dict[tuple[int, int], list[Contribution]]
 
 
-def backward(graph: EdgeTable, pass_: PassRecord, step: BackwardStep, received: Received, number: int) -> Backward:
-    """Return the step of one turn; `received` collects the gradients by function and output number."""
+def backward(
+    graph: EdgeTable, pass_: PassRecord, step: BackwardStep, received: Received, number: int
+) -> Backward:
+    """Return the step of one turn; `received` collects the gradients by function and output
+    number.
+    """
     trace = graph.trace
     function = trace.functions[step.function]
     tensor = made_by(function)
@@ -279,7 +303,9 @@ def backward(graph: EdgeTable, pass_: PassRecord, step: BackwardStep, received: 
         tuple(sent),
         step.hooks,
         tuple(item for item in kept(trace, function) if item.size) if step.freed else (),
-        record is not None and not record.is_leaf and not any(hook.kind == "retain" for hook in step.hooks),
+        record is not None
+        and not record.is_leaf
+        and not any(hook.kind == "retain" for hook in step.hooks),
         step.grad_before,
         step.grad_after,
         step.ran,
@@ -288,24 +314,30 @@ def backward(graph: EdgeTable, pass_: PassRecord, step: BackwardStep, received: 
 
 
 def made_by(function: FunctionRecord, number: int = 0) -> int | None:
-    """Return the tensor whose gradient a function receives: its result, or an accumulator's leaf."""
+    """Return the tensor whose gradient a function receives: its result, or an accumulator's
+    leaf.
+    """
     if function.variable is not None:
         return function.variable
     return function.outputs[min(number, len(function.outputs) - 1)] if function.outputs else None
 
 
 def label_of(trace: Trace, function: FunctionRecord) -> str:
-    """Return the label of the tensor whose gradient a function receives; without one, the function's name."""
+    """Return the label of the tensor whose gradient a function receives; without one, the
+    function's name.
+    """
     tensor = made_by(function)
     return function.name if tensor is None else trace.tensors[tensor].label
 
 
 def follow(trace: Trace, run_steps: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
-    """Yield the steps that made or read one of the tensors, or brought it a gradient; passes only if they have such
-    steps.
+    """Yield the steps that made or read one of the tensors, or brought it a gradient; passes only
+    if they have such steps.
     """
     operations = {
-        o.id for o in trace.operations if not tensors.isdisjoint(o.outputs) or not tensors.isdisjoint(o.tensors)
+        o.id
+        for o in trace.operations
+        if not tensors.isdisjoint(o.outputs) or not tensors.isdisjoint(o.tensors)
     }
     begun: Started | None = None
     for step in run_steps:
@@ -330,8 +362,8 @@ def follow(trace: Trace, run_steps: Iterator[RunStep], tensors: set[int]) -> Ite
 
 
 class Arrival(NamedTuple):
-    """A gradient that arrived: `sender` is the step that sent it, `edge` the number of the edge, `part` its value and
-    source.
+    """A gradient that arrived: `sender` is the step that sent it, `edge` the number of the edge,
+    `part` its value and source.
     """
 
     sender: BackwardStep
@@ -340,8 +372,8 @@ class Arrival(NamedTuple):
 
 
 class Arrivals:
-    """An index of the gradients by the step that received them, and of the operations by the function that they
-    made.
+    """An index of the gradients by the step that received them, and of the operations by the
+    function that they made.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -359,7 +391,9 @@ class Arrivals:
                     self._sent.setdefault((step.number, target[0]), []).append((step, index))
 
     def at(self, step: BackwardStep) -> list[Arrival]:
-        """Return the gradients that a step's function received in that pass: sender, edge and value of each."""
+        """Return the gradients that a step's function received in that pass: sender, edge and value
+        of each.
+        """
         return [
             Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
             for sender, index in self._sent.get((step.number, step.function), ())

@@ -1,4 +1,5 @@
-"""The chain rule of a scalar expression with names, as one would derive it by hand; sympy does the algebra.
+"""The chain rule of a scalar expression with names, as one would derive it by hand; sympy does the
+algebra.
 
     dy/dw = dy/da da/dw + dy/db db/dw
           = b*1 + a*1
@@ -26,7 +27,8 @@ from gradtrace.trace.record import Operation, TensorRecord, Trace
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ROOTS = ("y", "z", "f")
 FEW = 24  # paths that can be written on a page
-FACTOR = re.compile(r"(?<![\w.*])(\d+(?:\.\d+)?)\*(?=[A-Za-z]\w*+(?!\())")  # of a name, not of a function's call
+# of a name, not of a function's call
+FACTOR = re.compile(r"(?<![\w.*])(\d+(?:\.\d+)?)\*(?=[A-Za-z]\w*+(?!\())")
 
 
 class Line(NamedTuple):
@@ -37,8 +39,8 @@ class Line(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """The derivative of `root` with respect to `leaf`: definitions of the names, then the steps, each equal to the one
-    before.
+    """The derivative of `root` with respect to `leaf`: definitions of the names, then the steps,
+    each equal to the one before.
     """
 
     root: str
@@ -50,21 +52,27 @@ class Derivation(NamedTuple):
 
 
 def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Derivation:
-    """Return the derivation of one gradient. UsageError if a tensor is not a scalar, or if an operator has no
-    formula.
+    """Return the derivation of one gradient. UsageError if a tensor is not a scalar, or if an
+    operator has no formula.
     """
     sympy = library()
     listing = ways.paths(trace, root, leaf, FEW)
     if listing.ways > FEW:
         raise UsageError(
-            f"--symbolic: {listing.ways:,} paths are too many to write out", "leave it out: they are grouped"
+            f"--symbolic: {listing.ways:,} paths are too many to write out",
+            "leave it out: they are grouped",
         )
     start = next(t for t in trace.tensors if t.label == listing.root) if root is None else root
     book = Book(trace, start, sympy)
     if not listing.ways:
         zero = Line("0", "0")
         return Derivation(
-            book.names[start.id], book.names[leaf.id], book.ratio(start.id, leaf.id), book.definitions(), (zero,), ()
+            book.names[start.id],
+            book.names[leaf.id],
+            book.ratio(start.id, leaf.id),
+            book.definitions(),
+            (zero,),
+            (),
         )
     routes = [book.route(path, start) for path in listing.paths]
     locals_ = [[book.local(a, b, occurrence) for a, b, occurrence in route] for route in routes]
@@ -87,7 +95,11 @@ def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Deriv
     steps += (
         []
         if numbers is None
-        else [Line(numbers, numbers.replace("**", "^").replace("*", r" \cdot ").replace("σ", r"\sigma"))]
+        else [
+            Line(
+                numbers, numbers.replace("**", "^").replace("*", r" \cdot ").replace("σ", r"\sigma")
+            )
+        ]
     )
     value = f"{float(total.subs({sympy.Symbol(n): sympy.Float(v, 17) for n, v in point})):.6g}"
     steps.append(Line(value, value))
@@ -141,7 +153,10 @@ class Book:
     def _names(self) -> dict[int, str]:
         names = {i: self.trace.tensors[i].name for i in self.needed}
         taken = {name for name in names.values() if name}
-        spare = iter([c for c in LETTERS if c not in taken | set(ROOTS)] + [f"v{i}" for i in range(len(self.needed))])
+        spare = iter(
+            [c for c in LETTERS if c not in taken | set(ROOTS)]
+            + [f"v{i}" for i in range(len(self.needed))]
+        )
         tops = [c for c in ROOTS if c not in taken]
         for i in self.needed:
             record = self.trace.tensors[i]
@@ -156,7 +171,8 @@ class Book:
         record = self.trace.tensors[tensor]
         if record.value is not None and record.value.numel != 1:
             raise UsageError(
-                f"--symbolic derives scalars, and {record.label} has the shape {record.value.shape}",
+                f"--symbolic derives scalars, and {record.label} has the shape "
+                f"{record.value.shape}",
                 "leave it out, or take single numbers",
             )
         if record.operation is None:
@@ -169,21 +185,30 @@ class Book:
         self.formulas[tensor] = self.formula(operation, lambda i: self.symbols[i])
         self.full[tensor] = self.formula(operation, lambda i: self.full[i])
 
-    def formula(self, operation: Operation, of: Callable[[int], Any], place: int | None = None) -> Any:
-        """Return the operation's formula over its operands; the operand at `place` is the symbol `_`."""
+    def formula(
+        self, operation: Operation, of: Callable[[int], Any], place: int | None = None
+    ) -> Any:
+        """Return the operation's formula over its operands; the operand at `place` is the symbol
+        `_`.
+        """
         rule = formula_of(operation.name.rstrip("_"))
         if rule is None:
             raise UsageError(
-                f"--symbolic has no formula for {operation.name}", "leave it out: the paths have the numbers"
+                f"--symbolic has no formula for {operation.name}",
+                "leave it out: the paths have the numbers",
             )
         arguments = []
         for operand in operation.inputs:
             if operand.tensor is not None:
-                arguments.append(self.sympy.Symbol("_") if operand.position == place else of(operand.tensor))
+                arguments.append(
+                    self.sympy.Symbol("_") if operand.position == place else of(operand.tensor)
+                )
                 continue
             constant = number(self.sympy, operand.text)
             if constant is None:
-                raise UsageError(f"--symbolic has no formula for {operation.name} with {operand.text}")
+                raise UsageError(
+                    f"--symbolic has no formula for {operation.name} with {operand.text}"
+                )
             arguments.append(constant)
         try:
             return rule(self.sympy, *arguments)
@@ -193,14 +218,23 @@ class Book:
     # ---- along a path
 
     def route(self, path: ways.Path, start: TensorRecord) -> list[tuple[int, int, int]]:
-        """Return a path as (tensor, operand, place of the operand); the place distinguishes the two x of x*x."""
-        at, edges = start.id, []
+        """Return a path as (tensor, operand, place of the operand); the place distinguishes the two
+        x of x*x.
+        """
+        at = start.id
+        edges = []
         for factor in path.factors:
             operation = self.trace.operations[self.trace.tensors[at].operation or 0]
             same = [
-                o for o in operation.inputs if o.tensor is not None and self.trace.tensors[o.tensor].label == factor.by
+                o
+                for o in operation.inputs
+                if o.tensor is not None and self.trace.tensors[o.tensor].label == factor.by
             ]
-            seen = sum(1 for a, b, _ in self.used if a == at and b == same[0].tensor) if len(same) > 1 else 0
+            seen = (
+                sum(1 for a, b, _ in self.used if a == at and b == same[0].tensor)
+                if len(same) > 1
+                else 0
+            )
             operand = same[seen % len(same)]
             edges.append((at, operand.tensor or 0, operand.position))
             self.used.append(edges[-1])
@@ -215,13 +249,18 @@ class Book:
         return self.sympy.diff(whole, blank).subs(blank, self.symbols[by])
 
     def in_leaves(self, expression: Any) -> Any:
-        """Return an expression with the names of results replaced by their formulas over the leaves."""
-        return expression.subs({self.symbols[i]: self.full[i] for i in self.formulas}, simultaneous=True)
+        """Return an expression with the names of results replaced by their formulas over the
+        leaves.
+        """
+        return expression.subs(
+            {self.symbols[i]: self.full[i] for i in self.formulas}, simultaneous=True
+        )
 
     # ---- writing
 
     def ratio(self, of: int, by: int) -> Line:
-        a, b = self.names[of], self.names[by]
+        a = self.names[of]
+        b = self.names[by]
         return Line(f"d{a}/d{b}", rf"\frac{{\partial {a}}}{{\partial {b}}}")
 
     def definitions(self) -> tuple[Line, ...]:
@@ -232,7 +271,11 @@ class Book:
 
     def point(self) -> list[tuple[str, float]]:
         leaves = [self.trace.tensors[i] for i in self.needed if i not in self.formulas]
-        return [(self.names[t.id], float(scalar(t))) for t in leaves if t.name is not None and t.value is not None]
+        return [
+            (self.names[t.id], float(scalar(t)))
+            for t in leaves
+            if t.name is not None and t.value is not None
+        ]
 
 
 def scalar(record: TensorRecord) -> float:
@@ -250,8 +293,12 @@ def number(sympy: Any, source: str) -> Any:
 
 
 def shortest(sympy: Any, total: Any) -> Any:
-    """Return the form of the total with the fewest operations: as it is, expanded, factored or simplified."""
-    forms: Iterator[Any] = (form(total) for form in (lambda e: e, sympy.expand, sympy.simplify, sympy.factor))
+    """Return the form of the total with the fewest operations: as it is, expanded, factored or
+    simplified.
+    """
+    forms: Iterator[Any] = (
+        form(total) for form in (lambda e: e, sympy.expand, sympy.simplify, sympy.factor)
+    )
     return min(forms, key=lambda e: (sympy.count_ops(e), len(str(e))))
 
 
@@ -311,7 +358,11 @@ def logistic(sympy: Any) -> Any:
 # Public functions that stand on the record of another, or on several.
 FUNCTIONS: dict[str, Callable[..., Any]] = function_table(
     "analysis.symbolic.FUNCTIONS",
-    {"square": lambda s, a: a**2, "squeeze": lambda s, a: a, "sigmoid": lambda s, a: logistic(s)(a)},
+    {
+        "square": lambda s, a: a**2,
+        "squeeze": lambda s, a: a,
+        "sigmoid": lambda s, a: logistic(s)(a),
+    },
 )
 
 
@@ -323,7 +374,9 @@ def formula_of(name: str) -> Callable[..., Any] | None:
     if record is None:
         return None
     if record.identity or record.kind == "view":  # of single numbers
-        return lambda s, *operands: operands[record.tensor_names.index(record.identity or record.tensor_names[0])]
+        return lambda s, *operands: operands[
+            record.tensor_names.index(record.identity or record.tensor_names[0])
+        ]
     return of_record(record)
 
 
@@ -333,5 +386,7 @@ def of_record(record: Op) -> Callable[..., Any] | None:
     if isinstance(written, str):
         return lambda s, *operands: getattr(s, written)(*operands)
     if written is True:
-        return lambda s, *operands: s.sympify(record.formula, dict(zip(record.tensor_names, operands, strict=True)))
+        return lambda s, *operands: s.sympify(
+            record.formula, dict(zip(record.tensor_names, operands, strict=True))
+        )
     return written or None

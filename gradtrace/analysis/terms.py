@@ -9,7 +9,14 @@ from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, OptimiserRecord, ScopeRecord, Span, TensorRecord, Value
+from gradtrace.trace.record import (
+    Operation,
+    OptimiserRecord,
+    ScopeRecord,
+    Span,
+    TensorRecord,
+    Value,
+)
 
 DROPOUTS = function_table(
     "analysis.terms.DROPOUTS",
@@ -20,13 +27,15 @@ DROPOUTS = function_table(
 
 
 def plain(label: str) -> str:
-    """Return a label without the number of its iteration or version: "model(x) #5" is "model(x)"."""
+    """Return a label without the number of its iteration or version: "model(x) #5" is
+    "model(x)".
+    """
     return without(without(label, " #", ""), " (version ", ")").removesuffix("...").strip()
 
 
 def without(label: str, mark: str, end: str) -> str:
-    """Return a label without suffixes that consist of a mark, a number and an end text, such as " #5". (This module is
-    loaded for scalars, and `re` is not.)
+    """Return a label without suffixes that consist of a mark, a number and an end text, such as "
+    #5". (This module is loaded for scalars, and `re` is not.)
     """
     first, *rest = label.split(mark)
     for part in rest:
@@ -36,15 +45,23 @@ def without(label: str, mark: str, end: str) -> str:
 
 
 def named(facts: Facts, tensor: int) -> str:
-    """Return a tensor's name: its variable (also a local variable of a function), else the text that made it."""
+    """Return a tensor's name: its variable (also a local variable of a function), else the text
+    that made it.
+    """
     label = plain(facts.label(tensor))
     if len(label) < LONG:
         return label
     span = facts.tensors[tensor].span
     statement = facts.text.statement(span)
     value = statement.value if isinstance(statement, ast.Assign) else None
-    is_whole = value is not None and span is not None and span[2:4] == (value.end_lineno, value.end_col_offset)
-    if is_whole and "".join(facts.text.cut(value).split()).startswith("".join(label.split())[:LONG]):
+    is_whole = (
+        value is not None
+        and span is not None
+        and span[2:4] == (value.end_lineno, value.end_col_offset)
+    )
+    if is_whole and "".join(facts.text.cut(value).split()).startswith(
+        "".join(label.split())[:LONG]
+    ):
         return facts.text.cut(statement.targets[0])
     return label
 
@@ -53,25 +70,41 @@ LONG = 24  # characters of an expression from which its variable is the better n
 
 
 def code_of(name: str) -> str:
-    """Return a tensor's name as code ("model[0].weight" for model.0.weight); "" for a label that is not code."""
+    """Return a tensor's name as code ("model[0].weight" for model.0.weight); "" for a label that is
+    not code.
+    """
     parts = name.split(".")
     if parts[0].isidentifier() and all(part.isdigit() or part.isidentifier() for part in parts):
-        return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])
+        return parts[0] + "".join(
+            f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:]
+        )
     node = parsed(name)
     return "" if node is None or (isinstance(node, ast.Compare) and " in " in name) else name
 
 
 def enclosed(text: str) -> str:
-    """Return a text with parentheses if it has an operator, so that a method can be called on it."""
+    """Return a text with parentheses if it has an operator, so that a method can be called on
+    it.
+    """
     if not (text[:1].isdigit() or not {*text}.isdisjoint(" +-*/@%&|^~<>")):
         return text
-    return text if isinstance(parsed(text), (ast.Call, ast.Name, ast.Attribute, ast.Subscript)) else f"({text})"
+    return (
+        text
+        if isinstance(parsed(text), (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
+        else f"({text})"
+    )
 
 
 def without_item(name: str) -> str:
-    """Return the text of what an item is taken of: "batches" for "batches[1]"; any other text as it is."""
+    """Return the text of what an item is taken of: "batches" for "batches[1]"; any other text as it
+    is.
+    """
     node = parsed(name)
-    return name[: node.value.end_col_offset] if isinstance(node, ast.Subscript) and name.isascii() else name
+    return (
+        name[: node.value.end_col_offset]
+        if isinstance(node, ast.Subscript) and name.isascii()
+        else name
+    )
 
 
 def is_place(name: str) -> bool:
@@ -88,14 +121,18 @@ def code_at(facts: Facts, span: Span | None) -> str:
 
 
 def made_at(facts: Facts, record: TensorRecord) -> Span | None:
-    """Return where a tensor was made: its operation's place, else where the text binds its name or expression."""
+    """Return where a tensor was made: its operation's place, else where the text binds its name or
+    expression.
+    """
     if record.span is not None:
         return record.span
     first = facts.tensors[record.first].span
     if first is not None:
         return first
     label = plain(record.name or record.label)
-    bound = [s for s in facts.text.assignments(label) if not isinstance(s, (ast.AugAssign, ast.For))]
+    bound = [
+        s for s in facts.text.assignments(label) if not isinstance(s, (ast.AugAssign, ast.For))
+    ]
     if bound:
         return places.head_of(bound[0])
     if record.id in facts.begun:
@@ -106,7 +143,8 @@ def made_at(facts: Facts, record: TensorRecord) -> Span | None:
 
 def scopes_of(facts: Facts, operation: Operation) -> list[ScopeRecord]:
     """Return the scopes that an operation ran in, innermost first."""
-    scopes, at = [], operation.scope
+    scopes = []
+    at = operation.scope
     while at is not None:
         scopes.append(facts.trace.scopes[at])
         at = scopes[-1].parent
@@ -114,13 +152,21 @@ def scopes_of(facts: Facts, operation: Operation) -> list[ScopeRecord]:
 
 
 def spans_of(facts: Facts, operation: Operation) -> list[Span]:
-    """Return the place of an operation's call, then of the function and module calls around it, innermost first."""
-    around = [s.span for s in scopes_of(facts, operation) if s.kind in ("function", "module") and s.span is not None]
+    """Return the place of an operation's call, then of the function and module calls around it,
+    innermost first.
+    """
+    around = [
+        s.span
+        for s in scopes_of(facts, operation)
+        if s.kind in ("function", "module") and s.span is not None
+    ]
     return [span for span in (operation.span, *around) if span is not None]
 
 
 def own_span(facts: Facts, operation: Operation) -> Span | None:
-    """Return the innermost place in the program itself that leads to an operation in a library; else its own place."""
+    """Return the innermost place in the program itself that leads to an operation in a library;
+    else its own place.
+    """
     return next((span for span in spans_of(facts, operation) if not span.file), operation.span)
 
 
@@ -132,15 +178,22 @@ def assigned_name(facts: Facts, span: Span | None) -> str:
 
 
 def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
-    """Return what the program calls an optimiser where it steps, `opt` for opt.step() and for scaler.step(opt); else
-    the variable that it was assigned to; "optimizer" if neither is in the text.
+    """Return what the program calls an optimiser where it steps, `opt` for opt.step() and for
+    scaler.step(opt); else the variable that it was assigned to; "optimizer" if neither is in the
+    text.
     """
     if optimiser is None:
         return "optimizer"
     caller, _, argument = code_at(facts, optimiser.step_span).partition(".step(")
     assigned = assigned_name(facts, optimiser.span)
-    names = (assigned,) if assigned and assigned in argument else (caller.strip() if argument else "", assigned)
-    return next((name for name in names if name and name.replace(".", "").isidentifier()), "optimizer")
+    names = (
+        (assigned,)
+        if assigned and assigned in argument
+        else (caller.strip() if argument else "", assigned)
+    )
+    return next(
+        (name for name in names if name and name.replace(".", "").isidentifier()), "optimizer"
+    )
 
 
 def settings(optimiser: OptimiserRecord) -> dict[str, str]:
@@ -149,15 +202,21 @@ def settings(optimiser: OptimiserRecord) -> dict[str, str]:
 
 
 def loads(node: Any) -> set[str]:
-    """Return the variables and attributes ("self.h") that a piece of text reads, without the functions that it
-    calls.
+    """Return the variables and attributes ("self.h") that a piece of text reads, without the
+    functions that it calls.
     """
     called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    return {text for part in ast.walk(node) if id(part) not in called and (text := place_text(part, ast.Load))}
+    return {
+        text
+        for part in ast.walk(node)
+        if id(part) not in called and (text := place_text(part, ast.Load))
+    }
 
 
 def stores(node: Any) -> set[str]:
-    """Return the variables and attributes that a piece of text binds, also by augmented assignment."""
+    """Return the variables and attributes that a piece of text binds, also by augmented
+    assignment.
+    """
     return {text for part in ast.walk(node) if (text := place_text(part, ast.Store))}
 
 
@@ -170,12 +229,19 @@ def place_text(node: Any, context: type) -> str:
 
 def inside(statement: Any, container: Any) -> bool:
     """Whether a statement is inside another one."""
-    return bool(container.lineno <= statement.lineno and (statement.end_lineno or 0) <= (container.end_lineno or 0))
+    return bool(
+        container.lineno <= statement.lineno
+        and (statement.end_lineno or 0) <= (container.end_lineno or 0)
+    )
 
 
 def loop_around(facts: Facts, statement: Any) -> Any:
     """Return the innermost loop statement around another one, or None."""
-    loops = [s for s in facts.text.statements if isinstance(s, (ast.For, ast.While)) and s is not statement]
+    loops = [
+        s
+        for s in facts.text.statements
+        if isinstance(s, (ast.For, ast.While)) and s is not statement
+    ]
     return max((s for s in loops if inside(statement, s)), key=places.starts, default=None)
 
 
@@ -183,7 +249,9 @@ def method_of(facts: Facts, name: str, method: str) -> Any:
     """Return the definition of a method in a class of the program."""
     for cls in facts.text.statements:
         if isinstance(cls, ast.ClassDef) and cls.name == name:
-            return next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None)
+            return next(
+                (n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == method), None
+            )
     return None
 
 
@@ -219,7 +287,9 @@ def operator(operation: Operation) -> str:
 
 
 def numbers_in(operation: Operation, options: bool = True) -> list[float]:
-    """Return the arguments of an operation that are Python numbers, also those given by a name if `options`."""
+    """Return the arguments of an operation that are Python numbers, also those given by a name if
+    `options`.
+    """
     numbers = []
     for text in operation.constants:
         _, equals, value = text.rpartition("=")
@@ -236,7 +306,9 @@ def unit(facts: Facts, operation: Operation) -> str:
 
 
 def is_dropout(operation: Operation, module: str) -> bool:
-    """Whether an operation is a dropout, or a part of one: by its operator, its call, or the class of its module."""
+    """Whether an operation is a dropout, or a part of one: by its operator, its call, or the class
+    of its module.
+    """
     call = parsed(operation.text)
     function = dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
     return "dropout" in operation.name or function in DROPOUTS or "Dropout" in module
@@ -248,7 +320,9 @@ def is_comparison(name: str) -> bool:
 
 
 def mask_behind(facts: Facts, tensor: int) -> TensorRecord:
-    """Return what the program calls a mask, from which views, negations and fills with -inf have made another one."""
+    """Return what the program calls a mask, from which views, negations and fills with -inf have
+    made another one.
+    """
     while not named(facts, tensor).isidentifier() and (maker := facts.maker(tensor)) is not None:
         masks = [r.id for r, value in facts.operands(maker) if value.dtype == "bool"]
         if len(masks) != 1:
@@ -267,8 +341,11 @@ SHORT = ("float16", "bfloat16")  # what autocast and .half() compute in
 
 
 def magnitude(value: Value | None) -> float | None:
-    """Return the largest absolute value of the elements; None if there are none, or one is not finite."""
+    """Return the largest absolute value of the elements; None if there are none, or one is not
+    finite.
+    """
     if value is None or not value.is_float or not value.all_finite:
         return None
-    low, high = value.summary.minimum, value.summary.maximum
+    low = value.summary.minimum
+    high = value.summary.maximum
     return None if low is None or high is None else max(abs(float(low)), abs(float(high)))

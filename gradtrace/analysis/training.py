@@ -1,4 +1,6 @@
-"""A training loop in numbers: its loss, its gradients and its updates, step by step, and its first bad value."""
+"""A training loop in numbers: its loss, its gradients and its updates, step by step, and its first
+bad value.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from gradtrace.trace.window import SUFFIX, step_window
 
 
 class ParameterStep(NamedTuple):
-    """A parameter in one step: the norm of its gradient, and the norm of its update relative to the parameter
-    before.
+    """A parameter in one step: the norm of its gradient, and the norm of its update relative to the
+    parameter before.
     """
 
     name: str
@@ -25,8 +27,8 @@ class ParameterStep(NamedTuple):
 
 
 class BadValue(NamedTuple):
-    """The first value of a step that is not finite: a parameter before the step, else a result in forward, else a
-    gradient.
+    """The first value of a step that is not finite: a parameter before the step, else a result in
+    forward, else a gradient.
     """
 
     where: str  # "forward", "backward", "parameter"
@@ -39,15 +41,16 @@ class BadValue(NamedTuple):
 class StepRow(NamedTuple):
     number: int
     loss: float | None  # None: the passes began at no single number
-    grad_norm: float | None  # of all parameters together; of those that optimisers hold, if they hold any of the step
+    # of all parameters together; of those that optimisers hold, if they hold any of the step
+    grad_norm: float | None
     update: float | None  # the largest of the parameters'
     parameters: tuple[ParameterStep, ...]
     bad: BadValue | None
 
 
 class Training(NamedTuple):
-    """The steps of a training loop. `first_inf` and `first_nan` are the first steps with such a loss; `details` are
-    about `step`.
+    """The steps of a training loop. `first_inf` and `first_nan` are the first steps with such a
+    loss; `details` are about `step`.
     """
 
     rows: tuple[StepRow, ...]
@@ -60,8 +63,8 @@ class Training(NamedTuple):
 
 
 def training(trace: Trace) -> Training:
-    """Return the training loop of a trace. The details are those of the first step with a bad value, else of the
-    last.
+    """Return the training loop of a trace. The details are those of the first step with a bad
+    value, else of the last.
     """
     versions: dict[int, list[TensorRecord]] = {}
     for t in trace.tensors:
@@ -124,14 +127,16 @@ def row(
 
 
 def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
-    """Return the leaves that the step's operations read, each in the first version that they read. What runs without
-    gradients is an initialisation, which may clear a row of a parameter, or an evaluation.
+    """Return the leaves that the step's operations read, each in the first version that they read.
+    What runs without gradients is an initialisation, which may clear a row of a parameter, or an
+    evaluation.
     """
     leaves: dict[int, TensorRecord] = {}
     for operation in trace.operations[slice(*step.operations)]:
         if not operation.grad_enabled:
             continue
-        written = {trace.tensors[i].first for i in operation.outputs}  # in place: an initialisation, not a use
+        # in place: an initialisation, not a use
+        written = {trace.tensors[i].first for i in operation.outputs}
         for t in (trace.tensors[i] for i in operation.tensors):
             if t.is_leaf and t.requires_grad and t.first not in written:
                 leaves.setdefault(t.first, t)
@@ -151,8 +156,8 @@ def first_bad(
     versions: dict[int, list[TensorRecord]],
     bad: frozenset[int],
 ) -> BadValue | None:
-    """Return the first value of a step that is not finite: in parameters before the step, then forward, then
-    gradients.
+    """Return the first value of a step that is not finite: in parameters before the step, then
+    forward, then gradients.
     """
     for t in leaves:
         if t.value is not None and not t.value.all_finite:
@@ -161,11 +166,15 @@ def first_bad(
         for out in operation.outputs:
             value = trace.tensors[out].value
             if value is not None and not value.all_finite and out in bad:
-                label = "the loss" if out in step.roots else SUFFIX.sub("", trace.tensors[out].label)
+                label = (
+                    "the loss" if out in step.roots else SUFFIX.sub("", trace.tensors[out].label)
+                )
                 return BadValue("forward", label, operation.name, kind(value), operation.span)
     for p in parameters:
         if p.grad_norm is not None and not math.isfinite(p.grad_norm):
-            return BadValue("backward", f"{p.name}.grad", "", "NaN" if math.isnan(p.grad_norm) else "Inf", None)
+            return BadValue(
+                "backward", f"{p.name}.grad", "", "NaN" if math.isnan(p.grad_norm) else "Inf", None
+            )
     return None
 
 
@@ -173,11 +182,19 @@ def kind(value: Value) -> str:
     return "NaN" if value.has_nan else "Inf"
 
 
-def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None) -> tuple[str, str]:
-    """Return whether the loss "diverges", "falls" or is "flat" ("" if it is not known), and a sentence that says so."""
+def judged(
+    rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None
+) -> tuple[str, str]:
+    """Return whether the loss "diverges", "falls" or is "flat" ("" if it is not known), and a
+    sentence that says so.
+    """
     losses = [(r.number, r.loss) for r in rows if r.loss is not None]
     finite = [(n, x) for n, x in losses if math.isfinite(x)]
-    parts = [f"{symptom} first in step {n}" for symptom, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
+    parts = [
+        f"{symptom} first in step {n}"
+        for symptom, n in (("inf", first_inf), ("NaN", first_nan))
+        if n is not None
+    ]
     if parts:
         first_bad = f"the loss is {' and '.join(parts)}"
         if len(finite) > 1 and finite[-1][1] > 10 * abs(finite[0][1]):
@@ -186,11 +203,19 @@ def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | No
         return "diverges", first_bad
     if len(finite) < 2:
         return "", ""
-    first, last = finite[0][1], finite[-1][1]
+    first = finite[0][1]
+    last = finite[-1][1]
     best_step, best = min(finite, key=lambda pair: pair[1])
     is_highest = last > 0.9 * max(x for _, x in finite)
     if is_highest and (last > 10 * abs(first) or (last > first and last > 10 * abs(best))):
-        return "diverges", f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}"
+        return (
+            "diverges",
+            f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}",
+        )
     if last < first:
         return "falls", f"the loss falls from {first:.4g} to {last:.4g}"
-    return "flat", f"the loss does not fall: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}"
+    return (
+        "flat",
+        f"the loss does not fall: {first:.4g} in step {finite[0][0]}, {last:.4g} in step "
+        f"{finite[-1][0]}",
+    )

@@ -1,4 +1,6 @@
-"""Parameters without a gradient in a model that several processes train: which, and the line that would use them."""
+"""Parameters without a gradient in a model that several processes train: which, and the line that
+would use them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def unused_under_ddp(facts: Facts, failure: Failure) -> Cause | None:
     return unused_cause(facts, lacking, failure) if lacking else None
 
 
-def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure, where: str = "in the last pass") -> Cause:
+def unused_cause(
+    facts: Facts, lacking: list[TensorRecord], failure: Failure, where: str = "in the last pass"
+) -> Cause:
     """Return which parameters lack a gradient, since when, and the lines that would use them."""
     labels = [t.label for t in lacking]
     earlier = sorted(set().union(*(passes_with(facts, t) for t in lacking)))
@@ -49,7 +53,14 @@ def unused_cause(facts: Facts, lacking: list[TensorRecord], failure: Failure, wh
         advice = (*advice, "leave static_graph=True out: the graph is not the same in each pass")
     sentence = f"{folded(labels, 'parameters')} got no gradient {where}"
     explained = frozenset(t.id for t in lacking)
-    return Cause("unused under DDP", because, tuple(would_use(facts, labels[0])), advice, sentence, tensors=explained)
+    return Cause(
+        "unused under DDP",
+        because,
+        tuple(would_use(facts, labels[0])),
+        advice,
+        sentence,
+        tensors=explained,
+    )
 
 
 def them(labels: Sequence[str]) -> str:
@@ -58,8 +69,10 @@ def them(labels: Sequence[str]) -> str:
 
 def remedies(labels: Sequence[str]) -> tuple[str, ...]:
     return (
-        f"use {them(labels)} in forward on every rank, or freeze {them(labels)} with requires_grad_(False)",
-        "DistributedDataParallel(..., find_unused_parameters=True), which looks for unused ones in each pass",
+        f"use {them(labels)} in forward on every rank, or freeze {them(labels)} with "
+        "requires_grad_(False)",
+        "DistributedDataParallel(..., find_unused_parameters=True), which looks for unused ones in "
+        "each pass",
     )
 
 

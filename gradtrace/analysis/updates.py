@@ -11,15 +11,21 @@ from gradtrace.trace.record import Change, TensorRecord
 
 
 def is_updated_between(facts: Facts, leaf: int, first: int, last: int) -> bool:
-    """Whether a leaf was changed between two passes; a change of which no place is recorded counts as such."""
+    """Whether a leaf was changed between two passes; a change of which no place is recorded counts
+    as such.
+    """
     if updates_between(facts, leaf, first, last):
         return True
-    is_recorded = any(not change.of_grad and leaf in facts.leaves_of(change) for change in facts.trace.changes)
+    is_recorded = any(
+        not change.of_grad and leaf in facts.leaves_of(change) for change in facts.trace.changes
+    )
     return facts.tensors[leaf].version > 0 and not is_recorded
 
 
 def updates_between(facts: Facts, leaf: int, first: int, last: int) -> list[Change]:
-    """Return the writes to a leaf itself after the pass `first` and before the pass `last`, by their numbers."""
+    """Return the writes to a leaf itself after the pass `first` and before the pass `last`, by
+    their numbers.
+    """
     return [
         change
         for change in facts.trace.changes
@@ -31,7 +37,9 @@ def updates_between(facts: Facts, leaf: int, first: int, last: int) -> list[Chan
 
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
-    """Return the norm of the change from this version to the next, relative to this version's norm."""
+    """Return the norm of the change from this version to the next, relative to this version's
+    norm.
+    """
     later = versions[t.version + 1] if t.version + 1 < len(versions) else None
     if later is None or later.value is None or t.value is None:
         return None
@@ -43,6 +51,9 @@ def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
 
 
 def ratio(before: Any, after: Any) -> float | None:
-    """Return the norm of the change relative to the norm of the value before; None from 0, which has no scale."""
-    moved, size = norm_of(after - before), norm_of(before)
+    """Return the norm of the change relative to the norm of the value before; None from 0, which
+    has no scale.
+    """
+    moved = norm_of(after - before)
+    size = norm_of(before)
     return moved / size if size else None if moved else 0.0

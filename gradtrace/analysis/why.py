@@ -2,8 +2,8 @@
 
     cause = why(trace, trace.tensor("w").id)
 
-The run must have been watched and captured with `everything`. The possible causes are tried in order, and the first one
-that applies is the answer.
+The run must have been watched and captured with `everything`. The possible causes are tried in
+order, and the first one that applies is the answer.
 """
 
 from __future__ import annotations
@@ -26,10 +26,16 @@ def why(trace: Trace, tensor: int) -> Cause:
 def explain(facts: Facts, record: TensorRecord) -> Cause:
     cause = of_gradient(facts, record)
     grad = record.grad
-    is_part = grad is not None and grad.is_measured and any(shard.name == record.label for shard in facts.trace.shards)
+    is_part = (
+        grad is not None
+        and grad.is_measured
+        and any(shard.name == record.label for shard in facts.trace.shards)
+    )
     if not is_part:
         return cause
-    return cause._replace(symptom=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.symptom}")
+    return cause._replace(
+        symptom=f"Before the ranks reduce it, rank {facts.trace.rank}'s {cause.symptom}"
+    )
 
 
 def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
@@ -51,7 +57,8 @@ def cleared(facts: Facts, record: TensorRecord) -> Cause | None:
     last = facts.last_change(record)
     if last is None or last.how != "cleared":
         return None
-    before, after = facts.steps[: last.after_steps], facts.steps[last.after_steps :]
+    before = facts.steps[: last.after_steps]
+    after = facts.steps[last.after_steps :]
     stored = [s for s in before if s.function == record.function and s.grad_after is not None]
     if not stored or any(s.function == record.function for s in after):
         return None
@@ -91,41 +98,56 @@ def never_called(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a run in which no pass stored gradients."""
     if facts.storing:
         return None
-    origin, failure = facts.origin(record), facts.trace.failure
+    origin = facts.origin(record)
+    failure = facts.trace.failure
     if facts.passes:
         return only_returned(facts, origin, facts.passes[-1])
     if failure is not None:
         ran = ".backward(" in facts.text.line(failure.span)
-        when = "backward failed before it stored a gradient" if ran else "the program failed before backward was called"
+        when = (
+            "backward failed before it stored a gradient"
+            if ran
+            else "the program failed before backward was called"
+        )
         end = facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span)
         return Cause("never called", when, [origin, end], ("fix the error first",))
     return uncalled(facts, origin)
 
 
 def uncalled(facts: Facts, origin: Evidence) -> Cause:
-    """Explain a run without a backward: its call has no parentheses, or the result does not require grad, or it is
-    missing.
+    """Explain a run without a backward: its call has no parentheses, or the result does not require
+    grad, or it is missing.
     """
     statement = places.uncalled(facts.text, ("backward",))
     roots = [facts.tensors[i] for i in facts.roots]
     if roots and not any(root.requires_grad for root in roots):
         cause = history.no_history(facts, roots[0])
-        because = f"backward was not called, and {roots[0].label} does not require grad: {cause.because}"
-        return Cause("never called", because, list(dict.fromkeys([origin, *cause.evidence])), cause.advice)
+        because = (
+            f"backward was not called, and {roots[0].label} does not require grad: {cause.because}"
+        )
+        return Cause(
+            "never called", because, list(dict.fromkeys([origin, *cause.evidence])), cause.advice
+        )
     if statement is not None:
-        text, head = facts.text.cut(statement), places.head_of(statement)
+        text = facts.text.cut(statement)
+        head = places.head_of(statement)
         fix = with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}")
         here = facts.at("this only looks the method up", head)
         because = f"backward was not called: line {head.line} names {text} without parentheses"
         return Cause("never called", because, [origin, here], (fix,))
     call = f"{facts.root_names()}.backward()"
     return Cause(
-        "never called", "backward was not called", [origin], (with_line_after(facts, None, call, f"call {call}"),)
+        "never called",
+        "backward was not called",
+        [origin],
+        (with_line_after(facts, None, call, f"call {call}"),),
     )
 
 
 def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a tensor that backward reached without keeping its gradient, since it is not a leaf."""
+    """Explain a tensor that backward reached without keeping its gradient, since it is not a
+    leaf.
+    """
     visits = facts.visits_of(record)
     if record.is_leaf or record.retains_grad or not visits:
         return None
@@ -141,7 +163,8 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
         "it is a non-leaf, and backward keeps gradients only for leaf tensors",
         [facts.origin(record), *evidence],
         (
-            f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad {record.name or 'NAME'})",
+            f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad "
+            f"{record.name or 'NAME'})",
             "or read it in a hook (register_hook)",
         ),
     )
@@ -149,10 +172,16 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that was not among the chosen inputs of any pass."""
-    for_others = [pass_ for pass_ in facts.storing if pass_.inputs is not None and record.id not in pass_.inputs]
+    for_others = [
+        pass_
+        for pass_ in facts.storing
+        if pass_.inputs is not None and record.id not in pass_.inputs
+    ]
     if len(for_others) != len(facts.storing) or record.function is None:
         return None
-    if not any(record.function in reachable_functions(facts.trace, pass_.roots) for pass_ in for_others):
+    if not any(
+        record.function in reachable_functions(facts.trace, pass_.roots) for pass_ in for_others
+    ):
         return None
     return Cause(
         "inputs=",
@@ -163,14 +192,23 @@ def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
 
 
 def stopped(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain a gradient that did not reach a tensor on its path: a pass failed, or a Function returned None."""
-    paths = [pass_ for pass_ in facts.storing if record.function in reachable_functions(facts.trace, pass_.roots)]
+    """Explain a gradient that did not reach a tensor on its path: a pass failed, or a Function
+    returned None.
+    """
+    paths = [
+        pass_
+        for pass_ in facts.storing
+        if record.function in reachable_functions(facts.trace, pass_.roots)
+    ]
     if not paths or record.function is None:
         return None
-    origin, last = facts.origin(record), paths[-1]
+    origin = facts.origin(record)
+    last = paths[-1]
     if last.error:
         because = f"backward failed before it came to {record.label}"
-        return Cause("failed", because, [origin, facts.at(last.error, last.span)], ("fix the error first",))
+        return Cause(
+            "failed", because, [origin, facts.at(last.error, last.span)], ("fix the error first",)
+        )
     silent = history.gave_none(facts, record.function, last.number)
     if silent is None:
         because = "no gradient came along the paths that lead to it"
@@ -178,29 +216,46 @@ def stopped(facts: Facts, record: TensorRecord) -> Cause | None:
     return Cause(
         "gave None",
         f"{silent.name} returned None for the way that leads to it",
-        [origin, facts.at(f"{silent.name} sends None to this input", silent.span), facts.backward(last)],
+        [
+            origin,
+            facts.at(f"{silent.name} sends None to this input", silent.span),
+            facts.backward(last),
+        ],
         (f"return a gradient from {silent.name}'s backward for that input",),
     )
 
 
 def avoidable(facts: Facts, cuts: list[Cut]) -> Cause:
-    """Return the first cut that a program could avoid, one of its own before one of a library, which may be by design;
-    an argmax or a comparison has no derivative in any case.
+    """Return the first cut that a program could avoid, one of its own before one of a library,
+    which may be by design; an argmax or a comparison has no derivative in any case.
     """
     spans = [(cut.operation or cut.escape).span for cut in cuts]  # type: ignore[union-attr]
     is_own = [span is None or not span.file for span in spans]
-    causes = [history.describe(facts, cut) for own in (True, False) for cut, o in zip(cuts, is_own) if o is own]
-    return next((c for c in causes if c.code not in ("integer", "comparison", "no derivative")), causes[0])
+    causes = [
+        history.describe(facts, cut)
+        for own in (True, False)
+        for cut, o in zip(cuts, is_own)
+        if o is own
+    ]
+    return next(
+        (c for c in causes if c.code not in ("integer", "comparison", "no derivative")), causes[0]
+    )
 
 
 def ways(facts: Facts, record: TensorRecord, cuts: list[Cut], first: Cause) -> list[str]:
-    """Return in words the places that cut the paths from a tensor to the roots: `first`, then the others."""
+    """Return in words the places that cut the paths from a tensor to the roots: `first`, then the
+    others.
+    """
     others = [history.describe(facts, cut).because for cut in cuts]
     after = facts.flow.after([record.id])
     numbers = [number.escape for number in left_numbers(facts) if number.tensor in after]
     others += [f"{escape.how}(){facts.at_line(escape.span)}" for escape in numbers]
     reasons = list(dict.fromkeys([first.because, *others]))
-    return reasons if len(reasons) <= MOST_WAYS else [*reasons[:MOST_WAYS], f"{len(reasons) - MOST_WAYS} more"]
+    return (
+        reasons
+        if len(reasons) <= MOST_WAYS
+        else [*reasons[:MOST_WAYS], f"{len(reasons) - MOST_WAYS} more"]
+    )
 
 
 MOST_WAYS = 3
@@ -210,20 +265,30 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that is on no path to a root: it is cut off, or not used at all."""
     reached = facts.flow.after([record.id])
     last = facts.pass_with(reached)
-    origin, run, roots = facts.origin(record), facts.backward(last), facts.labels(last.roots) or "the result"
+    origin = facts.origin(record)
+    run = facts.backward(last)
+    roots = facts.labels(last.roots) or "the result"
     cuts = facts.cuts_on_the_way(record, last.roots)
     if cuts:
         cut = avoidable(facts, cuts)
-        because = f"{roots} depends on it only through {', and through '.join(ways(facts, record, cuts, cut))}"
+        because = (
+            f"{roots} depends on it only through "
+            f"{', and through '.join(ways(facts, record, cuts, cut))}"
+        )
         return cut._replace(because=because, evidence=[origin, *cut.evidence, run])
     results = [root for pass_ in facts.storing for root in pass_.roots]
-    gone = copies.rewrapped(facts, reached, results) or copies.left_as_number(facts, reached, results)
+    gone = copies.rewrapped(facts, reached, results) or copies.left_as_number(
+        facts, reached, results
+    )
     if gone is not None:
         return gone._replace(evidence=[origin, *gone.evidence, run])
     replaced = history.rebound(facts, record)
     if replaced is not None:
         return replaced._replace(evidence=[*replaced.evidence, run])
-    returned = next((p for p in reversed(facts.passes) if not p.stores and not reached.isdisjoint(p.roots)), None)
+    returned = next(
+        (p for p in reversed(facts.passes) if not p.stores and not reached.isdisjoint(p.roots)),
+        None,
+    )
     if returned is not None:
         return only_returned(facts, origin, returned)
     uses = facts.uses(record.id)
@@ -252,4 +317,13 @@ def only_returned(facts: Facts, origin: Evidence, pass_: PassRecord) -> Cause:
     )
 
 
-ASKED = (cleared, overwritten, without_grad, never_called, not_retained, left_out, stopped, unreached)
+ASKED = (
+    cleared,
+    overwritten,
+    without_grad,
+    never_called,
+    not_retained,
+    left_out,
+    stopped,
+    unreached,
+)

@@ -10,7 +10,9 @@ MANY = 4  # names that are listed one by one
 
 
 def brief(value: Value) -> str:
-    """Return a short description: "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
+    """Return a short description: "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64,
+    10)".
+    """
     if not value.shape and value.is_whole:
         return short_number(value.data)
     if value.numel <= FEW and value.is_whole:
@@ -18,7 +20,8 @@ def brief(value: Value) -> str:
     facts = value.summary
     if facts.nan or facts.inf:
         return f"not finite in {facts.nan + facts.inf} of {value.numel} elements {value.shape}"
-    low, high = facts.minimum, facts.maximum
+    low = facts.minimum
+    high = facts.maximum
     if low is None:
         return f"of shape {value.shape}"
     if low == high:
@@ -27,7 +30,9 @@ def brief(value: Value) -> str:
 
 
 def folded(names: Sequence[str], noun: str) -> str:
-    """Return a list of names; of many, their number and the modules they are in: "62 parameters of net.a to net.d"."""
+    """Return a list of names; of many, their number and the modules they are in: "62 parameters of
+    net.a to net.d".
+    """
     if len(names) <= MANY:
         *start, last = names
         return f"{', '.join(start)} and {last}" if start else last
@@ -40,12 +45,16 @@ def folded(names: Sequence[str], noun: str) -> str:
 
 
 def range_of(modules: Sequence[str]) -> str:
-    """Return modules as text: "a and b", "layer.0 to layer.9"; of many that are not numbered, the one they are in."""
+    """Return modules as text: "a and b", "layer.0 to layer.9"; of many that are not numbered, the
+    one they are in.
+    """
     if len(modules) < MANY:
         return folded(modules, "modules")
     if len({name.rstrip("0123456789") for name in modules}) == 1:
         return f"{modules[0]} to {modules[-1]}"
-    return ".".join(common(modules)) or f"{', '.join(modules[:2])} and {len(modules) - 2} more modules"
+    return (
+        ".".join(common(modules)) or f"{', '.join(modules[:2])} and {len(modules) - 2} more modules"
+    )
 
 
 def common(paths: Sequence[str]) -> list[str]:
@@ -76,7 +85,11 @@ def short_number(x: Any) -> str:
 
 
 def several(items: Any) -> str:
-    return "[" + ", ".join(map(several, items)) + "]" if isinstance(items, list) else short_number(items)
+    return (
+        "[" + ", ".join(map(several, items)) + "]"
+        if isinstance(items, list)
+        else short_number(items)
+    )
 
 
 def named_ranks(ranks: Sequence[int]) -> str:

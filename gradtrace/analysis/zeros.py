@@ -1,4 +1,6 @@
-"""Explain a gradient that is zero everywhere: the hook, operation, factor or cancellation that made it so."""
+"""Explain a gradient that is zero everywhere: the hook, operation, factor or cancellation that made
+it so.
+"""
 
 from __future__ import annotations
 
@@ -21,29 +23,45 @@ from gradtrace.annotations import Sequence
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import BackwardStep, Change, HookRun, Operation, TensorRecord, Value
 
-SCALED = ("multiply the loss by 2 ** 10 or more before backward, and divide the gradients after it (GradScaler)",)
+SCALED = (
+    "multiply the loss by 2 ** 10 or more before backward, and divide the gradients after it "
+    "(GradScaler)",
+)
 ROUTING = function_table("analysis.zeros.ROUTING", ("stack", "cat", "unbind", "split", "chunk"))
 
 
 def zero(facts: Facts, record: TensorRecord) -> Cause:
     """Explain a gradient that is zero everywhere."""
-    visits, wiped = facts.visits_of(record), wiped_by(facts, record)
+    visits = facts.visits_of(record)
+    wiped = wiped_by(facts, record)
     if wiped is not None:
         return zeroed(facts, record, wiped).about(record, "zero", "0")
     if not visits:
-        return Cause("assigned", "the program set it", [facts.origin(record)]).about(record, "zero", "0")
+        return Cause("assigned", "the program set it", [facts.origin(record)]).about(
+            record, "zero", "0"
+        )
     cancels = cancellation(facts, record)
     cause = None
-    if cancels is not None and (cancels.unseen is not None or len(facts.arrivals.at(visits[-1])) == 1):
+    if cancels is not None and (
+        cancels.unseen is not None or len(facts.arrivals.at(visits[-1])) == 1
+    ):
         cause = Cause("symmetry", cancels.clause(facts))
     cause = cause or started_at_zero(facts, record) or origin_of_zero(facts, visits[-1])
-    evidence = [facts.origin(record), facts.backward(facts.passes[visits[-1].number]), *cause.evidence]
+    evidence = [
+        facts.origin(record),
+        facts.backward(facts.passes[visits[-1].number]),
+        *cause.evidence,
+    ]
     return cause._replace(evidence=evidence).about(record, "zero", "0")
 
 
 def wiped_by(facts: Facts, record: TensorRecord) -> Change | None:
-    """Return the write that turned a gradient other than 0 into zeros after the last pass that stored one."""
-    brought = next((s.grad_after for s in reversed(facts.visits_of(record)) if s.grad_after is not None), None)
+    """Return the write that turned a gradient other than 0 into zeros after the last pass that
+    stored one.
+    """
+    brought = next(
+        (s.grad_after for s in reversed(facts.visits_of(record)) if s.grad_after is not None), None
+    )
     if is_zero(brought):
         return None
     writes = [
@@ -55,7 +73,11 @@ def wiped_by(facts: Facts, record: TensorRecord) -> Change | None:
         and not any(step.function == record.function for step in facts.steps[change.after_steps :])
         and not is_zero(facts.written(change)[0])
     ]
-    wiping = (change for change in writes if change.how.endswith("zero_") or is_zero(facts.written(change)[1]))
+    wiping = (
+        change
+        for change in writes
+        if change.how.endswith("zero_") or is_zero(facts.written(change)[1])
+    )
     return next(wiping, writes[-1] if writes else None)
 
 
@@ -64,7 +86,9 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Cause:
     if culprit is not None:
         return clipped(facts, record, change, culprit)
     earlier = reversed(facts.steps[: change.after_steps])
-    stored = (s.grad_after for s in earlier if s.function == record.function and s.grad_after is not None)
+    stored = (
+        s.grad_after for s in earlier if s.function == record.function and s.grad_after is not None
+    )
     before = facts.written(change)[0] or next(stored, None)
     was = f", where it was {brief(before)}" if before is not None else ""
     return Cause(
@@ -76,10 +100,15 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Cause:
 
 
 def infinite_beside(facts: Facts, change: Change) -> BackwardStep | None:
-    """Return the last gradient that was stored with an infinity before some were clipped by their common norm."""
+    """Return the last gradient that was stored with an infinity before some were clipped by their
+    common norm.
+    """
     stored = [s for s in facts.steps[: change.after_steps] if s.grad_after is not None]
     last = stored[-1].number if stored else None
-    return next((s for s in stored if s.number == last and s.grad_after and not s.grad_after.all_finite), None)
+    return next(
+        (s for s in stored if s.number == last and s.grad_after and not s.grad_after.all_finite),
+        None,
+    )
 
 
 def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: BackwardStep) -> Cause:
@@ -89,14 +118,16 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
     code = "..." if leaf is None else code_of(named(facts, leaf)) or "..."
     first = next((s for s in facts.steps if s.number == culprit.number and goes_bad(s)), None)
     operation = None if first is None else facts.arrivals.operations.get(first.function)
-    evidence, origin = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)], ""
+    evidence = [facts.at(f"{record.label}.grad is multiplied by max_norm / inf = 0", change.span)]
+    origin = ""
     if first is not None and operation is not None:
         span = facts.functions[first.function].span
         origin = f", from {operation.name}{facts.at_line(span)}"
         evidence.insert(0, facts.at(f"the derivative of {operation.name} is not finite here", span))
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was inf: {owner}.grad "
+        f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was "
+        f"inf: {owner}.grad "
         f"held inf{origin}",
         evidence,
         (
@@ -107,14 +138,17 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
 
 
 def started_at_zero(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Explain zeros by a factor that starts at 0 and is trained, as LoRA's second matrix: an update ends them."""
+    """Explain zeros by a factor that starts at 0 and is trained, as LoRA's second matrix: an update
+    ends them.
+    """
     factor = zero_factor(facts, record)
     if factor is None or not is_trained(facts, factor):
         return None
     name = named(facts, factor.id)
     return Cause(
         "zero at first",
-        f"it is multiplied by {name}, which is 0 there and gets a gradient itself, so an update of {name} ends this",
+        f"it is multiplied by {name}, which is 0 there and gets a gradient itself, so an update of "
+        f"{name} ends this",
         [facts.origin(factor)],
     )
 
@@ -126,7 +160,9 @@ def is_trained(facts: Facts, leaf: TensorRecord) -> bool:
 
 
 def zero_factor(facts: Facts, record: TensorRecord) -> TensorRecord | None:
-    """Return the parameter of zeros that a gradient of zero was multiplied by; None for another reason."""
+    """Return the parameter of zeros that a gradient of zero was multiplied by; None for another
+    reason.
+    """
     visits = facts.visits_of(record)
     origin = blamed(facts, visits[-1]) if visits else None
     if origin is None:
@@ -134,20 +170,29 @@ def zero_factor(facts: Facts, record: TensorRecord) -> TensorRecord | None:
     step, index = origin
     operation = facts.arrivals.operations.get(step.function)
     if operation is None:  # one of several functions of an operation: of linear without a bias
-        later = (facts.arrivals.operations.get(sender.function) for sender, _, _ in facts.arrivals.at(step))
+        later = (
+            facts.arrivals.operations.get(sender.function)
+            for sender, _, _ in facts.arrivals.at(step)
+        )
         operation = next((candidate for candidate in later if candidate is not None), None)
         multiplied: Sequence[int] = (
-            () if operation is None or reason_of(operator(operation)) != "product" else operation.tensors
+            ()
+            if operation is None or reason_of(operator(operation)) != "product"
+            else operation.tensors
         )
     else:
         multiplied = factors(operation, facts.arrivals.graph.operand(step.function, index))
     zeros = [i for i in multiplied if is_zero(facts.tensors[i].value)]
-    leaf = next((leaf for i in zeros if (leaf := leaf_of_zeros(facts, i, smallest=0)) is not None), None)
+    leaf = next(
+        (leaf for i in zeros if (leaf := leaf_of_zeros(facts, i, smallest=0)) is not None), None
+    )
     return None if leaf is None else facts.tensors[facts.flow.tensor(leaf)]
 
 
 def blamed(facts: Facts, step: BackwardStep) -> tuple[BackwardStep, int] | None:
-    """Return the step, and its edge, that sent zeros of a gradient that was not zero, on the way to another step."""
+    """Return the step, and its edge, that sent zeros of a gradient that was not zero, on the way to
+    another step.
+    """
     seen: set[int] = set()
     while step.function not in seen:
         seen.add(step.function)
@@ -162,7 +207,9 @@ def blamed(facts: Facts, step: BackwardStep) -> tuple[BackwardStep, int] | None:
 
 
 def origin_of_zero(facts: Facts, step: BackwardStep) -> Cause:
-    """Return the reason for a zero gradient, searching from a step that received it towards the root."""
+    """Return the reason for a zero gradient, searching from a step that received it towards the
+    root.
+    """
     seen: set[int] = set()
     while True:
         for hook in step.hooks:
@@ -171,7 +218,9 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> Cause:
         arrivals = facts.arrivals.at(step)
         if not arrivals or step.function in seen:
             advice = ("start it with ones: the vector of backward(gradient=...)",)
-            return Cause("zero vector", "backward was started with a gradient of zero", advice=advice)
+            return Cause(
+                "zero vector", "backward was started with a gradient of zero", advice=advice
+            )
         seen.add(step.function)
         parts = [arrival.part for arrival in arrivals]
         if not all(is_zero(part.value) for part in parts):
@@ -197,7 +246,9 @@ def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Cause:
 
 
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
-    """Return the step and edge of the operation that chose among joined tensors (stack, cat); else those given."""
+    """Return the step and edge of the operation that chose among joined tensors (stack, cat); else
+    those given.
+    """
     operation = facts.arrivals.operations.get(step.function)
     if operation is None or operation.name not in ROUTING:
         return step, index
@@ -213,7 +264,8 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
     function = facts.functions[step.function]
     operation = call_of(facts, step)
     name = operation.name if operation is not None else function.name
-    base, where = name.rstrip("_"), facts.at_line(function.span)
+    base = name.rstrip("_")
+    where = facts.at_line(function.span)
     operand = operand_of(facts, function.id, index)
     here = facts.at(f"{name} sends back 0 here", function.span)
     if step.gradient is not None and underflows(facts, operation, operand, step.gradient):
@@ -229,22 +281,34 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
 
 
 def call_of(facts: Facts, step: BackwardStep) -> Operation | None:
-    """Return the operation that a function is part of. PyTorch's linear layer of three dimensions has one for the
-    matrix product, and another one for the view of it that is the result.
+    """Return the operation that a function is part of. PyTorch's linear layer of three dimensions
+    has one for the matrix product, and another one for the view of it that is the result.
     """
-    operations, function = facts.arrivals.operations, facts.functions[step.function]
+    operations = facts.arrivals.operations
+    function = facts.functions[step.function]
     if function.id in operations:
         return operations[function.id]
     above = (operations.get(arrival.sender.function) for arrival in facts.arrivals.at(step))
-    return next((operation for operation in above if operation is not None and operation.span == function.span), None)
+    return next(
+        (
+            operation
+            for operation in above
+            if operation is not None and operation.span == function.span
+        ),
+        None,
+    )
 
 
 def operand_of(facts: Facts, function: int, index: int) -> int | None:
-    """Return the tensor whose gradient an edge carries, also behind functions of the same call (a transposition)."""
+    """Return the tensor whose gradient an edge carries, also behind functions of the same call (a
+    transposition).
+    """
     graph = facts.arrivals.graph
-    tensor, target = graph.operand(function, index), graph.targets.get((function, index))
+    tensor = graph.operand(function, index)
+    target = graph.targets.get((function, index))
     while tensor is None and target is not None:
-        tensor, target = graph.operand(target[0], 0), graph.targets.get((target[0], 0))
+        tensor = graph.operand(target[0], 0)
+        target = graph.targets.get((target[0], 0))
     return tensor
 
 
@@ -253,7 +317,8 @@ def underflow(gradient: Value, called: str) -> Cause:
     smallest = f"{SMALLEST[dtype]:.2g}, the smallest" if dtype in SMALLEST else "any"
     return Cause(
         "underflow",
-        f"it has shrunk to {brief(gradient)} on its way, and {called} makes it less than {smallest} {dtype}, so it "
+        f"it has shrunk to {brief(gradient)} on its way, and {called} makes it less than "
+        f"{smallest} {dtype}, so it "
         "underflows",
         advice=(
             "gradients vanish on a path with many small factors: gradtrace stats shows where",
@@ -274,22 +339,27 @@ def over_one(facts: Facts, operation: Operation | None) -> Cause | None:
         return None
     if shape[int(dim)] != 1:
         return None
-    where, name = facts.at_line(operation.span), named(facts, tensor)
+    where = facts.at_line(operation.span)
+    name = named(facts, tensor)
     return Cause(
         "one class",
-        f"{operation.name}{where} is taken over only one class, for {name} has the shape {shape}: it is the same "
+        f"{operation.name}{where} is taken over only one class, for {name} has the shape {shape}: "
+        "it is the same "
         "whatever the scores are",
         [facts.at(f"{operation.name} over one element is constant", operation.span)],
         (
             "two classes need 2 outputs: nn.Linear(..., 2)",
-            f"or one output and F.binary_cross_entropy_with_logits({name}.squeeze(1), labels.float())",
+            f"or one output and F.binary_cross_entropy_with_logits({name}.squeeze(1), "
+            "labels.float())",
         ),
     )
 
 
-def straight_through(facts: Facts, operation: Operation | None, operand: int | None) -> Cause | None:
-    """Find a straight-through estimate that is reversed: it keeps the flat operation's result and detaches the
-    difference.
+def straight_through(
+    facts: Facts, operation: Operation | None, operand: int | None
+) -> Cause | None:
+    """Find a straight-through estimate that is reversed: it keeps the flat operation's result and
+    detaches the difference.
     """
     if operation is None or operand is None or reason_of(operator(operation)) != "flat":
         return None
@@ -299,10 +369,12 @@ def straight_through(facts: Facts, operation: Operation | None, operand: int | N
         behind = facts.flow.before([detach.inputs[0].tensor])
         if operand not in behind or len(behind) > 1000:
             continue
-        soft, hard = named(facts, operand), named(facts, operation.outputs[0])
+        soft = named(facts, operand)
+        hard = named(facts, operation.outputs[0])
         return Cause(
             "straight-through reversed",
-            f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: it detaches the "
+            f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: it "
+            "detaches the "
             f"part with {soft}, and its gradient goes through {hard}, which is flat",
             [
                 facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
@@ -314,13 +386,19 @@ def straight_through(facts: Facts, operation: Operation | None, operand: int | N
 
 
 def zero_reason(
-    facts: Facts, base: str, place: tuple[str, str], operation: Operation | None, operand: int | None
+    facts: Facts,
+    base: str,
+    place: tuple[str, str],
+    operation: Operation | None,
+    operand: int | None,
 ) -> Cause:
     """Return the reason why an operator's derivative is 0, by what its record says of it."""
     (name, where), reason = place, reason_of(base)
     code, clause, advice = REASONS.get(reason, OTHER)
     value = None if operand is None else facts.tensors[operand].value
-    shown = "" if value is None or operand is None else f" ({facts.label(operand)} is {brief(value)})"
+    shown = (
+        "" if value is None or operand is None else f" ({facts.label(operand)} is {brief(value)})"
+    )
     if reason == "flat":
         advice = (straight_code(facts, operation, operand), *advice)
     return Cause(code, clause.format(name=name, where=where, shown=shown), advice=advice)
@@ -328,7 +406,11 @@ def zero_reason(
 
 # By the reason in a record's `zero`: the code of the cause, a clause, and what to change.
 REASONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "rectifier": ("dead relu", "{name}{where} lets nothing back where its input is not positive{shown}", RECTIFIED),
+    "rectifier": (
+        "dead relu",
+        "{name}{where} lets nothing back where its input is not positive{shown}",
+        RECTIFIED,
+    ),
     "clamp": (
         "clamp",
         "{name}{where} lets nothing back outside of its bounds{shown}",
@@ -373,4 +455,6 @@ def straight_code(facts: Facts, operation: Operation | None, operand: int | None
         return "use a straight-through estimate: x + (hard - x).detach()"
     soft = code_of(named(facts, operand))
     soft = soft if soft.isidentifier() or 0 < len(soft) < 12 else "x"
-    return f"a straight-through estimate: {soft} + (torch.{operation.name}({soft}) - {soft}).detach()"
+    return (
+        f"a straight-through estimate: {soft} + (torch.{operation.name}({soft}) - {soft}).detach()"
+    )

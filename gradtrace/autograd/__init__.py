@@ -29,10 +29,14 @@ __all__ = [
 
 
 class Engine:
-    """The class of `Variable._execution_engine`, through which a hook can queue a callback during a backward pass."""
+    """The class of `Variable._execution_engine`, through which a hook can queue a callback during a
+    backward pass.
+    """
 
     def queue_callback(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the running backward pass ends; RuntimeError outside of a backward pass."""
+        """Call `callback` when the running backward pass ends; RuntimeError outside of a backward
+        pass.
+        """
         if state.running is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         state.running.callbacks.append(callback)
@@ -44,9 +48,13 @@ class _TensorsAreVariables(type):
 
 
 class Variable(metaclass=_TensorsAreVariables):
-    """The old name of Tensor. `Variable(data, requires_grad)` returns a leaf on the storage of `data`."""
+    """The old name of Tensor. `Variable(data, requires_grad)` returns a leaf on the storage of
+    `data`.
+    """
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+    def __new__(
+        cls, data: Tensor, requires_grad: bool = False, volatile: bool | None = None
+    ) -> Any:
         if volatile is not None:
             warnings.warn(VOLATILE, UserWarning, stacklevel=2)
         if not isinstance(data, Tensor):

@@ -1,8 +1,9 @@
 """torch.autograd.forward_ad: derivatives of results along the tangents of dual tensors.
 
-https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A dual tensor is a tensor to
-differentiate by; `unpack_dual` computes the tangent of a result from the graph, by differentiating the vjp with respect
-to its cotangent (https://j-towns.github.io/2017/06/12/A-new-trick.html).
+https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A dual tensor
+is a tensor to differentiate by; `unpack_dual` computes the tangent of a result from the graph, by
+differentiating the vjp with respect to its cotangent
+(https://j-towns.github.io/2017/06/12/A-new-trick.html).
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from gradtrace.func.transforms import check_sizes
 
 __all__ = ["UnpackedDualTensor", "dual_level", "make_dual", "unpack_dual"]
 
-NO_LEVEL = "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+NO_LEVEL = (
+    "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+    "enter_dual_level() first."
+)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -75,8 +79,18 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     with enable_grad():
         cotangent = running.level.leaf(torch_function("zeros_like")(tensor).detach())
-        pulled = grad(tensor, [dual for dual, _ in running.duals], cotangent, create_graph=True, allow_unused=True)
-        pairs = [(p, tangent) for p, (_, tangent) in zip(pulled, running.duals, strict=True) if p is not None]
+        pulled = grad(
+            tensor,
+            [dual for dual, _ in running.duals],
+            cotangent,
+            create_graph=True,
+            allow_unused=True,
+        )
+        pairs = [
+            (p, tangent)
+            for p, (_, tangent) in zip(pulled, running.duals, strict=True)
+            if p is not None
+        ]
         if not pairs:
             return UnpackedDualTensor(tensor, None)
         outside = running.level.depends_on_outside((tensor, *(tangent for _, tangent in pairs)))

@@ -1,4 +1,6 @@
-"""The public names of torch.autograd.function, for `from gradtrace.autograd.function import once_differentiable`."""
+"""The public names of torch.autograd.function, for `from gradtrace.autograd.function import
+once_differentiable`.
+"""
 
 from gradtrace.engine.calls.function import (
     BackwardCFunction,
@@ -9,4 +11,11 @@ from gradtrace.engine.calls.function import (
     once_differentiable,
 )
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+]

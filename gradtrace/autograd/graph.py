@@ -1,4 +1,5 @@
-"""torch.autograd.graph: hooks on saved tensors, hooks on several gradients, and the types of nodes and edges.
+"""torch.autograd.graph: hooks on saved tensors, hooks on several gradients, and the types of nodes
+and edges.
 
 https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph
 """
@@ -36,27 +37,38 @@ class _NodesAreInstances(type):
 
 
 class Node(metaclass=_NodesAreInstances):
-    """The abstract class of all grad_fns, for isinstance and issubclass; no grad_fn inherits from it."""
+    """The abstract class of all grad_fns, for isinstance and issubclass; no grad_fn inherits from
+    it.
+    """
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Return the edge that receives the gradient of `tensor`; RuntimeError if it does not require grad."""
+    """Return the edge that receives the gradient of `tensor`; RuntimeError if it does not require
+    grad.
+    """
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
     node = gradient_edge(tensor)
     assert node is not None
     return GradientEdge(node, tensor._nr)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Increment the version of one or several tensors that were changed in place without autograd's knowledge."""
+    """Increment the version of one or several tensors that were changed in place without autograd's
+    knowledge.
+    """
     for target in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not target.is_inference():
             target.counter().n += 1
 
 
 class _unsafe_preserve_version_counter:
-    """Context after which the version counters of tensors are what they were: changes inside go unnoticed."""
+    """Context after which the version counters of tensors are what they were: changes inside go
+    unnoticed.
+    """
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
@@ -71,13 +83,16 @@ class _unsafe_preserve_version_counter:
 
 
 class saved_tensors_hooks:
-    """Context manager: for each tensor saved for backward, store `pack_hook(tensor)` instead of the tensor.
+    """Context manager: for each tensor saved for backward, store `pack_hook(tensor)` instead of the
+    tensor.
 
-    When the saved tensor is read, `unpack_hook` must turn the stored object into a tensor of the same content. If such
-    contexts are nested, only the innermost is used.
+    When the saved tensor is read, `unpack_hook` must turn the stored object into a tensor of the
+    same content. If such contexts are nested, only the innermost is used.
     """
 
-    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -91,14 +106,20 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager that stores saved tensors on the CPU. All tensors are there already, so it has no effect."""
+    """Context manager that stores saved tensors on the CPU. All tensors are there already, so it
+    has no effect.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
+        super().__init__(
+            lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0])
+        )
 
 
 class disable_saved_tensors_hooks:
-    """Context manager inside which entering `saved_tensors_hooks` raises a RuntimeError with this message."""
+    """Context manager inside which entering `saved_tensors_hooks` raises a RuntimeError with this
+    message.
+    """
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
@@ -129,8 +150,9 @@ def register_multi_grad_hook(
 ) -> RemovableHandle:
     """Call `fn` once in each backward pass that computes gradients of `tensors`.
 
-    With mode "all", call `fn(gradients)` when the last of these gradients is computed, with None for tensors that get
-    none. With mode "any", call `fn(gradient)` with the first one computed. ValueError for another mode.
+    With mode "all", call `fn(gradients)` when the last of these gradients is computed, with None
+    for tensors that get none. With mode "any", call `fn(gradient)` with the first one computed.
+    ValueError for another mode.
     """
     if mode not in MODES:
         raise ValueError(f"Expects mode to be one of {MODES} but got {mode}")
@@ -153,7 +175,9 @@ def first_of_pass(fn: Callable[..., None]) -> Callable[[Tensor], None]:
 
 
 class Gather:
-    """A collector of the gradients of several tensors; it calls `fn` when a backward pass has computed all of them."""
+    """A collector of the gradients of several tensors; it calls `fn` when a backward pass has
+    computed all of them.
+    """
 
     def __init__(self, fn: Callable[..., None], nodes: list[EngineNode | None]) -> None:
         self.fn = fn
@@ -165,7 +189,9 @@ class Gather:
             run = state.running
             gradients = self.found.setdefault(run.number, {})
             gradients[index] = gradient
-            if len(gradients) == sum(node is not None and run.will_run(node) for node in self.nodes):
+            if len(gradients) == sum(
+                node is not None and run.will_run(node) for node in self.nodes
+            ):
                 self.fn([gradients.get(i) for i in range(len(self.nodes))])
                 del self.found[run.number]
 
@@ -174,5 +200,7 @@ class Gather:
 
 # Loaded when used; it is written with the hooks above.
 __getattr__, _names = attach(
-    __name__, {"allow_mutation_on_saved_tensors": "gradtrace.autograd.mutation"}, shown_as="torch.autograd.graph"
+    __name__,
+    {"allow_mutation_on_saved_tensors": "gradtrace.autograd.mutation"},
+    shown_as="torch.autograd.graph",
 )

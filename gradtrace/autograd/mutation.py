@@ -1,7 +1,7 @@
 """`allow_mutation_on_saved_tensors`: tensors that are saved for backward may be changed in place.
 
-A saved tensor is copied only when something is about to write to its storage, which every in-place operation announces
-to `state.keeper`. Until then only a reference is kept.
+A saved tensor is copied only when something is about to write to its storage, which every in-place
+operation announces to `state.keeper`. Until then only a reference is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
 
 OUTSIDE_MESSAGE = (
-    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph "
+    "was originally "
     "recorded."
 )
 
@@ -26,7 +27,9 @@ class Handle:
 
 
 class Writes:
-    """A replacement for `state.keeper`: it announces a write to `context`, then to the keeper that it replaces."""
+    """A replacement for `state.keeper`: it announces a write to `context`, then to the keeper that
+    it replaces.
+    """
 
     def __init__(self, context: allow_mutation_on_saved_tensors) -> None:
         self.context = context
@@ -41,22 +44,26 @@ class Writes:
 
 
 class allow_mutation_on_saved_tensors:
-    """Context manager: tensors saved for backward may be changed in place; backward uses the values that were saved.
+    """Context manager: tensors saved for backward may be changed in place; backward uses the values
+    that were saved.
 
-    Forward and backward must both run inside. `original` has the unchanged saved tensors, `cloned` the copies of
-    changed ones; the keys are the handles that the graph stores. RuntimeError if two such contexts are nested.
+    Forward and backward must both run inside. `original` has the unchanged saved tensors, `cloned`
+    the copies of changed ones; the keys are the handles that the graph stores. RuntimeError if two
+    such contexts are nested.
     """
 
     def __init__(self) -> None:
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.tid_to_weakhandle: WeakValueDictionary[tuple[int, int], Handle] = WeakValueDictionary()
-        self._by_storage: dict[int, WeakSet[Handle]] = {}  # by the identity of the version counter of a storage
+        # by the identity of the version counter of a storage
+        self._by_storage: dict[int, WeakSet[Handle]] = {}
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
         self._is_entered = False
 
     def _pack(self, tensor: Tensor) -> Handle:
-        kept = tensor.detach()  # not the tensor: its history may hold the node that keeps the handle
+        # not the tensor: its history may hold the node that keeps the handle
+        kept = tensor.detach()
         tid = (id(tensor.counter()), tensor._version)
         handle = self.tid_to_weakhandle.get(tid)
         saved = None if handle is None else self.original.get(handle)
@@ -74,7 +81,9 @@ class allow_mutation_on_saved_tensors:
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def copy_saved(self, tensor: Tensor) -> None:
-        """Copy the saved tensors that share the storage of `tensor`, which is about to be changed."""
+        """Copy the saved tensors that share the storage of `tensor`, which is about to be
+        changed.
+        """
         counter = None if tensor._x is None else tensor._x.counter
         for handle in list(self._by_storage.get(id(counter), ())):
             saved = self.original.get(handle)
@@ -84,7 +93,10 @@ class allow_mutation_on_saved_tensors:
                 del self.original[handle]
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
-        if any(isinstance(getattr(unpack, "__self__", None), type(self)) for _, unpack in state.saved_hooks):
+        if any(
+            isinstance(getattr(unpack, "__self__", None), type(self))
+            for _, unpack in state.saved_hooks
+        ):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
         self._writes = using(keeper=Writes(self))

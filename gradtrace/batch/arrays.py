@@ -1,7 +1,9 @@
-"""numpy files as tables: .npy with a structured or two-dimensional array, .npz with one array for each column.
+"""numpy files as tables: .npy with a structured or two-dimensional array, .npz with one array for
+each column.
 
-They are read and written in chunks: an .npy file as a memory map, a member of an .npz as a stream from the archive. The
-columns of a two-dimensional array are named c0, c1, ... Arrays of Python objects raise UsageError.
+They are read and written in chunks: an .npy file as a memory map, a member of an .npz as a stream
+from the archive. The columns of a two-dimensional array are named c0, c1, ... Arrays of Python
+objects raise UsageError.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def reason(error: Exception) -> str:
 
 
 def checked_text(array: Any, what: str) -> Any:
-    """Return the array; raise UsageError if it holds text with invalid code points, which numpy does not check."""
+    """Return the array; raise UsageError if it holds text with invalid code points, which numpy
+    does not check.
+    """
     if array.dtype.kind == "U" and array.size:
         codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
         if codes.max(initial=0) > sys.maxunicode:
@@ -42,7 +46,9 @@ class NpyReader(TableReader):
         except Exception as error:  # numpy's reader can raise almost anything for malformed input
             raise UsageError(f"{path} is not a readable .npy file: {reason(error)}") from None
         if not hasattr(self.array, "dtype") or not (self.array.dtype.names or self.array.ndim == 2):
-            raise UsageError(f"{path} is not a table", "it must hold a structured or a two-dimensional array")
+            raise UsageError(
+                f"{path} is not a table", "it must hold a structured or a two-dimensional array"
+            )
         self.names = list(self.array.dtype.names or (f"c{i}" for i in range(self.array.shape[1])))
         self.rows = len(self.array)
 
@@ -50,7 +56,9 @@ class NpyReader(TableReader):
         for first in range(skip, self.rows, size):
             part = checked_text(np.array(self.array[first : first + size]), self.name)
             columns = (
-                {n: part[n] for n in self.names} if part.dtype.names else dict(zip(self.names, part.T, strict=True))
+                {n: part[n] for n in self.names}
+                if part.dtype.names
+                else dict(zip(self.names, part.T, strict=True))
             )
             yield Chunk(first, len(part), columns)
 
@@ -62,15 +70,20 @@ class NpzReader(TableReader):
         self.name = path
         try:
             self.archive = zipfile.ZipFile(path)
-            self.members = {name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()}
+            self.members = {
+                name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()
+            }
         except Exception as error:  # as above, from numpy or zipfile
             raise UsageError(f"{path} is not a readable .npz file: {reason(error)}") from None
         self.names = list(self.members)
         lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
         if len(set(lengths.values())) != 1 or -1 in lengths.values():
-            described = ", ".join(f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items())
+            described = ", ".join(
+                f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items()
+            )
             raise UsageError(
-                f"{path}: its arrays differ in length: {described}", "all must have the same number of rows"
+                f"{path}: its arrays differ in length: {described}",
+                "all must have the same number of rows",
             )
         self.rows = next(iter(lengths.values()))
 
@@ -78,10 +91,17 @@ class NpzReader(TableReader):
         """Open a member and return the stream after its header, the shape and the dtype."""
         stream = self.archive.open(name)
         version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, fortran, dtype = read(stream)
         if dtype.hasobject or (fortran and len(shape) > 1):
-            raise ValueError(f"the array '{name.removesuffix('.npy')}' holds Python objects or is in Fortran order")
+            raise ValueError(
+                f"the array '{name.removesuffix('.npy')}' holds Python objects or is in Fortran "
+                "order"
+            )
         return stream, shape, dtype
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
@@ -99,10 +119,14 @@ class NpzReader(TableReader):
         try:
             data = stream.read(count * dtype.itemsize)
         except Exception as error:
-            raise UsageError(f"{self.name}: the array '{name}' cannot be read: {reason(error)}") from None
+            raise UsageError(
+                f"{self.name}: the array '{name}' cannot be read: {reason(error)}"
+            ) from None
         if len(data) != count * dtype.itemsize:
             raise UsageError(f"{self.name}: the array '{name}' is truncated", "the file is damaged")
-        return checked_text(np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'")
+        return checked_text(
+            np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'"
+        )
 
 
 def as_array(name: str, column: Any) -> Any:
@@ -132,10 +156,14 @@ def filled(columns: dict[str, Any], missing: set[int], computed: set[str]) -> di
 
 
 class Growing:
-    """An .npy file to which rows are appended; `close` writes its length into the space reserved in the header."""
+    """An .npy file to which rows are appended; `close` writes its length into the space reserved in
+    the header.
+    """
 
     def __init__(self, stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
-        self.stream, self.dtype, self.shape = stream, dtype, shape
+        self.stream = stream
+        self.dtype = dtype
+        self.shape = shape
         self.rows = 0
         write_header(stream, dtype, (0, *shape))
 
@@ -150,12 +178,17 @@ class Growing:
 
 
 def write_header(stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
-    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    described = {
+        "descr": np.lib.format.dtype_to_descr(dtype),
+        "fortran_order": False,
+        "shape": shape,
+    }
     try:
         np.lib.format.write_array_header_1_0(stream, described)
     except ValueError as error:
         raise UsageError(
-            f"the header of an .npy file has no room for these columns: {reason(error)}", "write .npz or .csv"
+            f"the header of an .npy file has no room for these columns: {reason(error)}",
+            "write .npz or .csv",
         ) from None
 
 
@@ -165,7 +198,9 @@ class NpyWriter(TableWriter):
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         arrays = filled(columns, missing, computed)
         if self.file is None:
-            self.file = Growing(self.stream, np.dtype([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]), ())
+            self.file = Growing(
+                self.stream, np.dtype([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]), ()
+            )
         rows = np.empty(len(next(iter(arrays.values()))), self.file.dtype)
         for name, array in arrays.items():
             rows[name] = array
@@ -173,7 +208,9 @@ class NpyWriter(TableWriter):
 
 
 class NpzWriter(TableWriter):
-    """A writer of an .npz archive. Rows are kept in a nameless file; `close` sorts them into arrays, one a column."""
+    """A writer of an .npz archive. Rows are kept in a nameless file; `close` sorts them into
+    arrays, one a column.
+    """
 
     def __init__(self, stream: IO[bytes], folder: str) -> None:
         super().__init__(stream)
@@ -206,6 +243,7 @@ class Column:
     """What an archive has of a column so far: its rows, and where they lie in the nameless file."""
 
     def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
-        self.dtype, self.shape = dtype, shape
+        self.dtype = dtype
+        self.shape = shape
         self.rows = 0
         self.places: list[tuple[int, int]] = []

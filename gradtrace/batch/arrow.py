@@ -1,7 +1,7 @@
 """Parquet, Arrow and Feather files, and folders of them, through pyarrow (extra `arrow`).
 
-A file is read in batches, and only the requested columns of a Parquet file are read. Columns of lists of one length are
-vectors. Missing values are null, both read and written.
+A file is read in batches, and only the requested columns of a Parquet file are read. Columns of
+lists of one length are vectors. Missing values are null, both read and written.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from gradtrace.errors import UsageError
 
 
 def pyarrow(module: str = "") -> Any:
-    """Return pyarrow or one of its modules, imported; UsageError with installation advice if it is missing."""
+    """Return pyarrow or one of its modules, imported; UsageError with installation advice if it is
+    missing.
+    """
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:
-        raise UsageError("Parquet, Arrow and Feather need pyarrow", "pip install 'gradtrace[arrow]'") from None
+        raise UsageError(
+            "Parquet, Arrow and Feather need pyarrow", "pip install 'gradtrace[arrow]'"
+        ) from None
 
 
 def reader(path: str, kind: str) -> Reader:
@@ -31,7 +35,9 @@ def reader(path: str, kind: str) -> Reader:
         return Reader(path, [path], kind)
     names = sorted(name for name in os.listdir(path) if name[0] not in "._")
     for format in (kind, *ARROW):
-        suffixes = tuple(suffix for suffix, suffix_format in SUFFIXES.items() if suffix_format == format)
+        suffixes = tuple(
+            suffix for suffix, suffix_format in SUFFIXES.items() if suffix_format == format
+        )
         files = [os.path.join(path, name) for name in names if name.endswith(suffixes)]
         if files:
             return Reader(path, files, format)
@@ -57,16 +63,22 @@ class Reader(TableReader):
         try:
             return ParquetFile(path) if kind == "parquet" else ArrowFile(path)
         except (lib.ArrowException, OSError) as error:
-            raise UsageError(f"{path} is not a readable {kind} file: {str(error).splitlines()[0]}") from None
+            raise UsageError(
+                f"{path} is not a readable {kind} file: {str(error).splitlines()[0]}"
+            ) from None
 
     def select(self, names: list[str]) -> None:
         asked = set(names)
         self.wanted = [name for name in self.names if name in asked]
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
-        """Yield the rows from `skip` on, `size` at a time (the last chunk may be smaller), across batches and files."""
+        """Yield the rows from `skip` on, `size` at a time (the last chunk may be smaller), across
+        batches and files.
+        """
         pa = pyarrow()
-        first, held, have = skip, [], 0
+        first = skip
+        held = []
+        have = 0
         for batch in self.batches(size, skip):
             while batch.num_rows:
                 part = batch.slice(0, size - have)
@@ -75,7 +87,9 @@ class Reader(TableReader):
                 have += part.num_rows
                 if have == size:
                     yield self.chunk(pa, first, held)
-                    first, held, have = first + have, [], 0
+                    first = first + have
+                    held = []
+                    have = 0
         if held:
             yield self.chunk(pa, first, held)
 
@@ -89,7 +103,9 @@ class Reader(TableReader):
 
     def chunk(self, pa: Any, first: int, batches: list[Any]) -> Chunk:
         table = pa.Table.from_batches(batches).combine_chunks()
-        return Chunk(first, table.num_rows, {name: cells(pa, table.column(name)) for name in self.wanted})
+        return Chunk(
+            first, table.num_rows, {name: cells(pa, table.column(name)) for name in self.wanted}
+        )
 
 
 class ParquetFile:
@@ -119,7 +135,9 @@ class ArrowFile:
         pa = pyarrow()
         self.file = pyarrow("ipc").open_file(pa.memory_map(path))
         self.schema = self.file.schema
-        self.rows = sum(self.file.get_batch(i).num_rows for i in range(self.file.num_record_batches))
+        self.rows = sum(
+            self.file.get_batch(i).num_rows for i in range(self.file.num_record_batches)
+        )
 
     def batches(self, names: list[str], size: int, skip: int) -> Iterator[Any]:
         for i in range(self.file.num_record_batches):
@@ -137,11 +155,17 @@ def cells(pa: Any, column: Any) -> Any:
     if column.null_count == 0:
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
             return column.to_numpy(zero_copy_only=False)
-        listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+        listed = (
+            pa.types.is_list(kind)
+            or pa.types.is_large_list(kind)
+            or pa.types.is_fixed_size_list(kind)
+        )
         if listed and len(column) and pa.types.is_floating(kind.value_type):
             flat = column.flatten()
             width = len(column[0])
-            even = pa.types.is_fixed_size_list(kind) or set(column.value_lengths().to_pylist()) == {width}
+            even = pa.types.is_fixed_size_list(kind) or set(column.value_lengths().to_pylist()) == {
+                width
+            }
             if even and flat.null_count == 0:
                 return flat.to_numpy(zero_copy_only=False).reshape(len(column), width)
     return column.to_pylist()
@@ -157,7 +181,9 @@ class Writer(TableWriter):
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         pa = pyarrow()
-        arrays = [arrow_array(pa, c, missing if n in computed else set()) for n, c in columns.items()]
+        arrays = [
+            arrow_array(pa, c, missing if n in computed else set()) for n, c in columns.items()
+        ]
         table = pa.Table.from_arrays(arrays, names=list(columns))
         if self.file is None:
             self.schema = table.schema
@@ -169,12 +195,15 @@ class Writer(TableWriter):
 
 
 def arrow_array(pa: Any, column: Any, missing: set[int]) -> Any:
-    """Convert a column to a pyarrow array, with null in the `missing` rows; vectors become lists of fixed length."""
+    """Convert a column to a pyarrow array, with null in the `missing` rows; vectors become lists of
+    fixed length.
+    """
     if not hasattr(column, "dtype"):
         return pa.array([None if i in missing else cell for i, cell in enumerate(column)])
     mask = np.isin(np.arange(len(column)), sorted(missing)) if missing else None
     if column.ndim == 1:
         return pa.array(np.ascontiguousarray(column), mask=mask)
     flat = np.ascontiguousarray(column).reshape(len(column), -1)
-    values, masked = pa.array(flat.reshape(-1)), {} if mask is None else {"mask": pa.array(mask)}
+    values = pa.array(flat.reshape(-1))
+    masked = {} if mask is None else {"mask": pa.array(mask)}
     return pa.FixedSizeListArray.from_arrays(values, flat.shape[1], **masked)

@@ -1,10 +1,12 @@
-"""Compute the parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
+"""Compute the parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each
+part.
 
-A task is a command line and texts: a worker starts `gradtrace map` for one part, which reads the input, runs the
-program in a confined process as any command does, and writes the part to the output folder. Every worker must be able
-to open both by the same names. If a worker is lost, another one computes its part; parts are written atomically. The
-package is sent to workers without gradtrace. A worker with another version of gradtrace, numpy or Python raises
-UsageError, because results could differ.
+A task is a command line and texts: a worker starts `gradtrace map` for one part, which reads the
+input, runs the program in a confined process as any command does, and writes the part to the output
+folder. Every worker must be able to open both by the same names. If a worker is lost, another one
+computes its part; parts are written atomically. The package is sent to workers without gradtrace. A
+worker with another version of gradtrace, numpy or Python raises UsageError, because results could
+differ.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ RETRIES = 3
 MOST_PARTS = 1_000_000
 
 PART = "GRADTRACE_MAP_PART"  # the environment variable by which a worker says which part to compute
-SOURCE, PARAMETERS = "program.txt", "parameters.json"
+SOURCE = "program.txt"
+PARAMETERS = "parameters.json"
 
 
 class Table(NamedTuple):
@@ -37,8 +40,8 @@ class Table(NamedTuple):
 
 
 def table_of(word: dict[str, Any]) -> Table:
-    """Return the table that a confined process describes; UsageError unless it consists of numbers and names, and of
-    at most MOST_PARTS parts.
+    """Return the table that a confined process describes; UsageError unless it consists of numbers
+    and names, and of at most MOST_PARTS parts.
     """
     fields: list[Any] = [word.get(field) for field in Table._fields]
     rows, part_rows, names, offsets = fields
@@ -60,16 +63,29 @@ class Task(NamedTuple):
 
 
 def run(
-    task: Task, table: Table, there: dict[int, int], address: str, done: Done, progress: Callable[[int], None]
+    task: Task,
+    table: Table,
+    there: dict[int, int],
+    address: str,
+    done: Done,
+    progress: Callable[[int], None],
 ) -> None:
-    """Compute the parts that are missing; UsageError if the cluster cannot be reached or its versions differ."""
+    """Compute the parts that are missing; UsageError if the cluster cannot be reached or its
+    versions differ.
+    """
     client = connect(address)
     try:
         prepare(client)
         starts = [first for first in range(0, table.rows, table.part_rows) if first not in there]
-        done.rows = done.there = table.rows - sum(min(table.part_rows, table.rows - first) for first in starts)
+        done.rows = done.there = table.rows - sum(
+            min(table.part_rows, table.rows - first) for first in starts
+        )
         futures = client.map(
-            one_part, [task] * len(starts), [part_of(table, s) for s in starts], retries=RETRIES, pure=False
+            one_part,
+            [task] * len(starts),
+            [part_of(table, s) for s in starts],
+            retries=RETRIES,
+            pure=False,
         )
         try:
             from distributed import as_completed
@@ -92,7 +108,9 @@ def part_of(table: Table, first: int) -> dict[str, Any]:
     part = first // table.part_rows
     part_fields: dict[str, Any] = {"first": first, "rows": min(table.part_rows, table.rows - first)}
     if table.offsets:
-        part_fields.update(names=table.names, start=table.offsets[part], end=table.offsets[part + 1])
+        part_fields.update(
+            names=table.names, start=table.offsets[part], end=table.offsets[part + 1]
+        )
     return part_fields
 
 
@@ -100,19 +118,27 @@ def connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise UsageError("a cluster needs dask.distributed", "pip install 'gradtrace[dask]'") from None
+        raise UsageError(
+            "a cluster needs dask.distributed", "pip install 'gradtrace[dask]'"
+        ) from None
     try:
         return Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"--scheduler: no scheduler at '{address}'", "give its address, tcp://HOST:8786") from error
+        raise UsageError(
+            f"--scheduler: no scheduler at '{address}'", "give its address, tcp://HOST:8786"
+        ) from error
 
 
 def prepare(client: Any) -> None:
-    """Make every worker have the versions of this process: send gradtrace if needed; UsageError if others differ."""
+    """Make every worker have the versions of this process: send gradtrace if needed; UsageError if
+    others differ.
+    """
     mine = versions()
     theirs = worker_versions(client)
     if not theirs:
-        raise UsageError("--scheduler: the cluster has no workers", "start workers: dask worker ADDRESS")
+        raise UsageError(
+            "--scheduler: the cluster has no workers", "start workers: dask worker ADDRESS"
+        )
     if any(installed["gradtrace"] is None for installed in theirs.values()):
         send(client)
         theirs = worker_versions(client)
@@ -120,7 +146,8 @@ def prepare(client: Any) -> None:
         for package, version in mine.items():
             if installed[package] != version:
                 raise UsageError(
-                    f"--scheduler: the worker {worker} has {package} {installed[package]}, not {version}",
+                    f"--scheduler: the worker {worker} has {package} {installed[package]}, not "
+                    f"{version}",
                     "install the same versions everywhere; results could differ",
                 )
 
@@ -130,13 +157,18 @@ def versions() -> dict[str, str]:
 
     from gradtrace import __version__
 
-    return {"python": "{}.{}".format(*sys.version_info), "numpy": numpy.__version__, "gradtrace": __version__}
+    return {
+        "python": "{}.{}".format(*sys.version_info),
+        "numpy": numpy.__version__,
+        "gradtrace": __version__,
+    }
 
 
 def worker_versions(client: Any) -> dict[str, dict[str, Any]]:
     """Return the versions on each worker; gradtrace's is None if it is not installed."""
 
-    def probe() -> dict[str, Any]:  # a local function is pickled by value and needs no gradtrace there
+    # a local function is pickled by value and needs no gradtrace there
+    def probe() -> dict[str, Any]:
         import importlib
         import sys
 
@@ -169,7 +201,9 @@ def send(client: Any) -> None:
 
 
 def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
-    """Compute and write a part on a worker; return the numbers of its rows and bad rows, and messages for bad rows."""
+    """Compute and write a part on a worker; return the numbers of its rows and bad rows, and
+    messages for bad rows.
+    """
     import tempfile
 
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -180,20 +214,30 @@ def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
                 file.write(text)
         place = {SOURCE: os.path.join(folder, SOURCE), PARAMETERS: os.path.join(folder, PARAMETERS)}
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "gradtrace", *(place.get(word, word) for word in task.arguments)],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "gradtrace",
+                *(place.get(word, word) for word in task.arguments),
+            ],
             cwd=task.folder if os.path.isdir(task.folder) else folder,
             env={**os.environ, "PYTHONPATH": paths, PART: json.dumps(part)},
             capture_output=True,
             text=True,
         )
     if done.returncode:
-        raise UsageError(done.stderr.strip().removeprefix("gradtrace: ") or "a worker's process failed")
+        raise UsageError(
+            done.stderr.strip().removeprefix("gradtrace: ") or "a worker's process failed"
+        )
     counts = json.loads(done.stdout)
     return counts["rows"], counts["bad"], counts["noted"]
 
 
 def asked_part() -> dict[str, Any] | None:
-    """Return which part this process is to compute on behalf of a cluster's worker; None if it is not one's."""
+    """Return which part this process is to compute on behalf of a cluster's worker; None if it is
+    not one's.
+    """
     text = os.environ.get(PART)
     part: dict[str, Any] | None = json.loads(text) if text else None
     return part

@@ -12,8 +12,8 @@ SHOWN = 40  # characters of a cell shown in a message
 class Chunk(NamedTuple):
     """A chunk of consecutive rows; `first` is the number of its first row, from 0.
 
-    A column is an ndarray (first axis: rows), or a list of cells as they were read (text, numbers, lists, None).
-    `faults` are invalid rows.
+    A column is an ndarray (first axis: rows), or a list of cells as they were read (text, numbers,
+    lists, None). `faults` are invalid rows.
     """
 
     first: int
@@ -23,7 +23,9 @@ class Chunk(NamedTuple):
 
 
 class TableReader:
-    """A reader of a table's rows. `names` are its columns; `rows` is None if their number is unknown."""
+    """A reader of a table's rows. `names` are its columns; `rows` is None if their number is
+    unknown.
+    """
 
     name: str
     names: list[str]
@@ -35,7 +37,9 @@ class TableReader:
 
 
 class TableWriter:
-    """A writer of a table to a stream, chunk by chunk; in the `missing` rows the `computed` columns are empty."""
+    """A writer of a table to a stream, chunk by chunk; in the `missing` rows the `computed` columns
+    are empty.
+    """
 
     as_read = False  # whether columns that were read as text are written unchanged
 
@@ -56,8 +60,11 @@ class Bad(NamedTuple):
     what: str
 
 
-def numbers(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -> tuple[Any, list[Bad]]:
-    """Convert a column to an array of shape (rows, *shape); return it and the invalid cells, for which it has NaN.
+def numbers(
+    column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any
+) -> tuple[Any, list[Bad]]:
+    """Convert a column to an array of shape (rows, *shape); return it and the invalid cells, for
+    which it has NaN.
 
     A `shape` of None is inferred from the first readable cell. A cell that contains NaN is valid.
     """
@@ -66,7 +73,11 @@ def numbers(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -
             return (column if column.dtype == dtype else column.astype(dtype)), []
         column = list(column)
     try:
-        array = np.array(list(map(float, column)), dtype) if shape in (None, ()) else np.array(column, dtype)
+        array = (
+            np.array(list(map(float, column)), dtype)
+            if shape in (None, ())
+            else np.array(column, dtype)
+        )
         if shape is None or array.shape[1:] == shape:
             return array, []
     except (ValueError, TypeError):
@@ -74,7 +85,9 @@ def numbers(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -
     return one_by_one(column, name, shape, dtype)
 
 
-def one_by_one(column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any) -> tuple[Any, list[Bad]]:
+def one_by_one(
+    column: Any, name: str, shape: tuple[int, ...] | None, dtype: Any
+) -> tuple[Any, list[Bad]]:
     """Do what `numbers` does, cell by cell: slower, for a column with an invalid cell."""
     cells = [number(cell) for cell in column]
     if shape is None:
@@ -135,5 +148,7 @@ def twice_in(names: list[str]) -> str | None:
 
 
 def widths(column: Any) -> int:
-    """Return the number of elements in each row of a column of vectors; 0 for a column of scalars."""
+    """Return the number of elements in each row of a column of vectors; 0 for a column of
+    scalars.
+    """
     return int(np.prod(column.shape[1:])) if hasattr(column, "ndim") and column.ndim > 1 else 0

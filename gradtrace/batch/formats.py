@@ -15,24 +15,34 @@ from gradtrace.lazy_names import word_pairs
 TEXT = {"csv": ",", "tsv": "\t"}
 ARROW = ("parquet", "arrow", "feather")
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", *ARROW)
-SUFFIXES = {f".{kind}": kind for kind in FORMATS} | word_pairs(".txt csv  .ndjson jsonl  .pq parquet")
+SUFFIXES = {f".{kind}": kind for kind in FORMATS} | word_pairs(
+    ".txt csv  .ndjson jsonl  .pq parquet"
+)
 KNOWN = "the formats are " + ", ".join(FORMATS)
 
 
 def of_name(name: str, option: str, flag: str) -> str:
-    """Return the format for the suffix of a file name; UsageError, with the option's name, for an unknown suffix."""
+    """Return the format for the suffix of a file name; UsageError, with the option's name, for an
+    unknown suffix.
+    """
     kind = SUFFIXES.get(os.path.splitext(name)[1].lower())
     if kind is None:
-        raise UsageError(f"{option}: cannot tell the format of '{name}'", f"set it with {flag}: {KNOWN}")
+        raise UsageError(
+            f"{option}: cannot tell the format of '{name}'", f"set it with {flag}: {KNOWN}"
+        )
     return kind
 
 
 def reader(name: str, kind: str | None, stdin: Any) -> Any:
-    """Return a reader of the table `name` ("-": the binary stream `stdin()`); UsageError if it cannot be read."""
+    """Return a reader of the table `name` ("-": the binary stream `stdin()`); UsageError if it
+    cannot be read.
+    """
     if name == "-":
         kind = kind or "csv"
         if kind not in (*TEXT, "jsonl"):
-            raise UsageError(f"--data -: {kind} cannot be read from a pipe", "a pipe must be csv, tsv or jsonl")
+            raise UsageError(
+                f"--data -: {kind} cannot be read from a pipe", "a pipe must be csv, tsv or jsonl"
+            )
         return text_reader(stdin(), "<stdin>", kind)
     if not os.path.exists(name):
         raise UsageError(f"--data: no such file: '{name}'")
@@ -44,7 +54,9 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
 
         return arrow.reader(name, kind)
     if os.path.isdir(name):
-        raise UsageError(f"--data: '{name}' is a folder", "a folder must contain Parquet, Arrow or Feather files")
+        raise UsageError(
+            f"--data: '{name}' is a folder", "a folder must contain Parquet, Arrow or Feather files"
+        )
     if kind == "npy" or kind == "npz":
         from gradtrace.batch.arrays import NpyReader, NpzReader
 
@@ -58,7 +70,11 @@ def text_reader(stream: IO[bytes], name: str, kind: str, names: list[str] | None
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
     lines = decoded(text, name)
-    result: Any = SeparatedReader(lines, name, TEXT[kind], names) if kind in TEXT else LinesReader(lines, name, names)
+    result: Any = (
+        SeparatedReader(lines, name, TEXT[kind], names)
+        if kind in TEXT
+        else LinesReader(lines, name, names)
+    )
     result.share = share_of(stream)
     result.text = text  # closes the stream when it is collected
     return result
@@ -104,6 +120,7 @@ def onto_stdout(kind: str) -> Any:
 
     if kind not in (*TEXT, "jsonl"):
         raise UsageError(
-            f"{kind} cannot be written to a terminal or a pipe", "name a file with -o, or --to csv|tsv|jsonl"
+            f"{kind} cannot be written to a terminal or a pipe",
+            "name a file with -o, or --to csv|tsv|jsonl",
         )
     return SeparatedWriter(sys.stdout, TEXT[kind]) if kind in TEXT else LinesWriter(sys.stdout)

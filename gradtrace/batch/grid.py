@@ -1,6 +1,8 @@
-"""Parameter sweeps as generated columns: `--grid S=80:120:1000` is a column of 1000 points from 80 to 120.
+"""Parameter sweeps as generated columns: `--grid S=80:120:1000` is a column of 1000 points from 80
+to 120.
 
-Several grids give every combination, with the last one varying fastest. Only one chunk is in memory at a time.
+Several grids give every combination, with the last one varying fastest. Only one chunk is in memory
+at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ class Axis(NamedTuple):
             return np.asarray(self.points)[index]
         if self.n == 1:
             return np.full(len(index), self.low)
-        return np.where(index == self.n - 1, self.high, self.low + index * ((self.high - self.low) / (self.n - 1)))
+        return np.where(
+            index == self.n - 1,
+            self.high,
+            self.low + index * ((self.high - self.low) / (self.n - 1)),
+        )
 
 
 def parse(text: str) -> Axis:
@@ -45,7 +51,12 @@ def parse(text: str) -> Axis:
             return Axis(name, points[0], points[-1], len(points), points)
         low, high, count = rest.split(":")
         axis = Axis(name, float(low), float(high), int(float(count)))
-        if axis.n < 1 or not math.isfinite(axis.low) or not math.isfinite(axis.high) or axis.n != float(count):
+        if (
+            axis.n < 1
+            or not math.isfinite(axis.low)
+            or not math.isfinite(axis.high)
+            or axis.n != float(count)
+        ):
             raise ValueError
         return axis
     except ValueError:

@@ -1,8 +1,8 @@
 """Byte offsets of the rows of a text file, so that several processes can each read a range of it.
 
-The file is scanned once, without parsing cells: a CSV row ends at a line end outside quotes. This is wrong if a quote
-occurs inside an unquoted cell; every range reader therefore checks its number of rows, so such a file raises an error
-and is not misread.
+The file is scanned once, without parsing cells: a CSV row ends at a line end outside quotes. This
+is wrong if a quote occurs inside an unquoted cell; every range reader therefore checks its number
+of rows, so such a file raises an error and is not misread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ class Ranges(NamedTuple):
 
 
 def ranges(name: str, part_rows: int, table: bool) -> Ranges:
-    """Return the ranges of parts of `part_rows` rows. `table`: the file is CSV or TSV with a header, not JSON Lines."""
+    """Return the ranges of parts of `part_rows` rows. `table`: the file is CSV or TSV with a
+    header, not JSON Lines.
+    """
     offsets: list[int] = []
     rows = -1 if table else 0
     with open(name, "rb") as stream:
@@ -47,7 +49,10 @@ def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
         if quoted and line.count(b'"') % 2:
             within = not within
         if quoted and line.count(b"\r") > line.endswith(b"\r\n"):
-            raise UsageError(f"{name}: lines end in carriage returns only", "convert the line endings to newlines")
+            raise UsageError(
+                f"{name}: lines end in carriage returns only",
+                "convert the line endings to newlines",
+            )
         if not within and (line.strip(b"\r\n") if quoted else line.strip()):
             yield start
     if within:
@@ -83,7 +88,9 @@ def range_reader(name: str, kind: str, start: int, end: int, names: list[str]) -
 
 
 def counted(chunks: Iterator[Chunk], name: str, first: int, wanted: int) -> Iterator[Chunk]:
-    """Yield the chunks of a range; raise UsageError unless it holds `wanted` rows from row `first` on."""
+    """Yield the chunks of a range; raise UsageError unless it holds `wanted` rows from row `first`
+    on.
+    """
     rows_read = 0
     for chunk in chunks:
         rows_read += chunk.size

@@ -9,15 +9,18 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.static.plan import Plan
 from gradtrace.static.rows import RowProgram
 
-# getrefcount of an array in a list inside a loop over it; since 3.14 Python borrows some references.
+# getrefcount of an array in a list inside a loop over it; since 3.14 Python borrows some
+# references.
 FREE = 3 if version_info < (3, 14) else 0
 
 
 class RowMap:
-    """A function from columns to the plan's outputs for each row. `constants` are the inputs shared by all rows.
+    """A function from columns to the plan's outputs for each row. `constants` are the inputs shared
+    by all rows.
 
-    A call takes the other inputs as arrays of one length, with the plan's row shapes and dtypes, and returns an array
-    for each output. Each row equals the result of running the plan on this row alone.
+    A call takes the other inputs as arrays of one length, with the plan's row shapes and dtypes,
+    and returns an array for each output. Each row equals the result of running the plan on this row
+    alone.
     """
 
     def __init__(self, plan: Plan, constants: dict[str, Any] | None = None, block: int = 0) -> None:
@@ -35,15 +38,27 @@ class RowMap:
             if name in columns:
                 inputs.append(np.ascontiguousarray(columns[name], value.dtype))
             else:
-                inputs.append(np.broadcast_to(np.asarray(self.constants[name], value.dtype), (rows, *value.shape)))
+                inputs.append(
+                    np.broadcast_to(
+                        np.asarray(self.constants[name], value.dtype), (rows, *value.shape)
+                    )
+                )
         outs = self.outputs(rows)
         self.program.run(inputs, outs, threads)
         return {label: outs[self.numbers.index(number)] for label, number in self.plan.outputs}
 
     def outputs(self, rows: int) -> list[Any]:
-        """Return arrays for the results: those of the last call if nothing refers to them, since allocation is slow."""
-        last, self.last = self.last, []
-        if len(last) != len(self.numbers) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
-            last = [np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype) for n in self.numbers]
+        """Return arrays for the results: those of the last call if nothing refers to them, since
+        allocation is slow.
+        """
+        last = self.last
+        self.last = []
+        if len(last) != len(self.numbers) or any(
+            len(a) != rows or getrefcount(a) > FREE for a in last
+        ):
+            last = [
+                np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype)
+                for n in self.numbers
+            ]
         self.last = last
         return list(last)

@@ -4,9 +4,10 @@
     OUT/part-000000000000-000001000000.csv    rows from (inclusive) to (exclusive) of the input
     OUT/manifest.json                  the list of parts; written last, when the table is complete
 
-A part is written to a temporary name and renamed, so an existing part is complete. `resume` computes the missing parts.
-A folder with another fingerprint is not modified. Temporary names begin with `.unfinished`. Until the manifest exists,
-an empty file `.bad-FIRST-COUNT` records that the part from row FIRST has COUNT bad rows.
+A part is written to a temporary name and renamed, so an existing part is complete. `resume`
+computes the missing parts. A folder with another fingerprint is not modified. Temporary names begin
+with `.unfinished`. Until the manifest exists, an empty file `.bad-FIRST-COUNT` records that the
+part from row FIRST has COUNT bad rows.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ from gradtrace.errors import UsageError
 from gradtrace.sandbox import channel
 from gradtrace.trace import fields
 
-FINGERPRINT, MANIFEST = "fingerprint.json", "manifest.json"
+FINGERPRINT = "fingerprint.json"
+MANIFEST = "manifest.json"
 PART = re.compile(r"part-(\d{12})-(\d{12})\.")
 Fill = Callable[[Any], dict[str, int]]
 BAD = re.compile(r"\.bad-(\d{12})-(\d+)$")
 
 
 def fingerprint(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the document to write as fingerprint: the facts that identify a run, and their digest."""
+    """Return the document to write as fingerprint: the facts that identify a run, and their
+    digest.
+    """
     text = json.dumps(facts, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"schema": "gradtrace/fingerprint", "version": 1, "digest": digest, **facts}
@@ -44,12 +48,16 @@ def of_file(name: str) -> dict[str, Any]:
     """Return the size and modification time of each file of an input, which identify it."""
     files = [name]
     if os.path.isdir(name):
-        files = sorted(os.path.join(name, entry) for entry in os.listdir(name) if entry[0] not in "._")
+        files = sorted(
+            os.path.join(name, entry) for entry in os.listdir(name) if entry[0] not in "._"
+        )
     return {os.path.basename(f): [os.stat(f).st_size, os.stat(f).st_mtime_ns] for f in files}
 
 
 class Folder:
-    """The output folder. A confined process has a RemoteFolder, whose methods ask its broker for these."""
+    """The output folder. A confined process has a RemoteFolder, whose methods ask its broker for
+    these.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -72,32 +80,48 @@ class Folder:
                 )
             if document.get("digest") != current["digest"]:
                 raise UsageError(
-                    f"'{self.name}' holds the parts of another run: {difference(document, current)}",
+                    f"'{self.name}' holds the parts of another run: "
+                    f"{difference(document, current)}",
                     "choose another folder with -o",
                 )
         elif there:
-            raise UsageError(f"'{self.name}' holds parts of an unknown run", "choose another folder with -o")
+            raise UsageError(
+                f"'{self.name}' holds parts of an unknown run", "choose another folder with -o"
+            )
         # what is noted of parts that were not written any more goes
-        remove(self.name, lambda name: is_unfinished(name) or bool((m := BAD.match(name)) and int(m[1]) not in there))
+        remove(
+            self.name,
+            lambda name: (
+                is_unfinished(name) or bool((m := BAD.match(name)) and int(m[1]) not in there)
+            ),
+        )
         write_json(path, current)
         return there
 
     def write(self, first: int, kind: str, fill: Fill) -> None:
-        """Write the part that begins at row `first`: `fill` writes to a stream and returns {"end": ..., "bad": ...}."""
+        """Write the part that begins at row `first`: `fill` writes to a stream and returns {"end":
+        ..., "bad": ...}.
+        """
         beside = os.path.join(self.name, f".unfinished-{first:012d}.{os.getpid()}.{kind}")
         try:
             with open(beside, "wb") as stream:
                 counts = fill(stream)
             # noted before the part is there: once it is, no other run counts its bad rows
-            with open(os.path.join(self.name, f".bad-{first:012d}-{counts['bad']}"), "w", encoding="utf-8"):
+            with open(
+                os.path.join(self.name, f".bad-{first:012d}-{counts['bad']}"), "w", encoding="utf-8"
+            ):
                 pass
-            os.replace(beside, os.path.join(self.name, f"part-{first:012d}-{counts['end']:012d}.{kind}"))
+            os.replace(
+                beside, os.path.join(self.name, f"part-{first:012d}-{counts['end']:012d}.{kind}")
+            )
         finally:
             with suppress(OSError):
                 os.unlink(beside)
 
     def finish(self, rows: int) -> None:
-        """Write the manifest of a complete table, with the number of bad rows of this and earlier runs."""
+        """Write the manifest of a complete table, with the number of bad rows of this and earlier
+        runs.
+        """
         parts = sorted(name for name in os.listdir(self.name) if PART.match(name))
         bad = bad_rows(self.name, parts)
         remove(self.name, is_unfinished)
@@ -171,7 +195,9 @@ def run(
     done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Write the parts that are not in `there`. Rows are read `size` at a time, which must divide a part's rows."""
+    """Write the parts that are not in `there`. Rows are read `size` at a time, which must divide a
+    part's rows.
+    """
     skip = 0
     while there.get(skip) == skip + parts.rows:
         skip += parts.rows
@@ -202,7 +228,8 @@ def write_part(
         return
 
     def fill(stream: Any) -> dict[str, int]:
-        end, bad = first.first, done.bad
+        end = first.first
+        bad = done.bad
         writer = formats.writer(stream, parts.kind, parts.folder.name)
         for chunk in chain([first], chunks):
             stretch(job, chunk, writer, done)
@@ -222,14 +249,19 @@ def read_document(path: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             return fields.mapped(json.load(file))
     except (ValueError, RecursionError, fields.Damaged) as error:
-        raise UsageError(f"'{path}' is damaged: {error}", "remove it, or choose another folder with -o") from None
+        raise UsageError(
+            f"'{path}' is damaged: {error}", "remove it, or choose another folder with -o"
+        ) from None
 
 
 def bad_rows(folder: str, parts: list[str]) -> dict[str, int | None]:
-    """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None if unknown."""
+    """Return the number of bad rows of each part, from `.bad` files or an existing manifest; None
+    if unknown.
+    """
     noted = {int(m[1]): int(m[2]) for m in map(BAD.match, os.listdir(folder)) if m}
     bad_counts: dict[str, int | None] = dict.fromkeys(parts)
-    with suppress(OSError, UsageError, fields.Damaged):  # without one, or with a damaged one, they are unknown
+    # without one, or with a damaged one, they are unknown
+    with suppress(OSError, UsageError, fields.Damaged):
         manifest = read_document(os.path.join(folder, MANIFEST))
         if manifest.get("bad_rows") is not None:
             counts = fields.mapped(manifest.get("bad_rows_by_part", {}))

@@ -10,7 +10,9 @@ from gradtrace.batch.mapper import RowMap
 from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 
-FAIL, NULL, SKIP = "fail", "null", "skip"
+FAIL = "fail"
+NULL = "null"
+SKIP = "skip"
 NOTED = 10  # bad rows listed individually
 
 
@@ -26,7 +28,9 @@ class Job(NamedTuple):
 
 
 class Done:
-    """The progress of a run: numbers of rows and bad rows. `there` counts the rows that an earlier run has written."""
+    """The progress of a run: numbers of rows and bad rows. `there` counts the rows that an earlier
+    run has written.
+    """
 
     def __init__(self) -> None:
         self.rows = 0
@@ -48,21 +52,27 @@ def describe_bad(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
 
 def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:
     """Return the input columns as arrays, and the cells and rows that cannot be read."""
-    arrays, bad = {}, list(chunk.faults)
+    arrays = {}
+    bad = list(chunk.faults)
     for name, column in job.bound.items():
         value = job.mapper.plan.input(name)
-        arrays[name], wrong = numbers(chunk.columns[column], column, value.shape, np.dtype(value.dtype))
+        arrays[name], wrong = numbers(
+            chunk.columns[column], column, value.shape, np.dtype(value.dtype)
+        )
         bad += wrong
     return arrays, bad
 
 
 def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
-    """Process one chunk; UsageError for a bad row unless `job.on_error` says to leave it empty or skip it."""
+    """Process one chunk; UsageError for a bad row unless `job.on_error` says to leave it empty or
+    skip it.
+    """
     columns, bad = inputs_of(job, chunk)
     if bad and job.on_error == FAIL:
         first = min(bad, key=lambda b: b.row)
         raise UsageError(
-            describe_bad(chunk, first, job.line), "--on-error null leaves it empty, --on-error skip omits it"
+            describe_bad(chunk, first, job.line),
+            "--on-error null leaves it empty, --on-error skip omits it",
         )
     done.note(chunk, bad, job.line)
     results = job.mapper(columns, chunk.size, job.threads)
@@ -76,12 +86,20 @@ def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
     done.rows += chunk.size
 
 
-def carried(job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writer: Any) -> dict[str, Any]:
-    """Return the columns to copy to the output; inputs read as text become numbers if the writer does not keep text."""
+def carried(
+    job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writer: Any
+) -> dict[str, Any]:
+    """Return the columns to copy to the output; inputs read as text become numbers if the writer
+    does not keep text.
+    """
     table = {name: chunk.columns[name] for name in job.kept}
     for name, column in job.bound.items():
         cells = table.get(column)
-        if not writer.as_read and isinstance(cells, (list, tuple)) and any(type(cell) is str for cell in cells):
+        if (
+            not writer.as_read
+            and isinstance(cells, (list, tuple))
+            and any(type(cell) is str for cell in cells)
+        ):
             wide = np.dtype(np.float64)
             array = inputs[name]
             if array.dtype != wide:

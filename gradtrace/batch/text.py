@@ -1,8 +1,8 @@
 """CSV, TSV and JSON Lines, read and written as streams.
 
-A table's first line names its columns. Numbers are written with Python's repr, so they round-trip exactly; a column of
-vectors becomes one column for each element, `dy/dx[0]`, `dy/dx[1]`. JSON Lines has no NaN or infinities, which are
-written as the strings "NaN", "Infinity" and "-Infinity".
+A table's first line names its columns. Numbers are written with Python's repr, so they round-trip
+exactly; a column of vectors becomes one column for each element, `dy/dx[0]`, `dy/dx[1]`. JSON Lines
+has no NaN or infinities, which are written as the strings "NaN", "Infinity" and "-Infinity".
 """
 
 from __future__ import annotations
@@ -14,20 +14,32 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any
 
-from gradtrace.batch.columns import Bad, Chunk, TableReader, TableWriter, python_values, twice_in, widths
+from gradtrace.batch.columns import (
+    Bad,
+    Chunk,
+    TableReader,
+    TableWriter,
+    python_values,
+    twice_in,
+    widths,
+)
 from gradtrace.errors import UsageError
 
 
 class SeparatedReader(TableReader):
     """A reader of a CSV or TSV table."""
 
-    def __init__(self, stream: Iterator[str], name: str, separator: str, names: list[str] | None = None) -> None:
+    def __init__(
+        self, stream: Iterator[str], name: str, separator: str, names: list[str] | None = None
+    ) -> None:
         self.name = name
         self.reader = csv.reader(stream, delimiter=separator)
         self.names = self.head() if names is None else names
 
     def head(self) -> list[str]:
-        """Read the column names from the first row; raise UsageError if there are none, or duplicates."""
+        """Read the column names from the first row; raise UsageError if there are none, or
+        duplicates.
+        """
         try:
             names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
         except csv.Error as error:
@@ -36,7 +48,9 @@ class SeparatedReader(TableReader):
             raise UsageError(f"{self.name} is empty", "its first line must name the columns")
         twice = twice_in(names)
         if twice is not None:
-            raise UsageError(f"{self.name}:1: two columns are called '{twice}'", "give them different names")
+            raise UsageError(
+                f"{self.name}:1: two columns are called '{twice}'", "give them different names"
+            )
         return names
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
@@ -51,13 +65,19 @@ class SeparatedReader(TableReader):
             raise UsageError(f"{self.name}:{self.reader.line_num}: {error}") from None
 
     def chunk(self, first: int, block: list[list[str]]) -> Chunk:
-        """Return the rows as columns. Missing cells of a short row are empty; a row that is too long is a fault."""
-        n, faults = len(self.names), []
+        """Return the rows as columns. Missing cells of a short row are empty; a row that is too
+        long is a fault.
+        """
+        n = len(self.names)
+        faults = []
         for i, row in enumerate(block):
             if len(row) != n:
                 block[i] = (row + [""] * n)[:n]
                 if len(row) > n:
-                    message = f"has {len(row)} cells, the table {n} columns (quote a cell that holds the separator)"
+                    message = (
+                        f"has {len(row)} cells, the table {n} columns (quote a cell that "
+                        "holds the separator)"
+                    )
                     faults.append(Bad(i, "", message))
         columns = dict(zip(self.names, zip(*block, strict=True), strict=True))
         return Chunk(first, len(block), columns, tuple(faults))
@@ -78,7 +98,9 @@ def parsed(line: str) -> dict[str, Any] | str:
 
 
 class LinesReader(TableReader):
-    """A reader of JSON Lines: an object on each line; the columns are the keys of the first object."""
+    """A reader of JSON Lines: an object on each line; the columns are the keys of the first
+    object.
+    """
 
     def __init__(self, stream: Iterator[str], name: str, names: list[str] | None = None) -> None:
         self.name = name
@@ -87,7 +109,9 @@ class LinesReader(TableReader):
         self.names = self.keys() if names is None else names
 
     def keys(self) -> list[str]:
-        """Return the keys of the object on the first line, and store this object as the first row."""
+        """Return the keys of the object on the first line, and store this object as the first
+        row.
+        """
         first = next(self.lines, None)
         if first is None:
             raise UsageError(f"{self.name} is empty", "each line must be an object of columns")
@@ -143,9 +167,14 @@ class LinesWriter(TableWriter):
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         names = list(columns)
-        cells = [list(map(strict, python_values(c, missing if n in computed else set()))) for n, c in columns.items()]
+        cells = [
+            list(map(strict, python_values(c, missing if n in computed else set())))
+            for n, c in columns.items()
+        ]
         for row in zip(*cells, strict=True):
-            self.stream.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+            self.stream.write(
+                json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n"
+            )
 
     def close(self) -> None:
         self.stream.flush()

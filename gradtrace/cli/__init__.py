@@ -1,1 +1,3 @@
-"""The command line: commands, options, exit codes and error reports; the other packages do the work."""
+"""The command line: commands, options, exit codes and error reports; the other packages do the
+work.
+"""

@@ -12,23 +12,34 @@ if TYPE_CHECKING:
 
 
 def differentiate(
-    run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward, called: bool = False
+    run: Any,
+    roots: list[Tensor],
+    tensors: dict[str, Tensor],
+    vectors: list[Any],
+    how: Backward,
+    called: bool = False,
 ) -> int:
-    """Call backward as the options say, and return how often; raise ProgramError, with a hint, if it fails.
+    """Call backward as the options say, and return how often; raise ProgramError, with a hint, if
+    it fails.
 
-    `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
-    Exceptions raised in code of the program are not converted.
+    `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called
+    backward itself. Exceptions raised in code of the program are not converted.
     """
     asked = how.backward is not None
     if how.no_backward or not roots:
         return 0
     by_name = {**tensors, **tensors_of(run.env)}
     candidates = [*by_name.values(), *results(run)]
-    if not asked and (called or any(has_grad(t) for t in candidates) or any(has_grad(t) for t in read(run))):
+    if not asked and (
+        called or any(has_grad(t) for t in candidates) or any(has_grad(t) for t in read(run))
+    ):
         return left_out(how, "the program calls backward itself")
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")
-    grads = [values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(vectors)]
+    grads = [
+        values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True)
+        for i, raw in enumerate(vectors)
+    ]
     targets = [named(run, by_name, name, "--inputs") for name in names(how.inputs)]
     if len(grads) > len(roots):
         message = f"got {len(roots)} tensors and {len(grads)} gradients"
@@ -59,7 +70,9 @@ def is_raised_by_program(error: Exception, run: Any) -> bool:
 
 
 def left_out(how: Backward, why: str) -> int:
-    """Warn about options without effect, as backward is not called; return 0, the number of calls."""
+    """Warn about options without effect, as backward is not called; return 0, the number of
+    calls.
+    """
     tell_idle(
         how,
         ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
@@ -75,10 +88,15 @@ def tell_idle(how: Backward, fields: tuple[str, ...], why: str, remedy: str = ""
     if idle:
         from gradtrace.cli import report
 
-        report.write(f"gradtrace: {why}: {', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect{remedy}")
+        report.write(
+            f"gradtrace: {why}: {', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no "
+            f"effect{remedy}"
+        )
 
 
-def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward) -> None:
+def call(
+    roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward
+) -> None:
     import warnings
 
     from gradtrace.engine import backward
@@ -88,7 +106,9 @@ def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor
     with warnings.catch_warnings():
         # its advice on create_graph and memory is for processes that live on
         warnings.simplefilter("ignore", UserWarning)
-        backward(roots, vectors, True if how.retain_graph else None, how.create_graph, inputs=targets)
+        backward(
+            roots, vectors, True if how.retain_graph else None, how.create_graph, inputs=targets
+        )
 
 
 def tensors_of(env: dict[str, Any]) -> dict[str, Tensor]:
@@ -103,12 +123,16 @@ def results(run: Any) -> list[Tensor]:
 
     tensors: list[Tensor] = []
     for _, _, out, _ in run.records or ():
-        tensors += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
+        tensors += [
+            t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)
+        ]
     return tensors
 
 
 def read(run: Any) -> list[Tensor]:
-    """Return every tensor argument of a recorded operation, also unnamed leaves: f(ones(2, requires_grad=True))."""
+    """Return every tensor argument of a recorded operation, also unnamed leaves: f(ones(2,
+    requires_grad=True)).
+    """
     from gradtrace.engine import Tensor
 
     return [arg for _, args, _, _ in run.records or () for arg in args if isinstance(arg, Tensor)]
@@ -129,7 +153,8 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
     from gradtrace.views.names import full_name
     from gradtrace.views.pick import bare
 
-    source, wanted = SourceText(run), bare(name)
+    source = SourceText(run)
+    wanted = bare(name)
     for _, _, out, origin in reversed(run.records):
         if isinstance(out, Tensor) and bare(source.excerpt(origin)) == wanted:
             return out
@@ -139,8 +164,12 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
     raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, bound))
 
 
-def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
-    """Return the tensors that --retain-grad names; for "all", every computed tensor that requires grad."""
+def retained(
+    run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]
+) -> list[Tensor]:
+    """Return the tensors that --retain-grad names; for "all", every computed tensor that requires
+    grad.
+    """
     from gradtrace.engine.calls.view_rules import known_grad_fn
 
     if "all" in wanted and "all" not in known:
@@ -155,7 +184,9 @@ def clear(made: list[Tensor]) -> None:
 
 
 def refused(run: Any, error: Exception) -> ProgramError:
-    """Convert an error of the command's call of backward to a ProgramError placed at the result's expression."""
+    """Convert an error of the command's call of backward to a ProgramError placed at the result's
+    expression.
+    """
     span = root_span(run)
     place = None if span is None else place_of(run, span)
     text = "" if place is None else place.text[place.column - 1 :]

@@ -1,18 +1,24 @@
-"""Run the rest of a command line in a confined child; this process keeps the rights, and uses them on request.
+"""Run the rest of a command line in a confined child; this process keeps the rights, and uses them
+on request.
 
-`confine` forks. In the child it returns, with the rights given up: the child parses, runs and draws the program, and
-prints. The parent never returns from it: it answers the child's requests, watches the clock, and exits with the child's
-exit code. What a request may lead to is decided by the command line alone, which the parent has read before the fork:
-the child names an output by its number, never by a path.
+`confine` forks. In the child it returns, with the rights given up: the child parses, runs and draws
+the program, and prints. The parent never returns from it: it answers the child's requests, watches
+the clock, and exits with the child's exit code. What a request may lead to is decided by the
+command line alone, which the parent has read before the fork: the child names an output by its
+number, never by a path.
 
     child                                       parent
     reads the source, runs it, prints           waits; ends the child at the deadline
-    prints, into pipes                          copies it to stdout and stderr, and counts (streams.py)
-    "write", output 0, bytes                    writes the file that -o names, if the bytes are of its kind
+    prints, into pipes                          copies it to stdout and stderr, and counts
+                                                (streams.py)
+    "write", output 0, bytes                    writes the file that -o names, if the bytes are of
+                                                its kind
     "render", DOT                               draws in a confined process, returns the picture
     "open"                                      shows the written file in the browser
-    "torch"                                     runs the program in real PyTorch (check --against torch)
-    "command"                                   runs a command line of a document, which gets no right (verify)
+    "torch"                                     runs the program in real PyTorch (check --against
+                                                torch)
+    "command"                                   runs a command line of a document, which gets no
+                                                right (verify)
 """
 
 from __future__ import annotations
@@ -27,13 +33,26 @@ from gradtrace.cli import guard, streams
 from gradtrace.cli.grants import MOST_SCRATCH, Grants
 from gradtrace.errors import BudgetError, GradtraceError
 from gradtrace.sandbox import channel, scratch
-from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
+from gradtrace.sandbox.channel import (
+    ASK,
+    DATA,
+    END,
+    HEADER,
+    KINDS,
+    LONGEST_WORD,
+    PIECE,
+    SAY,
+    SEEK,
+    STOP,
+    Channel,
+)
 from gradtrace.sandbox.growth import Growth
 
 LATE = 0.25  # seconds that the child has, after its deadline, to say so itself
 TICK = 0.05  # seconds between two looks at the child's limits
 QUICK_TICK = 0.01  # the same for a child that can write files: in a TICK it could write 100 MB
-MOST_CONTENT = 1 << 30  # bytes of what is sent to be drawn or joined, which this process keeps in memory
+# bytes of what is sent to be drawn or joined, which this process keeps in memory
+MOST_CONTENT = 1 << 30
 MOST_THREADS = 2000
 FACTS = (b"RssAnon:", b"RssShmem:", b"Threads:")  # of /proc/PID/status
 PATIENCE = 3  # interrupts until a child that does not end is killed
@@ -53,7 +72,9 @@ state = _State()
 
 
 def enable() -> None:
-    """Confine the programs of this process's command line; only the console script asks for that."""
+    """Confine the programs of this process's command line; only the console script asks for
+    that.
+    """
     state.is_console = True
 
 
@@ -62,7 +83,11 @@ def confine(grants: Grants, args: list[str]) -> None:
 
     UsageError if the command line requires the kernel's wall and there is none.
     """
-    if channel.is_open() or not state.is_console or (grants.needs_no_wall and not requires_wall(args)):
+    if (
+        channel.is_open()
+        or not state.is_console
+        or (grants.needs_no_wall and not requires_wall(args))
+    ):
         return
     if not hasattr(os, "fork"):
         from gradtrace.cli import confined
@@ -78,7 +103,8 @@ def confine(grants: Grants, args: list[str]) -> None:
     scratch.prepare(grants.scratch)  # before the fork: this process sees how large it grows
     temporary = scratch.create_folder() if grants.temporary else ""
     growths = growths_of(grants, temporary)  # measured before the child can write
-    requests, answers = os.pipe(), os.pipe()
+    requests = os.pipe()
+    answers = os.pipe()
     parent = os.getpid()
     try:
         pid = os.fork()
@@ -91,7 +117,9 @@ def confine(grants: Grants, args: list[str]) -> None:
         os.close(requests[1])
         os.close(answers[0])
         copier = streams.Copier(pipes, grants.printed)
-        status = Broker(pid, Channel(requests[0], answers[1]), copier, grants, args, growths).serve()
+        status = Broker(
+            pid, Channel(requests[0], answers[1]), copier, grants, args, growths
+        ).serve()
     finally:
         if os.getpid() == parent:
             remove_folders(folders)
@@ -106,7 +134,9 @@ def requires_wall(args: list[str]) -> bool:
 
 
 def make_folder(path: str) -> list[str]:
-    """Create a folder, since rights can be granted only for what is there; return the new folders, innermost first."""
+    """Create a folder, since rights can be granted only for what is there; return the new folders,
+    innermost first.
+    """
     new: list[str] = []
     while path and not os.path.exists(path):
         new.append(path)
@@ -151,7 +181,11 @@ class Broker:
         args: list[str],
         growths: list[tuple[Growth, GradtraceError]] | None = None,
     ) -> None:
-        self.pid, self.pipe, self.copier, self.grants, self.args = pid, pipe, copier, grants, args
+        self.pid = pid
+        self.pipe = pipe
+        self.copier = copier
+        self.grants = grants
+        self.args = args
         self.growths = growths or []
         self.tick = QUICK_TICK if self.growths else TICK
         self.next_look = 0.0
@@ -191,7 +225,8 @@ class Broker:
         except Ended as end:
             self.kill()
             self.copier.finish(streams.PATIENCE)
-            if self.copier.has_printed(end.report.message):  # the child has reported it, and took long to exit
+            # the child has reported it, and took long to exit
+            if self.copier.has_printed(end.report.message):
                 return end.report.exit_code
             self.copier.end_line()
             return guard.report_error(end.report, self.args)
@@ -221,7 +256,9 @@ class Broker:
     # ---- the child's end
 
     def waited(self) -> int:
-        """Wait for the child's end; return its exit code, or the negative number of the signal that ended it."""
+        """Wait for the child's end; return its exit code, or the negative number of the signal that
+        ended it.
+        """
         while True:
             ended_pid, status = os.waitpid(self.pid, os.WNOHANG)
             if ended_pid:
@@ -232,7 +269,11 @@ class Broker:
 
     def at_most(self, seconds: float) -> float:
         """Return `seconds`, or what the clock leaves of them."""
-        return seconds if self.deadline is None else max(0.1, min(seconds, self.deadline - time.monotonic()))
+        return (
+            seconds
+            if self.deadline is None
+            else max(0.1, min(seconds, self.deadline - time.monotonic()))
+        )
 
     def drawing_limits(self, seconds: float) -> Any:
         """Return the limits of a process that draws for the child, for at most so many seconds."""
@@ -258,7 +299,11 @@ class Broker:
 
             raise Ended(out_of_memory("memory_bytes"))
         if threads > MOST_THREADS:
-            raise Ended(GradtraceError(f"the program's process has more than {MOST_THREADS:,} threads", "start fewer"))
+            raise Ended(
+                GradtraceError(
+                    f"the program's process has more than {MOST_THREADS:,} threads", "start fewer"
+                )
+            )
 
     def check_growth(self, *, at_end: bool = False) -> None:
         """End the child if all files together that it has written to a folder are too large."""
@@ -267,7 +312,9 @@ class Broker:
                 raise Ended(error)
 
     def scratch_is_full(self) -> bool:
-        """Whether the nameless file, on some systems in memory, is larger than a drawing needs it."""
+        """Whether the nameless file, on some systems in memory, is larger than a drawing needs
+        it.
+        """
         file = scratch.descriptor()
         return not self.grants.scratch and file >= 0 and os.fstat(file).st_size > MOST_SCRATCH
 
@@ -311,7 +358,8 @@ class Broker:
         if number == signal.SIGXCPU:
             return guard.report_error(self.late(), self.args)
         name = signal.Signals(number).name
-        message, hint = f"the process that ran the program was ended by {name}", "please report this with the program"
+        message = f"the process that ran the program was ended by {name}"
+        hint = "please report this with the program"
         if number == signal.SIGKILL:
             hint = "the machine may lack memory: lower --max-memory"
         return guard.report_error(GradtraceError(message, hint), self.args)
@@ -320,7 +368,8 @@ class Broker:
 
     def receive(self) -> tuple[bytes, bytes]:
         header = self.read(HEADER)
-        kind, size = header[:1], int.from_bytes(header[1:], "little")
+        kind = header[:1]
+        size = int.from_bytes(header[1:], "little")
         if kind not in KINDS or size > (PIECE if kind in (DATA, SEEK) else LONGEST_WORD):
             raise garbled()
         return kind, self.read(size)
@@ -376,23 +425,29 @@ class Broker:
         handler = requests.HANDLERS.get(str(request.get("ask")))
         if handler is None:
             raise garbled()
-        self.copier.settle(self.look)  # what this process now writes or shows comes after what the child has printed
+        # what this process now writes or shows comes after what the child has printed
+        self.copier.settle(self.look)
         try:
             handler(self, request)
         except Stopped:
             pass
         except OSError as error:
-            self.say({"error": "OSError", "number": error.errno, "message": error.strerror or str(error)})
+            self.say(
+                {"error": "OSError", "number": error.errno, "message": error.strerror or str(error)}
+            )
         except GradtraceError as error:
             self.say({"error": type(error).__name__, "message": error.message, "hint": error.hint})
         return True
 
-    def copy_to(self, file: Any, check: Callable[[bytes], None], most: float = float("inf")) -> dict[str, Any]:
-        """Copy what the child sends, at most `most` bytes, to a file; return the word at its end. The first bytes are
-        checked.
+    def copy_to(
+        self, file: Any, check: Callable[[bytes], None], most: float = float("inf")
+    ) -> dict[str, Any]:
+        """Copy what the child sends, at most `most` bytes, to a file; return the word at its end.
+        The first bytes are checked.
         """
         self.say({"ok": True})
-        start, failure = bytearray(16), None
+        start = bytearray(16)
+        failure = None
         position = size = 0
         while True:
             kind, body = self.receive()
@@ -434,7 +489,9 @@ class Broker:
 
 
 def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceError]]:
-    """Return the measure of each folder that the child may write to, with the error to report when it is over."""
+    """Return the measure of each folder that the child may write to, with the error to report when
+    it is over.
+    """
     from gradtrace.limits import advice
 
     growths: list[tuple[Growth, GradtraceError]] = []
@@ -445,12 +502,18 @@ def growths_of(grants: Grants, temporary: str) -> list[tuple[Growth, GradtraceEr
     if temporary:
         said = f"the program's temporary files are larger than {MOST_SCRATCH >> 20} MB"
         growth = Growth(temporary, MOST_SCRATCH, grants.largest_file)
-        growths.append((growth, BudgetError(said, "keep less in temporary files, or write below --allow-write DIR")))
+        growths.append(
+            (
+                growth,
+                BudgetError(said, "keep less in temporary files, or write below --allow-write DIR"),
+            )
+        )
     return growths
 
 
 def check_room(descriptor: int, written: int) -> None:
-    """End the child if what it has had written, now to this regular file, takes up more than what is left free.
+    """End the child if what it has had written, now to this regular file, takes up more than what
+    is left free.
 
     Small outputs are written as long as the disk has room.
     """
@@ -470,13 +533,15 @@ def attempted(job: Callable[[], Any]) -> OSError | None:
 
 
 def cpu_seconds(seconds: float) -> int:
-    """Return how much processor time a process with a thread on each processor may take in so many seconds."""
+    """Return how much processor time a process with a thread on each processor may take in so many
+    seconds.
+    """
     return int((seconds + 5) * (os.cpu_count() or 1)) + 1
 
 
 def use_of(pid: int) -> tuple[int, int]:
-    """Return the bytes of memory that a process has for itself and its number of threads; 0 where the system does not
-    tell.
+    """Return the bytes of memory that a process has for itself and its number of threads; 0 where
+    the system does not tell.
     """
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
@@ -484,7 +549,9 @@ def use_of(pid: int) -> tuple[int, int]:
     except OSError:
         return 0, 0
     facts = {line[0]: int(line[1]) for line in lines if line and line[0] in FACTS}
-    return 1024 * (facts.get(b"RssAnon:", 0) + facts.get(b"RssShmem:", 0)), facts.get(b"Threads:", 0)
+    return 1024 * (facts.get(b"RssAnon:", 0) + facts.get(b"RssShmem:", 0)), facts.get(
+        b"Threads:", 0
+    )
 
 
 def word_of(body: bytes) -> dict[str, Any]:
@@ -500,4 +567,8 @@ def word_of(body: bytes) -> dict[str, Any]:
 
 
 def garbled() -> Ended:
-    return Ended(GradtraceError("the process that ran the program did not keep to its protocol", "please report this"))
+    return Ended(
+        GradtraceError(
+            "the process that ran the program did not keep to its protocol", "please report this"
+        )
+    )

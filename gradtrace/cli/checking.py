@@ -1,4 +1,6 @@
-"""Run a program repeatedly for `gradtrace check`: unchanged, and with one element of one leaf shifted."""
+"""Run a program repeatedly for `gradtrace check`: unchanged, and with one element of one leaf
+shifted.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ PER_FUNCTION = 3  # calls of each Function of the program that are checked anywa
 
 
 class Runner:
-    """A program that is run repeatedly, each time with the inputs and random numbers that it has in its own dtype."""
+    """A program that is run repeatedly, each time with the inputs and random numbers that it has in
+    its own dtype.
+    """
 
     def __init__(self, request: Request) -> None:
         self.dtype = request.inputs.dtype or "float64"
@@ -39,7 +43,9 @@ class Runner:
         self.request = self.own._replace(inputs=self.own.inputs._replace(dtype=self.dtype))
         self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
         evaluate = evaluator(self.dtype, request.budget)
-        self.vectors = [values.read(text, "--grad-tensors", evaluate) for text in request.how.grad_tensors]
+        self.vectors = [
+            values.read(text, "--grad-tensors", evaluate) for text in request.how.grad_tensors
+        ]
         self.draws = RepeatedDraws()
         self.tensors = self.prepared(self.own)
         self.first_draw, self.random_state = self.draws.place, gradtrace.get_rng_state()
@@ -61,7 +67,9 @@ class Runner:
         use = None if self.first is None else self.first.first_use
         probe, done = self.repeat(self.dtype, order, shift, examine, use)
         if self.first is None:
-            self.first, self.env, self.spans = probe, done.env, done.spans
+            self.first = probe
+            self.env = done.env
+            self.spans = done.spans
         return probe
 
     def repeat(
@@ -72,13 +80,17 @@ class Runner:
         examine: Any = None,
         first_use: dict[int, int] | None = None,
     ) -> tuple[Probe, Any]:
-        """Run the program up to its first backward, or to its end, without output; return the probe and the run."""
+        """Run the program up to its first backward, or to its end, without output; return the probe
+        and the run.
+        """
         import warnings
 
         gradtrace.set_rng_state(self.random_state)
         self.draws.rewind(self.first_draw)
         tensors = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
-        probe = Probe([t for t in tensors.values() if t.requires_grad], order, shift, first_use, examine)
+        probe = Probe(
+            [t for t in tensors.values() if t.requires_grad], order, shift, first_use, examine
+        )
         options = RunOptions(
             dtype=dtype,
             record=Keeper,
@@ -95,9 +107,15 @@ class Runner:
         return probe, run
 
     def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-        """For a program that does not call backward itself, return its results and the --grad-tensors for them."""
+        """For a program that does not call backward itself, return its results and the
+        --grad-tensors for them.
+        """
         wanted = names(self.request.how.output)
-        roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
+        roots = (
+            [run.env[name] for name in wanted if name in run.env]
+            if wanted
+            else session.roots_of(run)
+        )
         if not any(root.requires_grad for root in roots):
             raise UsageError(
                 "the result does not require grad, so there is nothing to check",
@@ -106,14 +124,19 @@ class Runner:
         if not self.vectors:
             return tuple(roots), None
         return tuple(roots), tuple(
-            values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(self.vectors)
+            values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True)
+            for i, raw in enumerate(self.vectors)
         )
 
     def measure(self, leaf: int, order: int) -> Any:
-        """Return f(element, by): the value (order 1) or directional slope (order 2) with an element shifted by `by`."""
+        """Return f(element, by): the value (order 1) or directional slope (order 2) with an element
+        shifted by `by`.
+        """
 
         def f(element: int, by: float) -> float:
-            outcome = self.run(order, Shift(leaf, element, by) if by else Shift(leaf, element, 0.0)).outcome
+            outcome = self.run(
+                order, Shift(leaf, element, by) if by else Shift(leaf, element, 0.0)
+            ).outcome
             if outcome is None:
                 return float("nan")
             return outcome.value if order == 1 else outcome.slope
@@ -125,7 +148,11 @@ class Runner:
         assert self.first is not None
         name_of = {id(tensor): name for name, tensor in bound_names(self.env)}
         tensor = self.first.tracked[leaf]
-        span = self.spans[self.first.origins[leaf]] if self.first.origins[leaf] < len(self.spans) else None
+        span = (
+            self.spans[self.first.origins[leaf]]
+            if self.first.origins[leaf] < len(self.spans)
+            else None
+        )
         return name_of.get(id(tensor)) or (f"leaf of line {span.line}" if span else f"leaf {leaf}")
 
 
@@ -143,10 +170,14 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
     runner = Runner(request)
     checked: list[opcheck.Checked] = []
     first = runner.run(examine=own_functions(checked))
-    named = [(i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad]
+    named = [
+        (i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad
+    ]
     leaves = restricted(named, names(request.how.inputs))
     if first.outcome is None or not leaves:
-        raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
+        raise UsageError(
+            "no leaf requires grad, so there is nothing to check", "let a variable require grad"
+        )
     elements: list[analysis.Element] = []
     skipped = 0
     for n in range(1, order + 1):
@@ -182,7 +213,14 @@ def check(request: Request, order: int, most: int) -> analysis.Check:
         elements = elements if hidden else list(analysis.excused(elements, cut))
     functions = tuple(dict.fromkeys(c.name for c in checked if c.custom))
     return analysis.Check(
-        tuple(elements), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
+        tuple(elements),
+        tuple(wrong),
+        functions,
+        cuts,
+        hidden,
+        skipped,
+        runner.dtype,
+        where(runner, first),
     )
 
 
@@ -198,7 +236,8 @@ def beside_torch(request: Request, python: str | None) -> tuple[list[Compared], 
         with using(draws=draws):
             trace = session.record(request)
     except ProgramError:
-        torch_process.variables(request, python)  # which says so if the program fails in PyTorch too
+        # which says so if the program fails in PyTorch too
+        torch_process.variables(request, python)
         raise
     answer = torch_process.variables(request, python, trace)
     compared = against(trace, answer["tensors"], answer["roots"])
@@ -213,7 +252,9 @@ def beside_torch(request: Request, python: str | None) -> tuple[list[Compared], 
 
 
 def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Return the leaves that --inputs names, or all leaves; raise UsageError for an unknown name."""
+    """Return the leaves that --inputs names, or all leaves; raise UsageError for an unknown
+    name.
+    """
     from gradtrace.views.names import full_name
 
     leaf_of = {name: leaf for leaf, name in leaves}
@@ -221,7 +262,9 @@ def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[t
     for name in wanted:
         full = full_name(name, leaf_of, "--inputs")
         if full is None:
-            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", hints.near(name, leaf_of))
+            raise UsageError(
+                f"--inputs: no leaf '{name}' that requires grad", hints.near(name, leaf_of)
+            )
         chosen.append(full)
     return [leaf for leaf in leaves if leaf[1] in chosen] if wanted else leaves
 
@@ -269,7 +312,9 @@ def as_wrong(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
     assert found.wrong is not None
     operand, element, analytic, judged = found.wrong
     span, source = place(runner, found.origin)
-    return analysis.Wrong(found.name, found.custom, span, source, operand, element, analytic, judged.numeric)
+    return analysis.Wrong(
+        found.name, found.custom, span, source, operand, element, analytic, judged.numeric
+    )
 
 
 def place(runner: Runner, origin: int) -> tuple[Any, str]:
@@ -293,23 +338,32 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
         if node.op is not None or name in seen:
             return
         seen.add(name)
-        fresh = [copy_of(a).double().requires_grad_() if getattr(a, "requires_grad", False) else a for a in args]
+        fresh = [
+            copy_of(a).double().requires_grad_() if getattr(a, "requires_grad", False) else a
+            for a in args
+        ]
         inputs = tuple(a for a in fresh if getattr(a, "requires_grad", False))
 
         def apply(*leaves: Any) -> Any:
             rest = iter(leaves)
-            return type(node).function.apply(*(next(rest) if any(a is f for f in inputs) else a for a in fresh))
+            return type(node).function.apply(
+                *(next(rest) if any(a is f for f in inputs) else a for a in fresh)
+            )
 
         if not with_gradients(gradgradcheck, apply, inputs):
             span, source = place(runner, origin)
-            wrong.append(analysis.Wrong(name, True, span, source, -1, 0, float("nan"), float("nan")))
+            wrong.append(
+                analysis.Wrong(name, True, span, source, -1, 0, float("nan"), float("nan"))
+            )
 
     runner.run(examine=examine)
     return wrong
 
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
-    """Call gradgradcheck within a backward pass, with grad mode on and without watcher or recorder."""
+    """Call gradgradcheck within a backward pass, with grad mode on and without watcher or
+    recorder.
+    """
     try:
         with using(watcher=None, recorder=None, grad_enabled=True):
             return bool(gradgradcheck(apply, inputs, raise_exception=False))
@@ -318,24 +372,31 @@ def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> b
 
 
 def facts_of(request: Request) -> Facts:
-    """Return the facts about a run that explain differences not caused by a wrong derivative rule."""
+    """Return the facts about a run that explain differences not caused by a wrong derivative
+    rule.
+    """
     from gradtrace.analysis.facts import Facts
 
     return Facts(session.record(request, session.GRADIENTS._replace(detailed=None, failing=True)))
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
-    """Return a note for each saved value that was changed before backward used it, unseen by autograd."""
+    """Return a note for each saved value that was changed before backward used it, unseen by
+    autograd.
+    """
     from gradtrace.analysis.numbers import unseen_changes
 
     return tuple(
-        f"{facts.called(change.tensors)} is changed{facts.at_line(change.span)} after its value had been saved"
+        f"{facts.called(change.tensors)} is changed{facts.at_line(change.span)} after its value "
+        "had been saved"
         for change in unseen_changes(facts)
     )
 
 
 def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
-    """Return the intentional cuts of gradients before the result, as texts, and a test for the leaves they affect."""
+    """Return the intentional cuts of gradients before the result, as texts, and a test for the
+    leaves they affect.
+    """
     from gradtrace.analysis.history import describe
 
     trace = facts.trace
@@ -344,8 +405,14 @@ def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
     cuts: dict[str, list[str]] = {}
     for record in trace.tensors:
         if record.is_leaf and record.requires_grad and record.is_last:
-            reasons = [describe(facts, c).because for c in facts.flow.cuts_after(record.id) if c.result in into]
+            reasons = [
+                describe(facts, c).because
+                for c in facts.flow.cuts_after(record.id)
+                if c.result in into
+            ]
             left = [e.how + "()" for e in facts.flow.numbers_from(facts.flow.after([record.id]))]
             if reasons or left:
                 cuts[record.label] = reasons or left
-    return tuple(dict.fromkeys(text for texts in cuts.values() for text in texts)), lambda leaf: leaf in cuts
+    return tuple(
+        dict.fromkeys(text for texts in cuts.values() for text in texts)
+    ), lambda leaf: leaf in cuts

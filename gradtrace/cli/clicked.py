@@ -54,9 +54,14 @@ class SectionOption(click.Option):
 
 
 def command_of(
-    callback: Callable[..., Any], help: str, rows: list[ToolOption], arguments: Sequence[click.Parameter] = ()
+    callback: Callable[..., Any],
+    help: str,
+    rows: list[ToolOption],
+    arguments: Sequence[click.Parameter] = (),
 ) -> click.Command:
-    """Return the click command of a callback that does not take a SOURCE; it is named after the callback."""
+    """Return the click command of a callback that does not take a SOURCE; it is named after the
+    callback.
+    """
     params = [*arguments, *map(SectionOption, rows)]
     return click.Command(callback.__name__, callback=callback, params=params, help=help)
 
@@ -70,7 +75,9 @@ def kind(plain: ToolOption) -> Any:
     if plain.type is str:
         return str
     ranged = WholeNumber if plain.type is int else Number
-    return plain.type if plain.min is plain.max is None else ranged(plain.min, plain.max, min_open=plain.min_open)  # type: ignore[arg-type]
+    if plain.min is plain.max is None:
+        return plain.type
+    return ranged(plain.min, plain.max, min_open=plain.min_open)  # type: ignore[arg-type]
 
 
 class WholeNumber(click.IntRange):
@@ -91,7 +98,9 @@ class Number(click.FloatRange):
 
 
 def checked(plain: ToolOption) -> Any:
-    return lambda ctx, param, value: value if value is None or plain.check is None else plain.check(value)
+    return lambda ctx, param, value: (
+        value if value is None or plain.check is None else plain.check(value)
+    )
 
 
 class VariableOption(click.Option):
@@ -129,7 +138,9 @@ class ClickCommand(click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = {option.opts[0] for option in ctx.meta.get(VARIABLES, ())}
-        return sorted(super().shell_complete(ctx, incomplete), key=lambda item: item.value not in names)
+        return sorted(
+            super().shell_complete(ctx, incomplete), key=lambda item: item.value not in names
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arity = self.plain.arity
@@ -140,7 +151,9 @@ class ClickCommand(click.Command):
             ctx.meta[VARIABLES] = variables(program, arity)
             names = {variable.name for variable in program.inputs}
         groups = argv.renamed(split.options, names)
-        lacking = argv.incomplete(groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity})
+        lacking = argv.incomplete(
+            groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity}
+        )
         if lacking and not ctx.resilient_parsing:
             raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
         if program is not None and not ctx.resilient_parsing:
@@ -161,9 +174,15 @@ class ClickCommand(click.Command):
         }
         return rest
 
-    def find_program(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> Program | None:
-        """Return the program of the source argument; None on errors if only help or completion is asked for."""
-        lenient = ctx.resilient_parsing or any(option[0] in ctx.help_option_names for option in found.options)
+    def find_program(
+        self, ctx: click.Context, found: argv.Split, arity: dict[str, int]
+    ) -> Program | None:
+        """Return the program of the source argument; None on errors if only help or completion is
+        asked for.
+        """
+        lenient = ctx.resilient_parsing or any(
+            option[0] in ctx.help_option_names for option in found.options
+        )
         try:
             if not found.positionals and forced(found) is None:
                 self.no_source(ctx, found, arity)
@@ -179,7 +198,9 @@ class ClickCommand(click.Command):
             raise
 
     def is_readable_at_once(self, found: argv.Split) -> bool:
-        """Whether reading the source takes no time: completion must not wait for a pipe or a device."""
+        """Whether reading the source takes no time: completion must not wait for a pipe or a
+        device.
+        """
         if forced(found) is not None:
             return True
         word = found.positionals[0]
@@ -187,18 +208,30 @@ class ClickCommand(click.Command):
             return True
         with contextlib.suppress(OSError, ValueError):
             status = os.stat(os.path.expanduser(word.removeprefix("@")))
-            return stat.S_ISREG(status.st_mode) and status.st_size > 0  # files of /proc are empty by their size
+            # files of /proc are empty by their size
+            return stat.S_ISREG(status.st_mode) and status.st_size > 0
         return False
 
     def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
-        """Raise the error for a missing source; a mistyped flag may have taken the source as its value."""
+        """Raise the error for a missing source; a mistyped flag may have taken the source as its
+        value.
+        """
         from difflib import get_close_matches
 
-        unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
+        unknown = [
+            option for option in found.options if option[0].partition("=")[0] in found.unknown
+        ]
         close = get_close_matches(unknown[0][0].partition("=")[0], arity) if unknown else []
         if close:
             raise click.NoSuchOption(unknown[0][0].partition("=")[0], possibilities=close, ctx=ctx)
-        taken = next((f"; '{option[1]}' is the value of {option[0]}" for option in unknown if len(option) > 1), "")
+        taken = next(
+            (
+                f"; '{option[1]}' is the value of {option[0]}"
+                for option in unknown
+                if len(option) > 1
+            ),
+            "",
+        )
         if self.plain.always_file:
             raise UsageError(f"no FILE given{taken}", f"see {ctx.command_path} --help")
         raise UsageError(f"no SOURCE given{taken}", "give an expression, a file, or - for stdin")
@@ -211,11 +244,18 @@ class ClickCommand(click.Command):
                 sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
         for last in (GENERAL, LIMITING):
             sections[last] = sections.pop(last, [])
-        widest = max(len(record[0]) for records in sections.values() for record in records if len(record[0]) <= WIDEST)
+        widest = max(
+            len(record[0])
+            for records in sections.values()
+            for record in records
+            if len(record[0]) <= WIDEST
+        )
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
-                    formatter.write_dl([(option.ljust(widest), help) for option, help in records], col_max=WIDEST)
+                    formatter.write_dl(
+                        [(option.ljust(widest), help) for option, help in records], col_max=WIDEST
+                    )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the epilog line by line, since it contains examples."""
@@ -224,8 +264,12 @@ class ClickCommand(click.Command):
             formatter.write("\n".join(self.epilog.splitlines()) + "\n")
 
 
-def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int], text: str) -> None:
-    """Refuse a name that is neither an option nor a variable of the program `text`; NoSuchOption lists what exists."""
+def check_names(
+    ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int], text: str
+) -> None:
+    """Refuse a name that is neither an option nor a variable of the program `text`; NoSuchOption
+    lists what exists.
+    """
     for group in groups:
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
@@ -241,25 +285,34 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
             raise error
         from difflib import get_close_matches
 
-        close = get_close_matches(name[2:], [*names, *(option[2:] for option in arity if option.startswith("--"))], 1)
+        close = get_close_matches(
+            name[2:], [*names, *(option[2:] for option in arity if option.startswith("--"))], 1
+        )
         error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
         error.there = there_are(names)  # type: ignore[attr-defined]
         raise error
 
 
 def there_are(names: set[str]) -> str:
-    """Return the variables as a hint; one with a file's name may come from a shell pattern, and the hint says so."""
+    """Return the variables as a hint; one with a file's name may come from a shell pattern, and the
+    hint says so.
+    """
     if not names:
         return "the program has no variables"
     listing = f"the variables are {', '.join(sorted(names))}"
     files = [name for name in names if os.path.exists(name)]
     if len(names) == 1 and files:
-        return f"{listing}, and a file has that name: quote the expression if the shell made it of a pattern"
+        return (
+            f"{listing}, and a file has that name: quote the expression if the shell made it of "
+            "a pattern"
+        )
     return listing
 
 
 def refuse_option(ctx: click.Context, found: argv.Split) -> None:
-    """Refuse a short option in the place of the source if there are several positional arguments."""
+    """Refuse a short option in the place of the source if there are several positional
+    arguments.
+    """
     if len(found.positionals) > 1 and forced(found) is None:
         first = found.positionals[0]
         if len(first) == 2 and first != "--" and first[0] == "-":
@@ -267,9 +320,13 @@ def refuse_option(ctx: click.Context, found: argv.Split) -> None:
 
 
 def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
-    """Return an option for each input, except for names of the tool's own options, which need -s NAME=VALUE."""
+    """Return an option for each input, except for names of the tool's own options, which need -s
+    NAME=VALUE.
+    """
     return [
-        VariableOption([f"--{variable.name}", PREFIX + variable.name], metavar="VALUE", help=describe(variable))
+        VariableOption(
+            [f"--{variable.name}", PREFIX + variable.name], metavar="VALUE", help=describe(variable)
+        )
         for variable in program.inputs
         if f"--{variable.name}" not in taken
     ]
@@ -285,13 +342,17 @@ def describe(given: Any) -> str:
 # ---- completion in addition to click's
 
 
-def complete_source(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_source(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Complete a SOURCE: only a file can be completed, not an expression."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def complete_value(param: click.Option, incomplete: str) -> list[CompletionItem] | None:
-    """Complete the file or folder of an option; None for options that click completes (choices, flags)."""
+    """Complete the file or folder of an option; None for options that click completes (choices,
+    flags).
+    """
     if param.metavar in FILES:
         return [CompletionItem(incomplete, type="file")]
     if param.metavar in FOLDERS:
@@ -299,7 +360,9 @@ def complete_value(param: click.Option, incomplete: str) -> list[CompletionItem]
     return None
 
 
-def complete_operators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_operators(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     from gradtrace.analysis import operators
 
     return [CompletionItem(name) for name in operators.names() if name.startswith(incomplete)]

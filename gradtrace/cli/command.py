@@ -1,14 +1,17 @@
-"""A command on a SOURCE as plain data, with the one list of its options, which both parsers of arguments use.
+"""A command on a SOURCE as plain data, with the one list of its options, which both parsers of
+arguments use.
 
-There are two parsers. `plain` reads well-formed arguments without click, whose import takes longer than a small run.
-`clicked` makes a click command of the same list for help, completion, and all errors about arguments. They give the
-values of the options by name, and in addition
+There are two parsers. `plain` reads well-formed arguments without click, whose import takes longer
+than a small run. `clicked` makes a click command of the same list for help, completion, and all
+errors about arguments. They give the values of the options by name, and in addition
 
     program    the parsed Program
     given      the values of the variables' own options that were given: name -> text
-    own        the names of the variables that have their own option (not those with the name of a tool's option)
+    own        the names of the variables that have their own option (not those with the name of a
+               tool's option)
 
-The callback of a command gets an `options.Request` made of these, and the values of the command's other options.
+The callback of a command gets an `options.Request` made of these, and the values of the command's
+other options.
 """
 
 from __future__ import annotations
@@ -27,12 +30,14 @@ HELP_NAMES = ("-h", "--help")
 
 
 class SourceCommand(NamedTuple):
-    """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE.
+    """A command on a program, whose variables become options. `always_file`: the argument is a
+    FILE, not a SOURCE.
 
-    With `words` (their name in --help) more arguments may follow the source; the callback gets them as `words`. With
-    `passes_on` the callback gets the arguments after `--` as `arguments`, for the program's sys.argv. With `reads_logs`
-    the source may also be a flight log. `records` are NamedTuples: the callback gets one of each, after the request,
-    made of the values of the options that its fields are named after.
+    With `words` (their name in --help) more arguments may follow the source; the callback gets them
+    as `words`. With `passes_on` the callback gets the arguments after `--` as `arguments`, for the
+    program's sys.argv. With `reads_logs` the source may also be a flight log. `records` are
+    NamedTuples: the callback gets one of each, after the request, made of the values of the options
+    that its fields are named after.
     """
 
     name: str
@@ -49,7 +54,12 @@ class SourceCommand(NamedTuple):
     @property
     def arity(self) -> dict[str, int]:
         """The number of values that each option takes, by each name of the option."""
-        counts = {name: 0 if o.is_flag else 1 for o in self.params for name in o.names if name.startswith("-")}
+        counts = {
+            name: 0 if o.is_flag else 1
+            for o in self.params
+            for name in o.names
+            if name.startswith("-")
+        }
         return {**counts, **dict.fromkeys(HELP_NAMES, 0)}
 
 
@@ -68,7 +78,10 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
         if request.program.record is None:
             raise
         # No reader can check that everything in a record fits together.
-        said = f"the record is damaged, or this is a fault of gradtrace itself: {type(error).__name__}: {error}".strip()
+        said = (
+            "the record is damaged, or this is a fault of gradtrace itself: "
+            f"{type(error).__name__}: {error}"
+        ).strip()
         raise UsageError(said, "record the run again; --debug shows where") from error
 
 
@@ -83,16 +96,23 @@ def read_program(found: Split, command: SourceCommand) -> Program:
     Raise UsageError for further arguments, unless the command takes some.
     """
     budget = grants.early_budget(found)
-    guard.contain(grants.of_command(found, budget, command.always_file, prints_alone=command.name == "run"))
+    guard.contain(
+        grants.of_command(found, budget, command.always_file, prints_alone=command.name == "run")
+    )
     with timed(budget):
         program = source_of(found, command.always_file, bool(command.words))
         if program.is_log and not command.reads_logs:
-            raise UsageError(f"'{program.name}' is a flight log, not a program", f"gradtrace stats {program.name}")
+            raise UsageError(
+                f"'{program.name}' is a flight log, not a program",
+                f"gradtrace stats {program.name}",
+            )
         return parse(program, budget)
 
 
 def timed(budget: Budget) -> Any:
-    """Return a context that applies the run's time limit to reading and parsing, since a pipe may never end."""
+    """Return a context that applies the run's time limit to reading and parsing, since a pipe may
+    never end.
+    """
     from gradtrace.program.budget import Clock
     from gradtrace.program.watchdog import nowhere, watched
 
@@ -100,7 +120,8 @@ def timed(budget: Budget) -> Any:
 
 
 def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
-    text, others = grants.forced(found), found.positionals
+    text = grants.forced(found)
+    others = found.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)
@@ -109,7 +130,9 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
     if others and not with_words:
         from gradtrace.cli import extra
 
-        raise UsageError(f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found))
+        raise UsageError(
+            f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found)
+        )
     return program
 
 
@@ -129,14 +152,22 @@ def parse(found: source.Source, budget: Budget) -> Program:
         about = record.about
         if about.engine:
             return without_text(about.source_name, about.source_text, record)
-        program = parse_text(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
-        return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
+        program = parse_text(about.source_text, name=about.source_name, budget=budget)._replace(
+            record=record
+        )
+        return (
+            with_modules(program, budget, among(about.files))
+            if about.files
+            else program._replace(modules={})
+        )
     program = parse_text(found.text, name=found.name, budget=budget)
     return with_modules(program, budget) if budget.allow_import else program
 
 
 def without_text(name: str, text: str, record: Any) -> Program:
-    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not parsed."""
+    """Return a recorded run of real PyTorch as a Program, or a flight log; its text is not
+    parsed.
+    """
     import ast
 
     from gradtrace.program.parse import parse as parse_text

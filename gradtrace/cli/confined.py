@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
 
 
-def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], temporary: str = "") -> None:
-    """Confine this process, a child of `parent`, to the grants and the folder for temporary files. UsageError if
-    --require-wall asks for more.
+def begin(
+    grants: Grants, pipe: channel.Channel, parent: int, args: list[str], temporary: str = ""
+) -> None:
+    """Confine this process, a child of `parent`, to the grants and the folder for temporary files.
+    UsageError if --require-wall asks for more.
     """
     handle_signals()
     kernel.end_with(parent)
@@ -31,7 +33,9 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], t
         process_end.at = time.monotonic() + grants.seconds
     seconds = None if grants.seconds is None else broker.cpu_seconds(grants.seconds)
     whole = max(grants.process, FIXED) if grants.process else None
-    limits = confine.Limits(grants.most_memory if grants.memory else None, whole, grants.largest_file or None, seconds)
+    limits = confine.Limits(
+        grants.most_memory if grants.memory else None, whole, grants.largest_file or None, seconds
+    )
     write = (grants.write,) if grants.write else ()
     rights = Rights(grants.read, write, temporary=(temporary,) if temporary else ())
     walls = confine.confine(rights, limits, [pipe.incoming, pipe.outgoing, file])
@@ -41,8 +45,8 @@ def begin(grants: Grants, pipe: channel.Channel, parent: int, args: list[str], t
 
 
 def handle_signals() -> None:
-    """End at once by the signals that end the parent. Take one Ctrl-C as one: the terminal sends it to both processes,
-    and the parent passes its own on.
+    """End at once by the signals that end the parent. Take one Ctrl-C as one: the terminal sends it
+    to both processes, and the parent passes its own on.
     """
     import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 
@@ -55,7 +59,8 @@ def handle_signals() -> None:
 
     def interrupted(number: int, frame: Any) -> None:
         nonlocal last
-        now, before = time.monotonic(), last
+        now = time.monotonic()
+        before = last
         last = now
         if now - before > 0.3:
             raise KeyboardInterrupt
@@ -74,13 +79,19 @@ def handle_signals() -> None:
 
 
 def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
-    """Say once if the kernel does not confine a stranger's program here; UsageError with --require-wall."""
+    """Say once if the kernel does not confine a stranger's program here; UsageError with
+    --require-wall.
+    """
     if walls.stands:
         return
-    missing = "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
+    missing = (
+        "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
+    )
     message = f"the kernel does not confine programs here: it has no {missing}"
     if broker.requires_wall(args):
-        raise UsageError(message, "gradtrace doctor shows the walls of this machine; leave out --require-wall")
+        raise UsageError(
+            message, "gradtrace doctor shows the walls of this machine; leave out --require-wall"
+        )
     if not grants.own_text:
         from gradtrace.cli import report
 

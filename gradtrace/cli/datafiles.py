@@ -6,7 +6,8 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.cli import source, values
 from gradtrace.errors import UsageError
 
-NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
+NPY = b"\x93NUMPY"
+ZIP = b"PK\x03\x04"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -30,15 +31,27 @@ def read(place: str, option: str) -> Any:
     reader = reader_of(name, option)
     content = source.read_bytes(name, who=f"{option}: ") if name else b""
     if not name:
-        raise UsageError(f"{option}: a file's name is missing after '@'", "for instance @data.npy; @- is stdin")
+        raise UsageError(
+            f"{option}: a file's name is missing after '@'", "for instance @data.npy; @- is stdin"
+        )
     return reader(File(content, name, key, option))
 
 
 def reader_of(name: str, option: str) -> Callable[[File], Any]:
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
-    readers = {".npy": npy, ".npz": npz, ".json": json_value, ".csv": table, ".tsv": table, ".txt": table}
+    readers = {
+        ".npy": npy,
+        ".npz": npz,
+        ".json": json_value,
+        ".csv": table,
+        ".tsv": table,
+        ".txt": table,
+    }
     if suffix not in readers and name:
-        raise UsageError(f"{option}: cannot tell what '{name}' holds", "name it .npy, .npz, .csv, .tsv, .txt or .json")
+        raise UsageError(
+            f"{option}: cannot tell what '{name}' holds",
+            "name it .npy, .npz, .csv, .tsv, .txt or .json",
+        )
     return readers.get(suffix, table)
 
 
@@ -75,11 +88,17 @@ def npz(file: File) -> Any:
     keys = sorted(archive.files)
     key = file.key or (keys[0] if len(keys) == 1 else "")
     if key not in keys:
-        message = f"{file.name} has no array '{key}'" if key else f"{file.name} holds {len(keys)} arrays"
-        raise file.refused(message, f"choose one: {', '.join(f'@{file.name}#{k}' for k in keys[:8])}")
+        message = (
+            f"{file.name} has no array '{key}'" if key else f"{file.name} holds {len(keys)} arrays"
+        )
+        raise file.refused(
+            message, f"choose one: {', '.join(f'@{file.name}#{k}' for k in keys[:8])}"
+        )
     array = guarded(lambda: archive[key], file)
     if not hasattr(array, "dtype"):  # a member that is not an array comes as its bytes
-        raise file.refused(f"cannot read {file.name}: '{key}' is not an array", "write it with numpy.savez")
+        raise file.refused(
+            f"cannot read {file.name}: '{key}' is not an array", "write it with numpy.savez"
+        )
     return checked(array, file)
 
 
@@ -92,7 +111,9 @@ def load(file: File) -> Any:
 
 
 def guarded(work: Callable[[], Any], file: File) -> Any:
-    """Call `work`, which reads a file with numpy or zipfile, and convert any exception to a UsageError."""
+    """Call `work`, which reads a file with numpy or zipfile, and convert any exception to a
+    UsageError.
+    """
     try:
         return work()
     except MemoryError:
@@ -101,14 +122,20 @@ def guarded(work: Callable[[], Any], file: File) -> Any:
         reason = str(error).partition("\n")[0] or type(error).__name__
         if "allow_pickle" in reason or "Pickle" in reason or "pickle" in reason:
             reason = "it holds Python objects, which are never loaded"
-        raise file.refused(f"cannot read {file.name}: {reason}", "write it with numpy.save or numpy.savez") from None
+        raise file.refused(
+            f"cannot read {file.name}: {reason}", "write it with numpy.save or numpy.savez"
+        ) from None
 
 
 def checked(array: Any, file: File) -> Any:
-    """Return an array in a dtype of the engine and native byte order; raise UsageError for text, complex, records."""
+    """Return an array in a dtype of the engine and native byte order; raise UsageError for text,
+    complex, records.
+    """
     kind = array.dtype.kind
     if kind not in "fiub" or array.dtype.names:
-        raise file.refused(f"{file.name} holds {array.dtype.name}, not numbers", "save it as float64")
+        raise file.refused(
+            f"{file.name} holds {array.dtype.name}, not numbers", "save it as float64"
+        )
     if kind == "f" and array.dtype.itemsize > 8:
         return array.astype("float64")
     if kind == "u" and array.dtype.itemsize > 1:
@@ -121,7 +148,9 @@ def checked(array: Any, file: File) -> Any:
 
 def read_json(name: str, option: str) -> Any:
     """Return the document in a JSON file (`-` is stdin)."""
-    content = source.read_stdin(option) if name == "-" else source.read_bytes(name, who=f"{option}: ")
+    content = (
+        source.read_stdin(option) if name == "-" else source.read_bytes(name, who=f"{option}: ")
+    )
     return parse_json(content, name, option)
 
 
@@ -134,17 +163,24 @@ def parse_json(content: bytes, name: str, option: str) -> Any:
         where = f"{name}:{error.lineno}:{error.colno}"
         raise UsageError(f"{option}: {where}: not JSON: {error.msg.lower()}") from None
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
+        reason = (
+            "nested too deeply"
+            if isinstance(error, RecursionError)
+            else str(error).partition(";")[0]
+        )
         raise UsageError(f"{option}: {name} is not JSON: {reason}") from None
 
 
 def json_value(file: File) -> Any:
-    document, key = parse_json(file.content, file.name, file.option), file.key
+    document = parse_json(file.content, file.name, file.option)
+    key = file.key
     if isinstance(document, dict):
         if key not in document:
             keys = ", ".join(f"#{k}" for k in list(document)[:8])
             complaint = f"has no key '{key}'" if key else "holds an object"
-            raise file.refused(f"{file.name} {complaint}", f"choose a key: {keys}" if keys else "it is empty")
+            raise file.refused(
+                f"{file.name} {complaint}", f"choose a key: {keys}" if keys else "it is empty"
+            )
         document = document[key]
     elif key:
         raise file.refused(f"{file.name} holds no object and has no keys", f"leave out #{key}")
@@ -168,18 +204,36 @@ def numbers(document: Any, what: str) -> Any:
         return document
     if document in ("NaN", "Infinity", "-Infinity"):
         return float(document)
-    kind = "null" if document is None else "an object" if isinstance(document, dict) else f'the text "{document}"'
-    raise UsageError(f"{what}: {kind} is not a number", "only numbers and nested lists of them make a tensor")
+    kind = (
+        "null"
+        if document is None
+        else "an object"
+        if isinstance(document, dict)
+        else f'the text "{document}"'
+    )
+    raise UsageError(
+        f"{what}: {kind} is not a number", "only numbers and nested lists of them make a tensor"
+    )
 
 
 # ---- tables
 
 
 def table(file: File) -> Any:
-    """Read lines of numbers with the separator of the suffix; a first line without numbers has the column names."""
+    """Read lines of numbers with the separator of the suffix; a first line without numbers has the
+    column names.
+    """
     text = source.decode(file.content, file.name)
-    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
-    if len(lines) == 1 and not file.key and (literal := values.literal(lines[0][1].strip())) is not None:
+    lines = [
+        (i, line)
+        for i, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if (
+        len(lines) == 1
+        and not file.key
+        and (literal := values.literal(lines[0][1].strip())) is not None
+    ):
         return literal
     rows = cells(lines, file.name)
     names: list[str] = []
@@ -217,13 +271,17 @@ def column(names: list[str], file: File) -> int:
     if file.key in names:
         return names.index(file.key)
     listing = ", ".join(names[:8]) if names else "its columns have no names"
-    raise file.refused(f"{file.name} has no column '{file.key}'", f"there are {listing}" if names else listing)
+    raise file.refused(
+        f"{file.name} has no column '{file.key}'", f"there are {listing}" if names else listing
+    )
 
 
 def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: File) -> list[float]:
     line, cells = row
     if len(cells) != width:
-        raise file.refused(f"{file.name}:{line}: {len(cells)} values, where the first line has {width}")
+        raise file.refused(
+            f"{file.name}:{line}: {len(cells)} values, where the first line has {width}"
+        )
     picked = cells if chosen is None else [cells[chosen]]
     return [number(cell, f"{file.option}: {file.name}:{line}") for cell in picked]
 
@@ -231,7 +289,11 @@ def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: Fi
 def number(cell: str, where: str) -> float:
     real = values.as_float(cell)
     if real is None:
-        raise UsageError(f"{where}: '{cell.strip()}' is not a number" if cell.strip() else f"{where}: an empty cell")
+        raise UsageError(
+            f"{where}: '{cell.strip()}' is not a number"
+            if cell.strip()
+            else f"{where}: an empty cell"
+        )
     return real
 
 

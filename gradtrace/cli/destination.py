@@ -1,7 +1,9 @@
-"""Check the file name of -o: it must not overwrite an input of the command, nor a file of another kind.
+"""Check the file name of -o: it must not overwrite an input of the command, nor a file of another
+kind.
 
-Anything but a regular file (a pipe, /dev/stdout) is accepted, since writing to it destroys nothing. An existing file is
-accepted if its first bytes fit the format of its suffix: it may then be an earlier output.
+Anything but a regular file (a pipe, /dev/stdout) is accepted, since writing to it destroys nothing.
+An existing file is accepted if its first bytes fit the format of its suffix: it may then be an
+earlier output.
 """
 
 from __future__ import annotations
@@ -26,16 +28,21 @@ BEGINNINGS: dict[str, tuple[bytes, ...]] = {
     ".arrow": (b"arrow1", b"\xff\xff\xff\xff"),
     ".feather": (b"arrow1", b"fea1"),
 }
-TREE = ("├", "└", "│", "←", "|", "`", "<", " ")  # what the lines of a tree begin with, after the first
+# what the lines of a tree begin with, after the first
+TREE = ("├", "└", "│", "←", "|", "`", "<", " ")
 
 
 def check(name: str, flags: dict[str, Any]) -> None:
-    """Raise UsageError, before anything runs, if the output would overwrite an input or a file of another kind."""
+    """Raise UsageError, before anything runs, if the output would overwrite an input or a file of
+    another kind.
+    """
     with suppress(OSError, ValueError):
         output = os.stat(name)
         for description, place in inputs_of(flags):
             if same(output, place):
-                raise UsageError(f"-o {name} would overwrite {description}", "choose another name for the output")
+                raise UsageError(
+                    f"-o {name} would overwrite {description}", "choose another name for the output"
+                )
         if stat.S_ISREG(output.st_mode) and output.st_size and not is_of_its_kind(name):
             kind = name.rpartition(".")[2] if "." in os.path.basename(name) else "text"
             raise UsageError(
@@ -59,12 +66,19 @@ def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if source.is_file(word):
             yield "the program", word.removeprefix("@")
     values = {f"--{name}": text for name, text in flags.get("given", {}).items()}
-    values |= {f"-s {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("set", ())}
-    values |= {f"--to {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("to") or ()}
+    values |= {
+        f"-s {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("set", ())
+    }
+    values |= {
+        f"--to {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("to") or ()
+    }
     for option, text in values.items():
         if text.strip().startswith("@"):
             yield f"the value of {option}", text.strip()[1:].partition("#")[0]
-    for field, description in (("params", "the values of --params"), ("data", "the table of --data")):
+    for field, description in (
+        ("params", "the values of --params"),
+        ("data", "the table of --data"),
+    ):
         if flags.get(field):
             yield description, flags[field]
 
@@ -81,7 +95,9 @@ def is_of_its_kind(name: str) -> bool:
 
 
 def is_tree(start: bytes) -> bool:
-    """Whether a text is a graph drawn as a tree rather than a program, judged by its columns and branches."""
+    """Whether a text is a graph drawn as a tree rather than a program, judged by its columns and
+    branches.
+    """
     first, *others = start.decode("utf-8", "replace").splitlines()
     branches = [line.startswith(TREE) for line in others[:-1] if line]
     return "   " in first.strip() and (not branches or branches[0])

@@ -1,4 +1,6 @@
-"""Hints for unexpected arguments after the source: variables, elements of a vector, file names from a shell pattern."""
+"""Hints for unexpected arguments after the source: variables, elements of a vector, file names from
+a shell pattern.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ def hint(positionals: list[str], others: list[str], found: Split) -> str:
         return f"a variable is given as --{match[1]} {match[2] or value_after(others)}"
     if match := ASSIGNED.fullmatch(extra):
         return f"a variable is given as --{match[1]} {match[2] or 'VALUE'}, or -s {extra}"
-    variable = next((group for group in reversed(found.options) if group[0] in found.unknown and len(group) > 1), None)
+    variable = next(
+        (
+            group
+            for group in reversed(found.options)
+            if group[0] in found.unknown and len(group) > 1
+        ),
+        None,
+    )
     if variable is not None and all(NUMBER.fullmatch(word) for word in (*others, variable[1])):
         numbers = ",".join(word.rstrip(",") for word in (variable[1], *others))
         return f"a vector is one argument: {variable[0]} {numbers}"

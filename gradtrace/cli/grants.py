@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 TABLES = ("--data", "--grid")
 DROPPED = ("--scheduler", "--progress", "--resume", "--params", "-e")  # by `task_of`
 READ = ("--params", "--data", "--allow-import", "--allow-read")
-EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")  # limits that hold before options are parsed
-FIXED = 800_000_000  # bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
+# limits that hold before options are parsed
+EARLY = ("source_bytes", "memory_bytes", "process_bytes", "output_bytes")
+# bytes of Python, numpy, its threads and gradtrace's own work, beside a program's values
+FIXED = 800_000_000
 SHARE = 1.1  # of the program's values, for what holds them
-# Beside what a program may write, its process writes more: escapes of characters, and what gradtrace says.
-ESCAPED_FACTOR, MESSAGES, RESULTS = 4, 64_000, 1_000_000  # bytes for each byte, of messages, of answers about a program
+# Beside what a program may write, its process writes more: escapes of characters, and what
+# gradtrace says. bytes for each byte, of messages, of answers about a program
+ESCAPED_FACTOR, MESSAGES, RESULTS = 4, 64_000, 1_000_000
 MOST_SCRATCH = 256 << 20  # bytes of the nameless file, where no table is sorted in it
-ALMOST_FULL = 1 << 20  # bytes after MOST_SCRATCH that the kernel allows: the parent sees then that there are more
+# bytes after MOST_SCRATCH that the kernel allows: the parent sees then that there are more
+ALMOST_FULL = 1 << 20
 
 
 class Grants(NamedTuple):
@@ -37,18 +41,23 @@ class Grants(NamedTuple):
     seconds   time limit, or None
     memory    bytes of the program's values
     process   bytes of address space
-    file_size  bytes of a file that it writes: one below `write`, or the nameless one (0: without a limit)
-    printed   bytes that it prints to stdout and stderr, with gradtrace's own words (0: without a limit)
+    file_size  bytes of a file that it writes: one below `write`, or the nameless one (0: without a
+               limit)
+    printed   bytes that it prints to stdout and stderr, with gradtrace's own words (0: without a
+              limit)
     output_bytes  of these, those of the program: --max-output
     reads_stdin  whether the command line names standard input
-    torch     runs the program in real PyTorch on inputs that the child describes: `check --against torch`
+    torch     runs the program in real PyTorch on inputs that the child describes: `check --against
+              torch`
     folder    the folder for the parts of a table, or ""
     scratch   a folder for a nameless file of intermediate results, or ""
-    cluster   computes the parts on a cluster, of a table that the child describes: `map --scheduler`
+    cluster   computes the parts on a cluster, of a table that the child describes: `map
+              --scheduler`
     own_text  the program is an expression of the command line, no stranger's
     commands  runs a command line of a document, which gets no right: `verify`
     temporary  whether it gets a folder for temporary files and caches, which is removed at the end
-    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets the names to complete
+    prompt    yields the entries of `gradtrace repl`, of which each may take `entry_seconds`; gets
+              the names to complete
     """
 
     read: tuple[str, ...] = ()
@@ -74,12 +83,16 @@ class Grants(NamedTuple):
 
     @property
     def most_memory(self) -> int:
-        """The bytes of memory at which the kernel refuses more to the process, and the parent ends it."""
+        """The bytes of memory at which the kernel refuses more to the process, and the parent ends
+        it.
+        """
         return int(FIXED + SHARE * self.memory)
 
     @property
     def largest_file(self) -> int:
-        """The bytes of a file at which the kernel refuses more to the process (0: without a limit)."""
+        """The bytes of a file at which the kernel refuses more to the process (0: without a
+        limit).
+        """
         temporary = MOST_SCRATCH + ALMOST_FULL if self.temporary else 0
         return max(self.file_size, temporary) if self.file_size else 0
 
@@ -90,8 +103,12 @@ class Grants(NamedTuple):
 
     @property
     def needs_no_wall(self) -> bool:
-        """Whether nothing of a stranger's takes part: the program and its values are the command line's own text."""
-        return self.own_text and not (self.read or self.outputs or self.write or self.torch or self.cluster)
+        """Whether nothing of a stranger's takes part: the program and its values are the command
+        line's own text.
+        """
+        return self.own_text and not (
+            self.read or self.outputs or self.write or self.torch or self.cluster
+        )
 
     @classmethod
     def within(cls, budget: Budget) -> Grants:
@@ -103,19 +120,27 @@ class Grants(NamedTuple):
             seconds=budget.seconds,
             memory=budget.memory_bytes,
             process=budget.process_bytes,
-            file_size=budget.output_bytes + RESULTS if budget.allow_write else MOST_SCRATCH + ALMOST_FULL,
+            file_size=budget.output_bytes + RESULTS
+            if budget.allow_write
+            else MOST_SCRATCH + ALMOST_FULL,
             printed=written,
             output_bytes=budget.output_bytes,
         )
 
 
-def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bool = False) -> Grants:
-    """Return the grants of a command on a source; `prints_alone`: its stdout is what the program prints."""
-    output, table = value_of(found, "-o") or "", any(value_of(found, name) for name in TABLES)
+def of_command(
+    found: Split, budget: Budget, always_file: bool, prints_alone: bool = False
+) -> Grants:
+    """Return the grants of a command on a source; `prints_alone`: its stdout is what the program
+    prints.
+    """
+    output = value_of(found, "-o") or ""
+    table = any(value_of(found, name) for name in TABLES)
     # a table may take as long as it likes and be as long, unless the command line says how long
     timed = not table or bool(early_limit(found, "seconds"))
     counted = not table or bool(early_limit(found, "output_bytes"))
-    granted, is_own = Grants.within(budget), is_own_expression(found, always_file)
+    granted = Grants.within(budget)
+    is_own = is_own_expression(found, always_file)
     folder = os.path.dirname(output.rstrip("/")) or "." if table else ""
     return granted._replace(
         read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
@@ -129,15 +154,21 @@ def of_command(found: Split, budget: Budget, always_file: bool, prints_alone: bo
         cluster=on_cluster(found, always_file) if table else None,
         scratch=folder,
         printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
-        file_size=granted.file_size if counted or budget.allow_write else scratch.free_bytes(folder) // 2,
+        file_size=granted.file_size
+        if counted or budget.allow_write
+        else scratch.free_bytes(folder) // 2,
         reads_stdin=reads_stdin(found),
     )
 
 
 def is_own_expression(found: Split, always_file: bool) -> bool:
-    """Whether the source is an expression that was typed on the command line, which this process evaluates itself."""
+    """Whether the source is an expression that was typed on the command line, which this process
+    evaluates itself.
+    """
     text = forced(found)
-    if any(map(is_strangers, found.positionals)) or (text is None and (always_file or not found.positionals)):
+    if any(map(is_strangers, found.positionals)) or (
+        text is None and (always_file or not found.positionals)
+    ):
         return False
     from gradtrace.program.grammar import is_expression
     from gradtrace.program.parse import parse
@@ -149,20 +180,31 @@ def is_own_expression(found: Split, always_file: bool) -> bool:
 
 
 def reads_stdin(found: Split) -> bool:
-    """Whether a command line names standard input: as the source, a table, or a value (`@-`), or by its path."""
-    words = [word.strip() for word in (*found.positionals, *(word for option in found.options for word in option))]
+    """Whether a command line names standard input: as the source, a table, or a value (`@-`), or by
+    its path.
+    """
+    words = [
+        word.strip()
+        for word in (*found.positionals, *(word for option in found.options for word in option))
+    ]
     return any(word == "-" or word.endswith(("=-", "@-", *source.STDIN_PATHS)) for word in words)
 
 
-def beside_torch(found: Split, budget: Budget, always_file: bool) -> Callable[[dict[str, Any]], bytes]:
-    """Return the function that runs the source, which is read here, in real PyTorch (`check --against torch`)."""
+def beside_torch(
+    found: Split, budget: Budget, always_file: bool
+) -> Callable[[dict[str, Any]], bytes]:
+    """Return the function that runs the source, which is read here, in real PyTorch (`check
+    --against torch`).
+    """
     text = text_of(found, always_file)
 
     def ask(word: dict[str, Any]) -> bytes:
         from gradtrace.cli import torch_process
 
         if not text:
-            raise UsageError("real PyTorch runs a program's text, not a record", "give the program's file")
+            raise UsageError(
+                "real PyTorch runs a program's text, not a record", "give the program's file"
+            )
         return torch_process.answer_of(
             text, torch_process.checked_request(word), value_of(found, "--python"), budget.seconds
         )
@@ -183,7 +225,9 @@ def text_of(found: Split, always_file: bool) -> str:
 
 
 def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], bytes] | None:
-    """Return the function that has a cluster compute a table's parts; None if the command line names no cluster."""
+    """Return the function that has a cluster compute a table's parts; None if the command line
+    names no cluster.
+    """
     address = value_of(found, "--scheduler") or os.environ.get("DASK_SCHEDULER_ADDRESS")
     if not address:
         return None
@@ -196,8 +240,16 @@ def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], by
         from gradtrace.batch.run import Done
 
         table = cluster.table_of(word["table"])
-        there, done = {int(first): end for first, end in word["there"].items()}, Done()
-        cluster.run(task_of(sys.argv[1:], text, word["constants"]), table, there, address, done, lambda rows: None)
+        there = {int(first): end for first, end in word["there"].items()}
+        done = Done()
+        cluster.run(
+            task_of(sys.argv[1:], text, word["constants"]),
+            table,
+            there,
+            address,
+            done,
+            lambda rows: None,
+        )
         told = {"rows": done.rows, "there": done.there, "bad": done.bad, "noted": done.noted}
         return json.dumps(told).encode()
 
@@ -205,7 +257,9 @@ def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], by
 
 
 def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
-    """Return the command line with which a worker computes a part: its options, but for the values of variables."""
+    """Return the command line with which a worker computes a part: its options, but for the values
+    of variables.
+    """
     import json
 
     from gradtrace.batch.cluster import PARAMETERS, SOURCE, Task
@@ -225,12 +279,19 @@ def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
         ):
             continue
         kept += [token, *values]
-    return Task((args[0], *kept, "--params", PARAMETERS, "--", SOURCE), text, json.dumps(constants), os.getcwd())
+    return Task(
+        (args[0], *kept, "--params", PARAMETERS, "--", SOURCE),
+        text,
+        json.dumps(constants),
+        os.getcwd(),
+    )
 
 
 def forced(found: Split) -> str | None:
     """Return the expression given by -e, or None."""
-    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
+    return next(
+        (values[0] for token, *values in reversed(found.options) if token == "-e" and values), None
+    )
 
 
 def outputs_of(found: Split) -> Iterator[tuple[str, str]]:
@@ -264,7 +325,9 @@ def files_of(found: Split, always_file: bool) -> Iterator[str]:
 
 
 def value_of(found: Split, name: str) -> str | None:
-    """Return the last value of an option, written as `-o g.svg`, `-og.svg`, `--out g.svg` or `--out=g.svg`."""
+    """Return the last value of an option, written as `-o g.svg`, `-og.svg`, `--out g.svg` or
+    `--out=g.svg`.
+    """
     for token, *values in reversed(found.options):
         if token == name:
             return values[0] if values else None
@@ -274,12 +337,15 @@ def value_of(found: Split, name: str) -> str | None:
 
 
 def early_budget(found: Split) -> Budget:
-    """Return the limits on reading and parsing, and --allow-import, before all options have been parsed.
+    """Return the limits on reading and parsing, and --allow-import, before all options have been
+    parsed.
 
     Invalid values are ignored here; they are reported when the options are parsed.
     """
     texts = {field: early_limit(found, field) for field in EARLY}
-    numbers: dict[str, Any] = {field: int(text) for field, text in texts.items() if text.isdecimal()}
+    numbers: dict[str, Any] = {
+        field: int(text) for field, text in texts.items() if text.isdecimal()
+    }
     folders = early_value(found, "--allow-import"), early_value(found, "--allow-write")
     budget = Budget()._replace(**numbers, allow_import=folders[0], allow_write=folders[1])
     seconds = early_limit(found, "seconds")
@@ -289,7 +355,9 @@ def early_budget(found: Split) -> Budget:
 
 
 def early_limit(found: Split, field: str) -> str:
-    """Return the value of a limit's option, or of its environment variable; "" if neither is given."""
+    """Return the value of a limit's option, or of its environment variable; "" if neither is
+    given.
+    """
     limit = BY_FIELD[field]
     return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
 

@@ -1,7 +1,7 @@
 """The group of click commands; each command is imported when it is first used.
 
-To add one, write `gradtrace/cli/commands/NAME.py` with a SourceCommand (or any click command) in `command`, and add
-its line to COMMANDS and GROUPS in `gradtrace/cli/commands/__init__.py`.
+To add one, write `gradtrace/cli/commands/NAME.py` with a SourceCommand (or any click command) in
+`command`, and add its line to COMMANDS and GROUPS in `gradtrace/cli/commands/__init__.py`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from gradtrace.cli.commands import COMMANDS, GROUPS
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import UsageError
 
-EPILOG = "Ask a command for more, with a source to see its variables too: gradtrace eval 'x*w' --help"
+EPILOG = (
+    "Ask a command for more, with a source to see its variables too: gradtrace eval 'x*w' --help"
+)
 
 
 class Tool(click.Group):
-    """`gradtrace` as a click group: its commands come from COMMANDS; it has its own error reports and exit codes."""
+    """`gradtrace` as a click group: its commands come from COMMANDS; it has its own error reports
+    and exit codes.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:
@@ -44,7 +48,11 @@ class Tool(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete a command's name from COMMANDS, without importing the commands."""
-        names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
+        names = [
+            CompletionItem(name, help=COMMANDS[name])
+            for name in COMMANDS
+            if name.startswith(incomplete)
+        ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,7 +92,9 @@ class Tool(click.Group):
 
 
 def _meant(name: str) -> str:
-    """Return a hint: a command with a similar name, or `eval` for a name that looks like an expression or a file."""
+    """Return a hint: a command with a similar name, or `eval` for a name that looks like an
+    expression or a file.
+    """
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
@@ -97,7 +107,8 @@ def _meant(name: str) -> str:
 
 cli = Tool(
     "gradtrace",
-    help="See and check gradients: values, gradients, leaf status and graphs of expressions and of PyTorch programs.",
+    help="See and check gradients: values, gradients, leaf status and graphs of expressions and of "
+    "PyTorch programs.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

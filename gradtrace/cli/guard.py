@@ -18,7 +18,9 @@ FULL = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EFBIG)  # of an OSError of w
 
 
 def ended(job: Callable[[], int | None], args: list[str]) -> int:
-    """Run the job of the command line `args` and return its exit code; a job that returns None succeeded."""
+    """Run the job of the command line `args` and return its exit code; a job that returns None
+    succeeded.
+    """
     try:
         if sys.stdout is None:
             raise GradtraceError("stdout is closed", "leave out >&-, or send the results to a file")
@@ -32,17 +34,19 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
         from gradtrace.cli import report
 
         return report.interrupted()
-    except Exception as error:  # every one of them gets its line and its exit code, never a bare traceback
+    # every one of them gets its line and its exit code, never a bare traceback
+    except Exception as error:
         return report_error(error, args)
 
 
 def contain(grants: Grants) -> None:
-    """Put all later runs of programs in this process behind the walls: return in a confined child of the console
-    script's process, with the watchdog.
+    """Put all later runs of programs in this process behind the walls: return in a confined child
+    of the console script's process, with the watchdog.
     """
     from gradtrace.cli import broker
 
-    broker.confine(grants, sys.argv[1:])  # before what runs programs is loaded: a fork of a small process is cheaper
+    # before what runs programs is loaded: a fork of a small process is cheaper
+    broker.confine(grants, sys.argv[1:])
     from gradtrace.program import watchdog
 
     watchdog.guard(lambda error: report_error(error, sys.argv[1:]))
@@ -62,12 +66,16 @@ def report_error(error: Exception, args: list[str]) -> int:
         return report.show(error, report.Settings.of(args))
     abandon_output()
     return (
-        Exit.BROKEN_PIPE if isinstance(unwritten, BrokenPipeError) else report.show(unwritten, report.Settings.of(args))
+        Exit.BROKEN_PIPE
+        if isinstance(unwritten, BrokenPipeError)
+        else report.show(unwritten, report.Settings.of(args))
     )
 
 
 def abandon_output() -> None:
-    """Discard stdout's buffer, so that the exit does not write it to a closed pipe or a full disk again."""
+    """Discard stdout's buffer, so that the exit does not write it to a closed pipe or a full disk
+    again.
+    """
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

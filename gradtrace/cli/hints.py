@@ -1,4 +1,6 @@
-"""Hints for unknown names, and for errors of the engine, whose messages are PyTorch's and do not mention options."""
+"""Hints for unknown names, and for errors of the engine, whose messages are PyTorch's and do not
+mention options.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +8,47 @@ from gradtrace.annotations import Any, Iterable
 
 # how a message begins: what to do, where an option of the tool would help
 FLAGS = {
-    "Trying to backward through the graph a second time": "--retain-graph keeps the saved values for another backward",
+    "Trying to backward through the graph a second time": "--retain-graph keeps the saved values "
+    "for another backward",
     "grad can be implicitly created only for scalar outputs": (
-        "give the vector with --grad-tensors VALUE (1 for each element sums them), or reduce the output, as by .sum()"
+        "give the vector with --grad-tensors VALUE (1 for each element sums them), or reduce the "
+        "output, as by .sum()"
     ),
     "Mismatch in shape: grad_output": "--grad-tensors takes a value of the output's shape",
-    "element 0 of tensors does not require grad": "let a variable require grad (leave out --no-grad), or --no-backward",
+    "element 0 of tensors does not require grad": "let a variable require grad (leave out "
+    "--no-grad), or --no-backward",
     "One of the differentiated Tensors": "check --inputs and --no-grad",
-    "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require grad have gradients",
+    "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require "
+    "grad have gradients",
 }
 ELEMENTWISE = {
     "max": "for each element: relu(x), clamp(x, min=0) or maximum(x, y)",
     "min": "for each element: clamp(x, max=0) or minimum(x, y)",
 }
 NOT_CALLABLE = [f"'{kind}' object is not callable" for kind in ("Tensor", "int", "float")]
-SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
+SHAPES = (
+    "The size of tensor",
+    "mat1 and mat2",
+    "shape '",
+    "size mismatch",
+    "The expanded size",
+    "inconsistent tensor",
+)
 
 
 def near(name: str, known: Any, otherwise: str = "") -> str:
-    """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of them."""
+    """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of
+    them.
+    """
     from gradtrace.views.names import close
 
     return close(name, known) or otherwise or f"there are {', '.join(known)}"
 
 
 def of_backward(message: str, text: str = "") -> str:
-    """Return the hint for an error of the command's call of backward on the expression `text`; "" without one."""
+    """Return the hint for an error of the command's call of backward on the expression `text`; ""
+    without one.
+    """
     if message.startswith("element 1 of tensors does not require grad"):
         return of_extreme(text.removeprefix("torch.").partition("(")[0])
     return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
@@ -44,7 +61,9 @@ def of_extreme(name: str) -> str:
 
 
 def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = None) -> str:
-    """Return the hint for an error within the program: the name probably meant, or the inputs' shapes."""
+    """Return the hint for an error within the program: the name probably meant, or the inputs'
+    shapes.
+    """
     if message.startswith('"bitwise_xor_cpu" not implemented'):
         return "'^' is exclusive or; a power is x**2"
     if message.startswith("unsupported operand type"):
@@ -54,7 +73,8 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
 
         product = translated(place.text)
         return (
-            f"{'write' if set(place.text) & set('^²') or '**' in place.text else 'a product is'} {product}"
+            f"{'write' if set(place.text) & set('^²') or '**' in place.text else 'a product is'} "
+            f"{product}"
             if product
             else ""
         )
@@ -65,7 +85,9 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
 
 
 def of_constants(tree: Any) -> str:
-    """Return the hint for a program that computes with plain numbers only; "" if it sets no variable to one."""
+    """Return the hint for a program that computes with plain numbers only; "" if it sets no
+    variable to one.
+    """
     for node in tree.body:
         name = getattr(getattr(node, "targets", (None,))[0], "id", "")
         value = getattr(getattr(node, "value", None), "value", None)
@@ -78,16 +100,22 @@ TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
 
 
 def of_source(text: str) -> str:
-    """Return the hint for a source whose free names are not meant as variables: a table's name, d/dx; "" for others."""
+    """Return the hint for a source whose free names are not meant as variables: a table's name,
+    d/dx; "" for others.
+    """
     from gradtrace.program.notation import of_other_notation
 
     if text.endswith(TABLES) and " " not in text:
-        return f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
+        return (
+            f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
+        )
     return of_other_notation(text) if text.startswith(("d/d", "∂/∂")) else ""
 
 
 def of_option(name: str, options: Iterable[str], text: str) -> str:
-    """Return the hint for an option that neither the command nor the program `text` has; "" without one."""
+    """Return the hint for an option that neither the command nor the program `text` has; "" without
+    one.
+    """
     from gradtrace.program.names import is_known
     from gradtrace.program.notation import called_like_function
 

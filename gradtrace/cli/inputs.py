@@ -1,4 +1,6 @@
-"""Make the tensors of a program's inputs from options, defaults and the record of an earlier run."""
+"""Make the tensors of a program's inputs from options, defaults and the record of an earlier
+run.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ if TYPE_CHECKING:
 
 
 def prepare(request: Request) -> dict[str, Tensor]:
-    """Return the tensors of the program's inputs; raise UsageError if a value is missing or wrong."""
-    program, inputs, dtype = request.program, request.inputs, request.dtype
+    """Return the tensors of the program's inputs; raise UsageError if a value is missing or
+    wrong.
+    """
+    program = request.program
+    inputs = request.inputs
+    dtype = request.dtype
     if program.record is not None:
         from gradtrace.cli import records
 
@@ -37,7 +43,9 @@ def prepare(request: Request) -> dict[str, Tensor]:
         if name in variables and name not in raw:
             raw[name] = value
             frozen |= set() if requires_grad else {name}
-    missing = [variable for variable in program.inputs if variable.name not in raw and variable.is_required]
+    missing = [
+        variable for variable in program.inputs if variable.name not in raw and variable.is_required
+    ]
     if missing:
         raise lacking(program, missing, inputs.own)
     tensors: dict[str, Tensor] = {}
@@ -57,13 +65,15 @@ def prepare(request: Request) -> dict[str, Tensor]:
             gradtrace.set_rng_state(gradtrace.tensor(state))
         except (RuntimeError, ValueError, TypeError) as error:
             name = program.record.about.source_name
-            raise UsageError(f"the record of {name} is damaged: its random state: {error}", "record it again") from None
+            raise UsageError(
+                f"the record of {name} is damaged: its random state: {error}", "record it again"
+            ) from None
     return tensors
 
 
 def seeded(request: Request, seed: int | None = None) -> Request:
-    """Return the request with a seed, by default the process's own, where neither its options nor its record have the
-    state of the random numbers: so that a run can be repeated.
+    """Return the request with a seed, by default the process's own, where neither its options nor
+    its record have the state of the random numbers: so that a run can be repeated.
     """
     if request.seed is not None or request.program.record is not None:
         return request
@@ -78,21 +88,31 @@ def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
     """Return the inputs of a recorded run: raw values by name, and whether each required grad."""
     if program.record is None:
         return {}
-    return {name: (value.data, requires_grad) for name, value, requires_grad in program.record.about.inputs}
+    return {
+        name: (value.data, requires_grad)
+        for name, value, requires_grad in program.record.about.inputs
+    }
 
 
 def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
-    """Return the default value of `w` in `w: leaf = 1.0`; raise UsageError, with its place, for an invalid value."""
+    """Return the default value of `w` in `w: leaf = 1.0`; raise UsageError, with its place, for an
+    invalid value.
+    """
     try:
-        return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
+        return values.constant(
+            given.default, f"the default of {given.name}", evaluator(dtype, budget)
+        )
     except UsageError as error:
         error.place = error.place or program.source.place(given.span)
         raise
 
 
 def read_all(request: Request) -> dict[str, Any]:
-    """Return the raw values by name; a variable's own option overrides --set, which overrides --params."""
-    inputs, variables = request.inputs, [variable.name for variable in request.program.inputs]
+    """Return the raw values by name; a variable's own option overrides --set, which overrides
+    --params.
+    """
+    inputs = request.inputs
+    variables = [variable.name for variable in request.program.inputs]
     evaluate = evaluator(request.dtype, request.budget)
     raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
     check_known(raw, variables, "--params")
@@ -110,7 +130,9 @@ def check_known(asked: Any, known: Iterable[str], option: str) -> None:
     for name in asked:
         if name not in known:
             there = f"its variables are {', '.join(known)}" if known else "it has none"
-            raise UsageError(f"{option}: the program has no variable '{name}'", hints.near(name, known, there))
+            raise UsageError(
+                f"{option}: the program has no variable '{name}'", hints.near(name, known, there)
+            )
 
 
 def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
@@ -139,7 +161,9 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageError:
     """Return the error for variables without a value; its hint has the options that set them."""
     if hint := hints.of_source(program.source.text.strip()):
-        return UsageError(f"no value for {missing[0].name}", hint, program.source.place(missing[0].span))
+        return UsageError(
+            f"no value for {missing[0].name}", hint, program.source.place(missing[0].span)
+        )
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     message = f"no value for {', '.join(m.name for m in missing)}"
     also = ", or import a module: then open is the function that opens files"

@@ -1,9 +1,9 @@
 """IPython magics: `%load_ext gradtrace`, then `%%gradtrace why w` on a cell.
 
-The cell is the program. It runs in a subprocess, as by `gradtrace why - w`, and does not change the notebook's
-variables. Names that the cell does not assign are inputs; their values are the notebook's numbers, arrays and tensors
-of these names. `%%gradtrace graph` shows a drawing, `%%gradtrace page` an animated page; the line magic
-`%gradtrace ARGUMENTS` runs any command line.
+The cell is the program. It runs in a subprocess, as by `gradtrace why - w`, and does not change the
+notebook's variables. Names that the cell does not assign are inputs; their values are the
+notebook's numbers, arrays and tensors of these names. `%%gradtrace graph` shows a drawing,
+`%%gradtrace page` an animated page; the line magic `%gradtrace ARGUMENTS` runs any command line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from pathlib import Path
 from gradtrace.annotations import Any, Mapping, NamedTuple
 
 WITHOUT_SOURCE = ("ops", "completion", "diff", "map")  # commands that take no cell
-OF_CELLS = (*("eval", "run", "graph", "page", "why", "paths", "trace", "stats", "check"), "jacobian", "hessian", "plan")
+OF_CELLS = (
+    *("eval", "run", "graph", "page", "why", "paths", "trace", "stats", "check"),
+    "jacobian",
+    "hessian",
+    "plan",
+)
 USAGE = """\
 %%gradtrace COMMAND [NAMES] [OPTIONS] above a cell runs the command on the cell: it is the program. The values of names
 that it does not assign are the notebook's numbers, arrays and tensors; its own variables stay its own.
@@ -50,7 +55,9 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
-    """Run a magic's command line and return an object that the notebook displays; None if nothing was printed."""
+    """Run a magic's command line and return an object that the notebook displays; None if nothing
+    was printed.
+    """
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -58,7 +65,9 @@ def magic(line: str, cell: str | None, variables: Mapping[str, Any]) -> Any:
     if not words:
         return usage()
     if cell is not None and words[0] in WITHOUT_SOURCE:
-        return complain(f"{words[0]} takes no cell; write %gradtrace {line.strip()} on a line of its own")
+        return complain(
+            f"{words[0]} takes no cell; write %gradtrace {line.strip()} on a line of its own"
+        )
     with tempfile.TemporaryDirectory() as folder:
         if cell is not None:
             return of_cell(words, cell, variables, Path(folder))
@@ -93,7 +102,9 @@ def run(words: list[str], program: str) -> subprocess.CompletedProcess[str]:
     """Run a command line in a subprocess, with colours although its output is not a terminal."""
     env = {**os.environ, "FORCE_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "gradtrace", *words]
-    return subprocess.run(command, input=program, capture_output=True, text=True, encoding="utf-8", env=env)
+    return subprocess.run(
+        command, input=program, capture_output=True, text=True, encoding="utf-8", env=env
+    )
 
 
 def report(done: subprocess.CompletedProcess[str]) -> Any:
@@ -111,7 +122,9 @@ def usage() -> Any:
     from gradtrace.cli.commands import COMMANDS
     from gradtrace.views.notebook import Report
 
-    return Report(USAGE.format(commands="\n".join(f"  {name:9} {COMMANDS[name]}" for name in OF_CELLS)))
+    return Report(
+        USAGE.format(commands="\n".join(f"  {name:9} {COMMANDS[name]}" for name in OF_CELLS))
+    )
 
 
 def complain(message: str) -> None:
@@ -138,11 +151,15 @@ def inputs(cell: str, variables: Mapping[str, Any], folder: Path) -> list[str]:
     file = folder / "inputs.npz"
     np.savez(file, **arrays)
     options = [word for name in arrays for word in ("--set", f"{name}=@{file}#{name}")]
-    return options + [word for name in arrays if not values[name][1] for word in ("--no-grad", name)]
+    return options + [
+        word for name in arrays if not values[name][1] for word in ("--no-grad", name)
+    ]
 
 
 def contents(value: Any) -> tuple[Any, bool]:
-    """Return a variable's numbers as an array and whether it requires grad; (None, False) for other values."""
+    """Return a variable's numbers as an array and whether it requires grad; (None, False) for other
+    values.
+    """
     from gradtrace.engine import Tensor
     from gradtrace.engine.data.lazy import np
 

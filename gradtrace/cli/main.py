@@ -10,10 +10,11 @@ import sys
 
 from gradtrace.annotations import Any, NoReturn
 
-# Built graphs are freed by reference counting alone; the cycle collector would only walk them again and again.
-# That is for a process of our own to decide, never for the library.
+# Built graphs are freed by reference counting alone; the cycle collector would only walk them again
+# and again. That is for a process of our own to decide, never for the library.
 GC_THRESHOLDS = (200_000, 50, 50)
-# Signals that end the command line after it has tidied up: no half-written file and no subprocess is left.
+# Signals that end the command line after it has tidied up: no half-written file and no subprocess
+# is left.
 ENDING = tuple(getattr(_signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(_signal, name))
 
 
@@ -41,10 +42,11 @@ def end_by(number: int, frame: Any) -> NoReturn:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process by os._exit, since Python's cleanup of modules and objects takes milliseconds with numpy loaded.
+    """End the process by os._exit, since Python's cleanup of modules and objects takes milliseconds
+    with numpy loaded.
 
-    Functions registered with atexit are called first. With a profiler, a debugger, `python -i`, running threads, or
-    output that cannot be written, the process ends by the usual sys.exit.
+    Functions registered with atexit are called first. With a profiler, a debugger, `python -i`,
+    running threads, or output that cannot be written, the process ends by the usual sys.exit.
     """
     threading = sys.modules.get("threading")
     if is_watched() or (threading is not None and threading.active_count() > 1):
@@ -82,10 +84,11 @@ def run(args: list[str]) -> int:
 
 
 def option_named_as_file(args: list[str]) -> str:
-    """Return the first option that is also the name of a file in the current folder; "" if there is none.
+    """Return the first option that is also the name of a file in the current folder; "" if there is
+    none.
 
-    A shell writes such a word for `*`. In a folder with a stranger's file `--engine=torch` or `--allow-write=..` it
-    would give rights that nobody has typed.
+    A shell writes such a word for `*`. In a folder with a stranger's file `--engine=torch` or
+    `--allow-write=..` it would give rights that nobody has typed.
     """
     for word in args:
         if word == "--":
@@ -100,8 +103,13 @@ def report_ambiguous(word: str, args: list[str]) -> int:
     from gradtrace.errors import UsageError
 
     shown = report.clip(word)
-    hint = f"write ./{shown} for the file; for the option rename the file or run this in another folder"
-    return guard.report_error(UsageError(f"'{shown}' is an option and also the name of a file here", hint), args)
+    hint = (
+        f"write ./{shown} for the file; for the option rename the file or run this in another "
+        "folder"
+    )
+    return guard.report_error(
+        UsageError(f"'{shown}' is an option and also the name of a file here", hint), args
+    )
 
 
 def run_command(args: list[str], completing: bool = False) -> int:

@@ -1,7 +1,8 @@
 """Options as rows, the groups of them that several commands share, and records of their values.
 
-A row is the usage of an option, as --help shows it, and its help; `flag`, `option`, `choice` and `number` say what the
-value is. A group is a section of --help. The records hold the values of the groups:
+A row is the usage of an option, as --help shows it, and its help; `flag`, `option`, `choice` and
+`number` say what the value is. A group is a section of --help. The records hold the values of the
+groups:
 
     INPUTS    -> Inputs       values of the variables
     BACKWARD  -> Backward     arguments of backward, named like PyTorch's parameters
@@ -36,8 +37,9 @@ MANY = "..."  # after the metavar of an option that may be given several times
 class ToolOption(NamedTuple):
     """An option of the tool itself, which --help lists under `section`.
 
-    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (excluded
-    if `min_open`) to `max`. `check` converts the text to the value, or raises UsageError.
+    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float
+    from `min` (excluded if `min_open`) to `max`. `check` converts the text to the value, or raises
+    UsageError.
     """
 
     names: list[str]  # as written, "-s" and "--set"; one without dashes is the parameter's
@@ -70,17 +72,27 @@ class ToolOption(NamedTuple):
 # ---- rows
 
 
-def option(usage: str, help: str, field: str = "", check: Callable[[str], Any] | None = None) -> ToolOption:
-    """Return the option of a text: "--params FILE.json", "-s --set NAME=VALUE ...". `field` names its parameter."""
+def option(
+    usage: str, help: str, field: str = "", check: Callable[[str], Any] | None = None
+) -> ToolOption:
+    """Return the option of a text: "--params FILE.json", "-s --set NAME=VALUE ...". `field` names
+    its parameter.
+    """
     *names, metavar = usage.removesuffix(MANY).split()
     names += [field] if field else []
     return ToolOption(names, help, metavar=metavar, multiple=usage.endswith(MANY), check=check)
 
 
 def choice(
-    usage: str, help: str, default: str | None = None, choices: tuple[str, ...] = (), field: str = ""
+    usage: str,
+    help: str,
+    default: str | None = None,
+    choices: tuple[str, ...] = (),
+    field: str = "",
 ) -> ToolOption:
-    """Return the option of one of several words, by default those of its usage: "--theme light|dark"."""
+    """Return the option of one of several words, by default those of its usage: "--theme
+    light|dark".
+    """
     *names, metavar = usage.split()
     choices = choices or tuple(metavar.split("|"))
     names += [field] if field else []
@@ -134,7 +146,9 @@ INPUTS = section(
     option("-s --set NAME=VALUE ...", "Set a variable, also one whose name an option has."),
     option("--params FILE.json", "Set many: an object of names and values."),
     option("--no-grad NAMES ...", "These variables do not require grad."),
-    choice("--dtype float64|float32", "Default: float64, or float32 where the source imports torch."),
+    choice(
+        "--dtype float64|float32", "Default: float64, or float32 where the source imports torch."
+    ),
     number("--seed N", "Seed of random numbers (torch.manual_seed)."),
 )
 BACKWARD = section(
@@ -144,7 +158,10 @@ BACKWARD = section(
     flag("--no-backward", "Do not call backward."),
     flag("--retain-graph", "Keep saved values for another backward."),
     flag("--create-graph", "Make the gradients differentiable."),
-    option("--grad-tensors VALUE ...", "The vector of the vector-Jacobian product, one for each output."),
+    option(
+        "--grad-tensors VALUE ...",
+        "The vector of the vector-Jacobian product, one for each output.",
+    ),
     option("--inputs NAMES ...", "Accumulate gradients only into these tensors."),
     option("--retain-grad NAMES|all ...", "Keep the gradients of these non-leaf tensors."),
     flag("--zero-grad", "Clear the gradients between the N calls."),
@@ -163,47 +180,71 @@ RECORDING = [*INPUTS, *BACKWARD, *PART]
 # for --help and completion only: `torch_engine` reads them before the command
 ENGINE = section(
     "Real PyTorch",
-    hidden(choice("--engine torch", "Run the file in real PyTorch, with full rights; its arguments follow --.")),
+    hidden(
+        choice(
+            "--engine torch",
+            "Run the file in real PyTorch, with full rights; its arguments follow --.",
+        )
+    ),
     hidden(option("--python PATH", "The Python that has torch. Default: this one.")),
 )
 COMMON = section(
     GENERAL,
-    choice("--color auto|always|never", "Default: auto, colour on a terminal.", choices=("auto", "always", "never")),
+    choice(
+        "--color auto|always|never",
+        "Default: auto, colour on a terminal.",
+        choices=("auto", "always", "never"),
+    ),
     hidden(choice("--errors text|json|github", "How errors are written. Default: text.")),
     hidden(flag("--debug", "Show Python's traceback of an error.")),
 )
-PRECISION = flag("--precision", "Compare each result with a wider type: which operations lose digits.")
+PRECISION = flag(
+    "--precision", "Compare each result with a wider type: which operations lose digits."
+)
 ALL_ROWS = section("Output", flag("--all", "Show every row, even in long tables."))
 
 
 def format_of(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     """Return --format for these formats of data, or for a few that need no explanation."""
-    help, shown = f"One of: {', '.join(formats)}. Default: table.", "FORMAT"
+    help = f"One of: {', '.join(formats)}. Default: table."
+    shown = "FORMAT"
     if len(formats) < len(FORMATS):
-        help, shown = "Default: table.", "|".join(formats)
+        help = "Default: table."
+        shown = "|".join(formats)
     return section("Output", choice(f"--format {shown}", help, "table", formats))
 
 
 def limits() -> list[ToolOption]:
-    """Return an option for each limit, with its environment variable, and for the folders that a program may use."""
+    """Return an option for each limit, with its environment variable, and for the folders that a
+    program may use.
+    """
     ranges: dict[str, dict[str, Any]] = {
         "seconds": {"type": float, "min_open": True},
     }
-    defaults = {field: f"{value:,}" for field, value in Budget()._asdict().items() if field in BY_FIELD}
+    defaults = {
+        field: f"{value:,}" for field, value in Budget()._asdict().items() if field in BY_FIELD
+    }
     defaults["memory_bytes"] = f"half of the machine's memory, at most {MOST_MEMORY:,}"
     numbers = [
-        number(f"{limit.flag} N", f"{limit.help}. Default: {defaults[limit.field]}.", 0, field=limit.field)._replace(
-            envvar=limit.variable, **ranges.get(limit.field, {})
-        )
+        number(
+            f"{limit.flag} N",
+            f"{limit.help}. Default: {defaults[limit.field]}.",
+            0,
+            field=limit.field,
+        )._replace(envvar=limit.variable, **ranges.get(limit.field, {}))
         for limit in ALL_LIMITS
     ]
     return section(
         LIMITING,
         *numbers,
-        option("--allow-write DIR", "A folder that the program may write in (np.save, TensorBoard). Default: none."),
+        option(
+            "--allow-write DIR",
+            "A folder that the program may write in (np.save, TensorBoard). Default: none.",
+        ),
         option(
             "--allow-read PATH ...",
-            "A file, or a folder whose files, the program may read (open, np.load, csv). Default: none.",
+            "A file, or a folder whose files, the program may read (open, np.load, csv). Default: "
+            "none.",
         ),
         option(
             "--allow-import DIR",
@@ -212,7 +253,8 @@ def limits() -> list[ToolOption]:
         hidden(
             flag(
                 "--require-wall",
-                "Refuse to run the program where the kernel does not confine it (gradtrace doctor).",
+                "Refuse to run the program where the kernel does not confine it (gradtrace "
+                "doctor).",
             )
         ),
     )
@@ -222,7 +264,9 @@ LIMITS = limits()
 
 
 def of_source(*groups: list[ToolOption]) -> list[ToolOption]:
-    """Return the options of a command on a source: -e, its own groups, limits and what every command has."""
+    """Return the options of a command on a source: -e, its own groups, limits and what every
+    command has.
+    """
     return [row for group in (SOURCE, *groups, LIMITS, COMMON) for row in group]
 
 
@@ -230,7 +274,9 @@ def of_source(*groups: list[ToolOption]) -> list[ToolOption]:
 
 
 class Inputs(NamedTuple):
-    """The values of --set, --params and similar options; the module `command` describes `given` and `own`."""
+    """The values of --set, --params and similar options; the module `command` describes `given` and
+    `own`.
+    """
 
     given: dict[str, str] = {}
     own: frozenset[str] = frozenset()
@@ -267,8 +313,16 @@ class Part(NamedTuple):
         return self.step not in (None, ALL) or self.pass_number is not None
 
     def of(self, trace: Trace, picture: bool = False) -> Trace:
-        """Return the selected part of a trace; for a picture, by default, the last step of a training loop."""
-        if trace.failure is not None and picture and trace.training and not self.chosen and self.step is None:
+        """Return the selected part of a trace; for a picture, by default, the last step of a
+        training loop.
+        """
+        if (
+            trace.failure is not None
+            and picture
+            and trace.training
+            and not self.chosen
+            and self.step is None
+        ):
             return failed_step(trace)
         last = picture and self.step is None and bool(trace.training) and ends_the_run(trace)
         if not self.chosen and not last:
@@ -283,7 +337,9 @@ class Part(NamedTuple):
 
 
 def ends_the_run(trace: Trace) -> bool:
-    """Whether the last step computes the program's result, so that a picture of this step shows it."""
+    """Whether the last step computes the program's result, so that a picture of this step shows
+    it.
+    """
     last = trace.training[-1]
     operations = range(*last.operations)
     return all(trace.tensors[i].operation in operations for i in trace.roots)
@@ -295,7 +351,14 @@ def failed_step(trace: Trace) -> Trace:
 
     first, last = trace.training[-1].operations
     start = last if last + 1 < len(trace.operations) else first
-    return window(trace, range(start, len(trace.operations)), range(0), trace.operations[-1].outputs, True, None)
+    return window(
+        trace,
+        range(start, len(trace.operations)),
+        range(0),
+        trace.operations[-1].outputs,
+        True,
+        None,
+    )
 
 
 class Look(NamedTuple):
@@ -307,7 +370,9 @@ class Look(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a command line asks to run: a program, its inputs, how to call backward, its limits, the part to show."""
+    """What a command line asks to run: a program, its inputs, how to call backward, its limits, the
+    part to show.
+    """
 
     program: Program
     inputs: Inputs = Inputs()
@@ -318,9 +383,15 @@ class Request(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """The run's floating dtype: --dtype, else the record's, else float32 with torch and float64 without."""
+        """The run's floating dtype: --dtype, else the record's, else float32 with torch and float64
+        without.
+        """
         recorded = None if self.program.record is None else self.program.record.dtype
-        return self.inputs.dtype or recorded or ("float32" if self.program.imports_torch else "float64")
+        return (
+            self.inputs.dtype
+            or recorded
+            or ("float32" if self.program.imports_torch else "float64")
+        )
 
     @property
     def seed(self) -> int | None:
@@ -331,20 +402,35 @@ class Request(NamedTuple):
 
 def request(flags: dict[str, Any]) -> Request:
     """Return the request that a command's flags make, and remove what it holds from `flags`."""
-    program, limits = flags.pop("program"), budget(flags)
-    return Request(program, take(Inputs, flags), take(Backward, flags), limits, take(Part, flags), take(Look, flags))
+    program = flags.pop("program")
+    limits = budget(flags)
+    return Request(
+        program,
+        take(Inputs, flags),
+        take(Backward, flags),
+        limits,
+        take(Part, flags),
+        take(Look, flags),
+    )
 
 
 def take(record: type[Record], flags: dict[str, Any]) -> Record:
-    """Return the record of the flags that are named like its fields, and remove these from `flags`."""
+    """Return the record of the flags that are named like its fields, and remove these from
+    `flags`.
+    """
     fields: tuple[str, ...] = record._fields  # type: ignore[attr-defined]
     return record(**{name: flags.pop(name) for name in fields if name in flags})
 
 
 def budget(flags: dict[str, Any]) -> Budget:
     """Return the limits that flags and environment give, and remove them from `flags`."""
-    limits = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import", "allow_read")}
-    return Budget()._replace(**{field: value for field, value in limits.items() if value is not None})
+    limits = {
+        field: flags.pop(field)
+        for field in (*BY_FIELD, "allow_write", "allow_import", "allow_read")
+    }
+    return Budget()._replace(
+        **{field: value for field, value in limits.items() if value is not None}
+    )
 
 
 def names(values: Iterable[str]) -> tuple[str, ...]:

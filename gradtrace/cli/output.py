@@ -1,4 +1,6 @@
-"""Print results to stdout, in its encoding and its width: for a terminal in colours, for a pipe plain, or as data."""
+"""Print results to stdout, in its encoding and its width: for a terminal in colours, for a pipe
+plain, or as data.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from gradtrace.views.layout import LayoutOptions
 if TYPE_CHECKING:
     from gradtrace.cli.options import Look
 
-CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it wrote only a part of a long text
+# characters at a time: an unbuffered stream does not tell that it wrote only a part of a long text
+CHUNK = 8192
 FALLBACK = 80  # columns, where the terminal does not say
 
 
@@ -29,7 +32,9 @@ state = _State()
 
 
 def write(text: str) -> None:
-    """Write `text` to stdout; escape characters that its encoding lacks, and those that would control a terminal."""
+    """Write `text` to stdout; escape characters that its encoding lacks, and those that would
+    control a terminal.
+    """
     stream = sys.stdout
     if stream is None:
         return
@@ -51,7 +56,9 @@ def write_json(data: Any) -> None:
 
 
 def wants_colour(choice: str | None, stream: Any) -> bool:
-    """Whether to colour output to `stream`: by --color, else NO_COLOR, else FORCE_COLOR, else if it is a terminal."""
+    """Whether to colour output to `stream`: by --color, else NO_COLOR, else FORCE_COLOR, else if it
+    is a terminal.
+    """
     if choice in ("always", "never"):
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -71,7 +78,9 @@ def is_terminal(stream: Any) -> bool:
 
 
 def columns() -> int:
-    """Return the width of the terminal like shutil.get_terminal_size, without importing the slow shutil."""
+    """Return the width of the terminal like shutil.get_terminal_size, without importing the slow
+    shutil.
+    """
     try:
         asked = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):
@@ -85,8 +94,8 @@ def columns() -> int:
 
 
 def look_of(stream: Any, color: str | None = None) -> LayoutOptions:
-    """Return the layout options that fit a stream: its width if it is a terminal, colours, and whether it has letters
-    for lines, dots and superscripts. `color` is the choice of --color.
+    """Return the layout options that fit a stream: its width if it is a terminal, colours, and
+    whether it has letters for lines, dots and superscripts. `color` is the choice of --color.
     """
     width = columns() if is_terminal(stream) else None
     speaks_unicode = "utf" in (getattr(stream, "encoding", None) or "").lower()
@@ -100,6 +109,14 @@ def options(look: Look) -> LayoutOptions:
     return chosen._replace(all=look.all)
 
 
-def show(look: Look, as_text: Callable[..., str], as_data: Callable[..., str], *results: Any) -> None:
-    """Print results: by `as_text`, which gets layout options, or by `as_data`, which gets a format."""
-    write(as_text(*results, options(look)) if look.format == "table" else as_data(*results, look.format))
+def show(
+    look: Look, as_text: Callable[..., str], as_data: Callable[..., str], *results: Any
+) -> None:
+    """Print results: by `as_text`, which gets layout options, or by `as_data`, which gets a
+    format.
+    """
+    write(
+        as_text(*results, options(look))
+        if look.format == "table"
+        else as_data(*results, look.format)
+    )

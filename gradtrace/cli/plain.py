@@ -2,8 +2,9 @@
 
     gradtrace COMMAND SOURCE --VARIABLE VALUE ... --OPTION [VALUE] ...
 
-Handles only command lines that click would parse identically; all others (help, completion, too many arguments, an
-unknown name, a value that is not one of the choices) are left to click, before anything is run.
+Handles only command lines that click would parse identically; all others (help, completion, too
+many arguments, an unknown name, a value that is not one of the choices) are left to click, before
+anything is run.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Unusual(Exception):
 def run(args: list[str]) -> int | None:
     """Run a command line and return its exit code; None if click must parse it."""
     command = named(args[0]) if args else None
-    if command is None or any(option.envvar in os.environ for option in command.params if option.envvar):
+    if command is None or any(
+        option.envvar in os.environ for option in command.params if option.envvar
+    ):
         return None
     status = guard.ended(lambda: call(command, args[1:]), args)
     return None if status == UNUSUAL else status
@@ -47,10 +50,13 @@ def named(name: str) -> SourceCommand | None:
 
 
 def call(command: SourceCommand, args: list[str]) -> int | None:
-    """Parse the arguments and run the command; return UNUSUAL, without running anything, if click must parse them."""
+    """Parse the arguments and run the command; return UNUSUAL, without running anything, if click
+    must parse them.
+    """
     split = argv.split(args, command.arity, command.passes_on)
     sources = int(forced(split) is None)
-    few, many = len(split.positionals) < sources, len(split.positionals) > sources and not command.words
+    few = len(split.positionals) < sources
+    many = len(split.positionals) > sources and not command.words
     doubtful = bool(command.words) and any(word.startswith("-") for word in split.positionals)
     if few or many or doubtful or any(o[0] in HELP_NAMES for o in split.options):
         return UNUSUAL
@@ -67,8 +73,12 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
     """Return the keyword arguments of the command's callback."""
     arity = command.arity
     options = {name: option for option in command.params for name in option.names if name in arity}
-    own = frozenset(variable.name for variable in program.inputs if f"--{variable.name}" not in arity)
-    flags: dict[str, Any] = {option.field: option.missing for option in command.params if option.expose_value}
+    own = frozenset(
+        variable.name for variable in program.inputs if f"--{variable.name}" not in arity
+    )
+    flags: dict[str, Any] = {
+        option.field: option.missing for option in command.params if option.expose_value
+    }
     texts: dict[str, str] = {}
     for group in argv.renamed(found.options, {variable.name for variable in program.inputs}):
         name, *value = written(group, arity)
@@ -86,7 +96,9 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
 
 
 def written(group: list[str], arity: dict[str, int]) -> list[str]:
-    """Split an option from its value if they are one argument (--name=value, -sx=1); return name and values."""
+    """Split an option from its value if they are one argument (--name=value, -sx=1); return name
+    and values.
+    """
     token, *values = group
     if token in arity:
         return group
@@ -119,10 +131,15 @@ def converted(option: ToolOption, text: str) -> Any:
 def number(option: ToolOption, text: str) -> int | float:
     """Convert a number within the option's range; raise Unusual for all others."""
     whole = option.type is int
-    if not text.isascii() or len(text) > 15 or not (text if whole else text.replace(".", "", 1)).isdigit():
+    if (
+        not text.isascii()
+        or len(text) > 15
+        or not (text if whole else text.replace(".", "", 1)).isdigit()
+    ):
         raise Unusual
     value: int | float = option.type(text)
-    low, high = option.min, option.max
+    low = option.min
+    high = option.max
     if low is not None and (value < low or (value == low and option.min_open)):
         raise Unusual
     if high is not None and value > high:

@@ -6,8 +6,8 @@ import os
 
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class
 
-# PowerShell parses the line; the words before the cursor go to the command, one on each line. Where the script block
-# writes nothing, PowerShell completes the names of files.
+# PowerShell parses the line; the words before the cursor go to the command, one on each line. Where
+# the script block writes nothing, PowerShell completes the names of files.
 SCRIPT = """\
 Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
@@ -44,5 +44,6 @@ class PowerShellComplete(ShellComplete):
         return words[1:], os.environ.get("COMP_CWORD", "").strip("'\"")
 
     def format_completion(self, item: CompletionItem) -> str:
-        help = " ".join((item.help or item.value).split())  # a CompletionResult refuses an empty one
+        # a CompletionResult refuses an empty one
+        help = " ".join((item.help or item.value).split())
         return f"{item.type}\t{item.value}\t{help}"

@@ -1,4 +1,6 @@
-"""What --precision shows: which operations lose digits, and the error after an expression is rewritten."""
+"""What --precision shows: which operations lose digits, and the error after an expression is
+rewritten.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def explain(request: Request, words: tuple[str, ...]) -> int:
 
 
 def record(request: Request, wanted: session.Wanted) -> Trace:
-    """Return the measured trace of a run. UsageError for a record of PyTorch that was not measured."""
+    """Return the measured trace of a run. UsageError for a record of PyTorch that was not
+    measured.
+    """
     program = request.program
     if program.imports_torch and request.how.backward is None:
         request = request._replace(how=request.how._replace(no_backward=True))
@@ -56,7 +60,9 @@ def not_measured(name: str) -> UsageError:
 
 
 def with_rewrites(request: Request, trace: Trace, found: PrecisionAnswer) -> PrecisionAnswer:
-    """Return the answer with the digits that each rewritten expression gives, computed by running the program."""
+    """Return the answer with the digits that each rewritten expression gives, computed by running
+    the program.
+    """
     if trace.engine:
         return found
     losses = [rewritten(request, trace, loss) for loss in found.losses[:TRIED]]
@@ -77,17 +83,23 @@ def rewritten(request: Request, trace: Trace, loss: Loss) -> Loss:
 
 
 def digits_after(request: Request, trace: Trace, target: Any, fix: Fix) -> float | None:
-    """Return the correct digits of a target after a change of the text; None if its value is another one then."""
+    """Return the correct digits of a target after a change of the text; None if its value is
+    another one then.
+    """
     from gradtrace.analysis.precision import target_in
     from gradtrace.analysis.rewrites import edited
     from gradtrace.cli import trials
 
     wanted = session.GRADIENTS._replace(measuring=True)
     try:
-        changed = trials.repeated(request, edited(trace.source_text, fix.edits), trials.SECONDS, wanted)
+        changed = trials.repeated(
+            request, edited(trace.source_text, fix.edits), trials.SECONDS, wanted
+        )
     except GradtraceError:
         return None
     after = target_in(changed, target)
-    if after is None or not (target.is_vague or abs(after.norm - target.norm) <= SAME * abs(target.norm)):
+    if after is None or not (
+        target.is_vague or abs(after.norm - target.norm) <= SAME * abs(target.norm)
+    ):
         return None
     return float(after.digits)

@@ -1,10 +1,11 @@
-"""Report progress of long steps on stderr: on a terminal, a line that counts the seconds and then disappears.
+"""Report progress of long steps on stderr: on a terminal, a line that counts the seconds and then
+disappears.
 
     with progress.shown("graph", "drawing 2,006 nodes"):
         ...
 
-If stderr is not a terminal (a log), one line appears after ten seconds, and another one each minute. A thread writes
-these lines; it ends with the step.
+If stderr is not a terminal (a log), one line appears after ten seconds, and another one each
+minute. A thread writes these lines; it ends with the step.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ from gradtrace.views.cells import visible
 
 FIRST, AGAIN = 1.0, 0.2  # seconds, on a terminal
 SILENT = 10.0  # seconds that a program which prints may be silent there
-FIRST_IN_A_LOG, AGAIN_IN_A_LOG = 10.0, 60.0
+FIRST_IN_A_LOG = 10.0
+AGAIN_IN_A_LOG = 60.0
 CLEAR = "\r\x1b[K"
 
 
 class shown:
-    """Context manager for a step that may take long. It is also a stream that replaces stderr, so that a program's
-    output does not mix with the progress line.
+    """Context manager for a step that may take long. It is also a stream that replaces stderr, so
+    that a program's output does not mix with the progress line.
     """
 
-    def __init__(self, command: str, what: str, patience: float | None = None, out: Any = None) -> None:
+    def __init__(
+        self, command: str, what: str, patience: float | None = None, out: Any = None
+    ) -> None:
         self._text = visible(f"gradtrace {command}: {what}".replace(" :", ":"))
         self._patience = FIRST if patience is None else patience
         self._out = out
@@ -113,5 +117,7 @@ def in_place(line: str) -> str:
 
 
 def running(out: Any) -> shown:
-    """Return a context for a program that prints to `out`; a terminal gets a line after ten silent seconds."""
+    """Return a context for a program that prints to `out`; a terminal gets a line after ten silent
+    seconds.
+    """
     return shown("", "the program runs", SILENT, out)

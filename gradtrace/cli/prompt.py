@@ -1,8 +1,8 @@
 """Read the entries of `gradtrace repl` from a terminal or a pipe, with Python's own console.
 
-The process that owns the terminal reads them; a confined one runs them (`cli/repl.py`). At a terminal a compound
-statement ends at an empty line, as at Python's prompt; in a pipe it ends before the next statement, so that the
-functions of a script may contain empty lines.
+The process that owns the terminal reads them; a confined one runs them (`cli/repl.py`). At a
+terminal a compound statement ends at an empty line, as at Python's prompt; in a pipe it ends before
+the next statement, so that the functions of a script may contain empty lines.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ from gradtrace import __version__
 from gradtrace.cli import output, report
 from gradtrace.views.suffixes import SUFFIXES
 
-FIRST, MORE = ">>> ", "... "
-GOES_ON = re.compile(r"\s|(else|elif|except|finally)\b|#")  # how a line begins that belongs to the statement above
+FIRST = ">>> "
+MORE = "... "
+# how a line begins that belongs to the statement above
+GOES_ON = re.compile(r"\s|(else|elif|except|finally)\b|#")
 HISTORY = 10_000  # entries of a history file
 WELCOME = (
-    f"gradtrace {__version__}. why(w), graph(y), trace(y) ask about what was typed; help() lists them, Ctrl-D ends."
+    f"gradtrace {__version__}. why(w), graph(y), trace(y) ask about what was typed; help() "
+    "lists them, Ctrl-D ends."
 )
 WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
 
 
 def is_complete(text: str) -> bool:
-    """Whether an entry needs no more lines: it is a statement, or has an error that more lines cannot fix."""
+    """Whether an entry needs no more lines: it is a statement, or has an error that more lines
+    cannot fix.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -45,7 +50,12 @@ def piped(stream: Any) -> Iterator[str]:
     entry: list[str] = []
     for line in stream:
         line = line.rstrip("\n")
-        if entry and line.strip() and not GOES_ON.match(line) and is_complete("\n".join([*entry, ""])):
+        if (
+            entry
+            and line.strip()
+            and not GOES_ON.match(line)
+            and is_complete("\n".join([*entry, ""]))
+        ):
             yield "\n".join(entry)
             entry = []
         if entry or line.strip():
@@ -58,7 +68,9 @@ def piped(stream: Any) -> Iterator[str]:
 
 
 def entries(names: Callable[[], list[str]], history: str | None) -> Generator[str, None, None]:
-    """Yield the entries of stdin: typed at a terminal, where Tab completes `names`, or read from a pipe."""
+    """Yield the entries of stdin: typed at a terminal, where Tab completes `names`, or read from a
+    pipe.
+    """
     if not output.is_terminal(sys.stdin):
         yield from piped(sys.stdin)
         return
@@ -75,18 +87,26 @@ def entries(names: Callable[[], list[str]], history: str | None) -> Generator[st
 
 
 def outputs_of(entry: str) -> list[str]:
-    """Return the names of the files that an entry asks to write: those of pictures that `graph` is called with."""
+    """Return the names of the files that an entry asks to write: those of pictures that `graph` is
+    called with.
+    """
     try:
         calls = [node for node in ast.walk(ast.parse(entry)) if isinstance(node, ast.Call)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     graphs = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "graph"]
     texts = [word.value for call in graphs for word in call.args if isinstance(word, ast.Constant)]
-    return [text for text in texts if isinstance(text, str) and text.lower().endswith(tuple(f".{s}" for s in SUFFIXES))]
+    return [
+        text
+        for text in texts
+        if isinstance(text, str) and text.lower().endswith(tuple(f".{s}" for s in SUFFIXES))
+    ]
 
 
 class Console(code.InteractiveConsole):
-    """Python's console, which collects the lines of an entry and hands it on instead of running it."""
+    """Python's console, which collects the lines of an entry and hands it on instead of running
+    it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +118,9 @@ class Console(code.InteractiveConsole):
         return not is_complete(source)
 
     def entries(self) -> Iterator[str]:
-        """Yield entries until the end of input (Ctrl-D). Ctrl-C discards an entry that is being typed."""
+        """Yield entries until the end of input (Ctrl-D). Ctrl-C discards an entry that is being
+        typed.
+        """
         needs_more = False
         while True:
             try:

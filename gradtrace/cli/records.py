@@ -20,23 +20,34 @@ if TYPE_CHECKING:
 
 SUFFIX = "gt"
 GENERATORS = ("random", "numpy.random")
-KINDS = {"backward": int, **dict.fromkeys(("output", "grad_tensors", "inputs", "retain_grad"), tuple)}
+KINDS = {
+    "backward": int,
+    **dict.fromkeys(("output", "grad_tensors", "inputs", "retain_grad"), tuple),
+}
 KINDS.update(dict.fromkeys(("no_backward", "retain_graph", "create_graph", "zero_grad"), bool))
 NOT_AGAIN = "is a recorded run of PyTorch, which cannot be run again here"
-PASSES = 100  # of a longer loop so many are noted node by node; for the others a command runs the program again
+# of a longer loop so many are noted node by node; for the others a command runs the program again
+PASSES = 100
 
 
 class Saving:
-    """A run that will be written to the file `path`; its inputs are copied before the run starts."""
+    """A run that will be written to the file `path`; its inputs are copied before the run
+    starts.
+    """
 
     def __init__(self, path: str, request: Request, tensors: dict[str, Tensor]) -> None:
         import gradtrace
 
-        program, source = request.program, request.program.source
-        noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
+        program = request.program
+        source = request.program.source
+        noted = tuple(
+            (name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items()
+        )
         self.path = path
         random_state = gradtrace.get_rng_state().numpy().tobytes()
-        files = tuple((module.source.name, module.source.text) for module in (program.modules or {}).values())
+        files = tuple(
+            (module.source.name, module.source.text) for module in (program.modules or {}).values()
+        )
         about = About(source.name, source.text, request.dtype, request.seed, False, files, noted)
         options = tuple((name, value) for name, value in request.how._asdict().items() if value)
         self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
@@ -50,26 +61,47 @@ class Saving:
         return traces["all"]
 
     def save_failed(self, error: ProgramError, trace: Trace, backward: bool) -> None:
-        """Write the run of a failed program; `backward`: it failed in the backward that the command called."""
-        self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
+        """Write the run of a failed program; `backward`: it failed in the backward that the command
+        called.
+        """
+        self.write(
+            self.about._replace(failure=(error.message, error.hint), backward=backward),
+            {"all": trace},
+        )
 
     def write(self, about: About, traces: dict[str, Trace]) -> None:
         write_output(self.path, lambda stream: write(about, traces, stream))
 
 
 def saved(request: Request, wanted: Wanted) -> Trace | None:
-    """Return the trace that a run for this request would have; None if the program must run again for it."""
-    record, how, part = request.program.record, request.how, request.part
+    """Return the trace that a run for this request would have; None if the program must run again
+    for it.
+    """
+    record = request.program.record
+    how = request.how
+    part = request.part
     about: About = record.about
     changes = changed(request) or (how.no_backward and about.backward)
     if changes or wanted.jacobians or wanted.save is not None:
         return None
     if wanted.measuring and record.trace("all").precision is None:
         return None
-    if wanted.watched and wanted.detailed is None and len(record.trace("all").passes) > about.detailed:
+    if (
+        wanted.watched
+        and wanted.detailed is None
+        and len(record.trace("all").passes) > about.detailed
+    ):
         return None
     whole = wanted.everything or part.chosen or about.failure is not None
-    name = "all" if whole else "eval" if not wanted.derived else "watched" if wanted.watched else "graph"
+    name = (
+        "all"
+        if whole
+        else "eval"
+        if not wanted.derived
+        else "watched"
+        if wanted.watched
+        else "graph"
+    )
     return record.trace(name) if wanted.watched else unwatched(record.trace(name))
 
 
@@ -83,19 +115,25 @@ def changed(request: Request) -> bool:
 
 
 def options_of(record: Record, how: Backward) -> Backward:
-    """Return the backward options for repeating a run: the command's if it has any, else the recorded ones."""
-    recorded: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
+    """Return the backward options for repeating a run: the command's if it has any, else the
+    recorded ones.
+    """
+    recorded: dict[str, Any] = {
+        name: value for name, value in record.about.options if type(value) is KINDS.get(name)
+    }
     return how if any(how) else how._replace(**recorded)
 
 
 def of_torch(request: Request, wanted: Wanted) -> Trace:
     """Return the trace of a recorded PyTorch run; no option may change the run."""
-    record, part = request.program.record, request.part
+    record = request.program.record
+    part = request.part
     name = record.about.source_name
     if changed(request):
         raise UsageError(
             f"{name} {NOT_AGAIN}",
-            "leave out what would change the run (variables, --backward, --seed, ...); or change the program, and "
+            "leave out what would change the run (variables, --backward, --seed, ...); or change "
+            "the program, and "
             "record it again: --engine torch",
         )
     if wanted.jacobians:
@@ -132,13 +170,17 @@ def needs_running(name: str) -> UsageError:
 
 
 def refuse_random(program: Program) -> None:
-    """Raise UsageError if the recorded program draws unseeded random numbers: a second run would differ."""
+    """Raise UsageError if the recorded program draws unseeded random numbers: a second run would
+    differ.
+    """
     for module in (program, *(program.modules or {}).values()):
         if draws_unseeded(module):
             raise UsageError(
-                f"{module.source.name} draws numbers of random or numpy.random, so it cannot run again "
+                f"{module.source.name} draws numbers of random or numpy.random, so it cannot run "
+                "again "
                 "as it was recorded",
-                "call their seed(N) in the program, or use torch's random numbers; and record it again",
+                "call their seed(N) in the program, or use torch's random numbers; and record it "
+                "again",
             )
 
 
@@ -153,7 +195,10 @@ def draws_unseeded(program: Program) -> bool:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             used = used or (node.attr == "random" and program.imports("numpy"))
         if isinstance(node, ast.Call):
-            seeded = seeded or "seed" in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+            seeded = seeded or "seed" in (
+                getattr(node.func, "attr", ""),
+                getattr(node.func, "id", ""),
+            )
     return used and not seeded
 
 
@@ -161,14 +206,17 @@ def failure(record: Record, trace: Trace) -> ProgramError:
     """Return the error that ended a recorded program, with its place."""
     from gradtrace.program.source import Source, Span
 
-    about, failed = record.about, trace.failure
+    about = record.about
+    failed = trace.failure
     assert failed is not None
     texts = {"": trace.source_text, **dict(trace.files), **dict(about.files)}
 
     def place(span: Any) -> Any:
         if span is None:
             return None
-        return Source(span.file or trace.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
+        return Source(span.file or trace.source_name, texts.get(span.file, "")).place(
+            Span(*span[:4])
+        )
 
     error = ProgramError(*(about.failure or (f"{failed.kind}: {failed.message}", "")))
     error.place, error.forward = place(failed.span), place(failed.forward)

@@ -1,7 +1,9 @@
-"""The session of `gradtrace repl`: entries run in one namespace under the limits, and all are recorded together.
+"""The session of `gradtrace repl`: entries run in one namespace under the limits, and all are
+recorded together.
 
-The value of an entry is printed as at Python's prompt. The questions (`why(w)`, `graph(y)`) are functions of this
-namespace. They are answered when the entry that asks them has run, since only then is its record whole.
+The value of an entry is printed as at Python's prompt. The questions (`why(w)`, `graph(y)`) are
+functions of this namespace. They are answered when the entry that asks them has run, since only
+then is its record whole.
 """
 
 from __future__ import annotations
@@ -28,7 +30,17 @@ from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.trace.steps import Watch
 
 NAME = "repl"
-FIELDS = ("backward()", "detach()", "dtype", "grad", "grad_fn", "is_leaf", "requires_grad", "retain_grad()", "shape")
+FIELDS = (
+    "backward()",
+    "detach()",
+    "dtype",
+    "grad",
+    "grad_fn",
+    "is_leaf",
+    "requires_grad",
+    "retain_grad()",
+    "shape",
+)
 GOODBYE = ("exit", "quit", "exit()", "quit()")
 PATHS = 100  # that are written out
 HELP = """\
@@ -50,7 +62,9 @@ An argument is a tensor, or a name: why("net.fc.weight").
 
 
 def remote_entries(names: Callable[[], list[str]]) -> Iterator[str]:
-    """Yield the entries that the broker of this confined process reads; Ctrl-C at its prompt is not for this one."""
+    """Yield the entries that the broker of this confined process reads; Ctrl-C at its prompt is not
+    for this one.
+    """
     while True:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         entry = channel.ask("entry", names=names())
@@ -71,9 +85,19 @@ class Repl:
         self.failed = False
         self.last: Tensor | None = None  # the last tensor that an entry came to or assigned
         self.source: Any = None
-        self.failure: Any = None  # of the last entry that asks nothing, if it failed by an error of the program's
+        # of the last entry that asks nothing, if it failed by an error of the program's
+        self.failure: Any = None
         self.asked: list[Callable[[], None]] = []  # the questions of the entry that runs
-        answers = (self.table, self.why, self.graph, self.trace, self.paths, self.stats, self.forget, self.help)
+        answers = (
+            self.table,
+            self.why,
+            self.graph,
+            self.trace,
+            self.paths,
+            self.stats,
+            self.forget,
+            self.help,
+        )
         self.questions = {answer.__name__: partial(self.ask, answer) for answer in answers}
 
     def serve(self, entries: Iterable[str]) -> int:
@@ -128,7 +152,9 @@ class Repl:
             self.failure = None
 
     def declare(self, program: Program) -> None:
-        """Make variables of declarations such as `w: leaf = 1.0` and `x: data = [1, 2]`, as in an expression file."""
+        """Make variables of declarations such as `w: leaf = 1.0` and `x: data = [1, 2]`, as in an
+        expression file.
+        """
         from gradtrace.cli import inputs, values
 
         dtype = self.talk.default_dtype
@@ -137,7 +163,9 @@ class Repl:
                 continue
             raw = inputs.default(program, variable, dtype, self.talk.budget)
             tensor = values.tensor(raw, dtype, floating=variable.kind == "leaf")
-            vars(self.talk.module)[variable.name] = tensor.requires_grad_() if variable.kind == "leaf" else tensor
+            vars(self.talk.module)[variable.name] = (
+                tensor.requires_grad_() if variable.kind == "leaf" else tensor
+            )
 
     def show(self, value: Any, text: str) -> None:
         vars(self.talk.module)["_"] = value
@@ -159,7 +187,8 @@ class Repl:
     def interrupted(self) -> None:
         """Discard the last operation after Ctrl-C, since its record may be incomplete."""
         report.write("interrupted")
-        watch, past = self.talk.watcher, self.talk.past
+        watch = self.talk.watcher
+        past = self.talk.past
         whole = min(map(len, (past.records, past.scopes, watch.grad_modes)))
         for notes in (past.records, past.scopes, watch.grad_modes):
             del notes[whole:]
@@ -170,21 +199,28 @@ class Repl:
     def variables(self) -> dict[str, Any]:
         """The variables that the entries made."""
         made = self.talk.variables.items()
-        return {name: value for name, value in made if name != "_" and self.questions.get(name) is not value}
+        return {
+            name: value
+            for name, value in made
+            if name != "_" and self.questions.get(name) is not value
+        }
 
     def record(self, root: Tensor | None = None, variables: dict[str, Any] | None = None) -> Trace:
-        """Return the trace of all entries so far as one program, or only of what `root` and `variables` come from.
-        UsageError before the first tensor.
+        """Return the trace of all entries so far as one program, or only of what `root` and
+        `variables` come from. UsageError before the first tensor.
         """
         from gradtrace.trace.capture import capture
 
-        past, last = self.talk.past, self.last if root is None else root
+        past = self.talk.past
+        last = self.last if root is None else root
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
         kept: Any = (past.records, past.spans, {}, past.scopes, past.keeper)
         run = Run(program, self.variables if variables is None else variables, last, (), *kept)
         roots = [] if last is None else [last]
         with session.uncollected():
-            trace = capture(run, roots, everything=root is None, watch=self.talk.watcher)._replace(failure=self.failure)
+            trace = capture(run, roots, everything=root is None, watch=self.talk.watcher)._replace(
+                failure=self.failure
+            )
         if not trace.tensors:
             raise UsageError("no tensor yet", "for instance: w: leaf = 1.0")
         return trace
@@ -196,10 +232,16 @@ class Repl:
         for operation in reversed(whole.operations):
             if not wanted.isdisjoint(operation.outputs):
                 wanted.update(operation.tensors)
-        names = {t.name.partition(".")[0] for t in whole.named if t.id in wanted and t.name is not None}
-        return self.record(root, {name: value for name, value in self.variables.items() if name in names})
+        names = {
+            t.name.partition(".")[0] for t in whole.named if t.id in wanted and t.name is not None
+        }
+        return self.record(
+            root, {name: value for name, value in self.variables.items() if name in names}
+        )
 
-    def chosen(self, trace: Trace, wanted: Iterable[Tensor | str], question: str) -> list[TensorRecord]:
+    def chosen(
+        self, trace: Trace, wanted: Iterable[Tensor | str], question: str
+    ) -> list[TensorRecord]:
         """Return the records of tensors, or of those that names stand for."""
         from gradtrace.views import pick
 
@@ -231,13 +273,16 @@ class Repl:
         output.write(render(kept, output.options(self.look)))
 
     def why(self, *wanted: Tensor | str) -> None:
-        """Explain the tensors; without any the entry that has just failed, else each variable in one line."""
+        """Explain the tensors; without any the entry that has just failed, else each variable in
+        one line.
+        """
         from gradtrace.analysis.facts import Facts
         from gradtrace.analysis.failures import explain_failure
         from gradtrace.analysis.why import explain
         from gradtrace.views import why as view
 
-        trace, look = self.record(), output.options(self.look)
+        trace = self.record()
+        look = output.options(self.look)
         chosen = self.chosen(trace, wanted, "why")
         failure = None if chosen else explain_failure(trace)
         if failure is not None:

@@ -11,7 +11,8 @@
     source_line (null without a place), exit_code, forward (for an error in backward the line, column and
     source_line of the operation that was differentiated, else null)
 
-and `--errors github` the text, then a line that GitHub Actions shows as an annotation in the pull request:
+and `--errors github` the text, then a line that GitHub Actions shows as an annotation in the pull
+request:
 
     ::error file=loss.py,line=3,col=5,endColumn=9,title=gradtrace::what; what to do
 """
@@ -43,8 +44,15 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, args: list[str]) -> Settings:
-        """Read the settings from the raw arguments, since errors can occur before click has parsed them."""
-        return cls(_option(args, "--errors") or "text", "--debug" in args, _option(args, "--color"), tuple(args))
+        """Read the settings from the raw arguments, since errors can occur before click has parsed
+        them.
+        """
+        return cls(
+            _option(args, "--errors") or "text",
+            "--debug" in args,
+            _option(args, "--color"),
+            tuple(args),
+        )
 
 
 def _option(args: list[str], name: str) -> str | None:
@@ -94,7 +102,9 @@ def show(error: Exception, settings: Settings) -> int:
     if settings.form == "json":
         write(as_json(report))
         return report.exit_code
-    write("\n".join(lines(report, settings)), styled=output.wants_colour(settings.color, sys.stderr))
+    write(
+        "\n".join(lines(report, settings)), styled=output.wants_colour(settings.color, sys.stderr)
+    )
     if settings.form == "github":
         write(as_annotation(report))
     return report.exit_code
@@ -106,7 +116,9 @@ def interrupted() -> int:
 
 
 def write(text: str, *, styled: bool = False) -> None:
-    """Write a line to stderr, without characters that control a terminal; do nothing if stderr is closed."""
+    """Write a line to stderr, without characters that control a terminal; do nothing if stderr is
+    closed.
+    """
     stream = sys.stderr
     if stream is None:
         return
@@ -125,7 +137,9 @@ def describe(error: Exception) -> Report:
     if isinstance(error, ProgramError):
         return program_error(error)
     if isinstance(error, GradtraceError):
-        return Report(type(error).__name__, None, error.message, error.hint, error.place, error.exit_code)
+        return Report(
+            type(error).__name__, None, error.message, error.hint, error.place, error.exit_code
+        )
     if is_clicks(error):
         return click_error(error)
     if isinstance(error, MemoryError):
@@ -133,16 +147,20 @@ def describe(error: Exception) -> Report:
     if isinstance(error, OSError):
         return Report("OSError", None, _os_message(error), "", None, Exit.FAILED)
     message = f"a fault of gradtrace itself: {type(error).__name__}: {error}"
-    return Report("InternalError", type(error).__name__, message, "--debug shows where", None, Exit.INTERNAL)
+    return Report(
+        "InternalError", type(error).__name__, message, "--debug shows where", None, Exit.INTERNAL
+    )
 
 
 def program_error(error: ProgramError) -> Report:
     cause = error.__cause__
     name, colon, message = error.message.partition(": ")
     if cause is not None:
-        name, message = type(cause).__name__, str(cause)
+        name = type(cause).__name__
+        message = str(cause)
     elif not colon or not name.isidentifier():
-        name, message = "", error.message
+        name = ""
+        message = error.message
     return Report(
         "ProgramError",
         name or None,
@@ -198,7 +216,9 @@ def _os_message(error: OSError) -> str:
 
 
 def lines(found: Report, settings: Settings) -> list[str]:
-    """Return the lines of an error report: place, message and hint; the source line; a caret below it."""
+    """Return the lines of an error report: place, message and hint; the source line; a caret below
+    it.
+    """
     look = output.look_of(sys.stderr, settings.color)
     message = sentence(found)
     place = layout.paint(where(found) + ":", "bold", look)
@@ -222,7 +242,9 @@ def sentence(found: Report) -> str:
 
 
 def _is_prose(what: str) -> bool:
-    """PyTorch's messages end with a full stop; after one of those the hint takes a line of its own."""
+    """PyTorch's messages end with a full stop; after one of those the hint takes a line of its
+    own.
+    """
     return what.endswith((".", "!", "?")) or len(what) > 160
 
 
@@ -231,9 +253,14 @@ def _hint(hint: str, what: str) -> str:
 
 
 def of_forward(found: Report, look: LayoutOptions) -> list[str]:
-    """Return the lines about the forward operation whose backward failed, if it has another place."""
-    place, start = found.forward, found.place
-    if place is None or (start is not None and (place.line, place.column) == (start.line, start.column)):
+    """Return the lines about the forward operation whose backward failed, if it has another
+    place.
+    """
+    place = found.forward
+    start = found.place
+    if place is None or (
+        start is not None and (place.line, place.column) == (start.line, start.column)
+    ):
         return []
     at = layout.paint(spot(place) + ":", "bold", look)
     return [f"{at} in the backward of this", *excerpt(place, look)]
@@ -249,19 +276,31 @@ def where(found: Report) -> str:
 
 
 def excerpt(place: Any, look: LayoutOptions) -> list[str]:
-    """Return the source line, cut to the terminal's width around the place, and a line with a caret."""
+    """Return the source line, cut to the terminal's width around the place, and a line with a
+    caret.
+    """
     if place is None or not place.text:
         return []
     columns = max(NARROWEST, look.width or LONGEST) - len(INDENT)
     text, start, length = window(place.text, place.column - 1, max(1, place.width), columns)
-    mark = " " * cells.width(text[:start]) + "^" + "~" * (max(1, cells.width(text[start : start + length])) - 1)
+    mark = (
+        " " * cells.width(text[:start])
+        + "^"
+        + "~" * (max(1, cells.width(text[start : start + length])) - 1)
+    )
     return [INDENT + layout.code(text, look), INDENT + layout.paint(mark, "green", look)]
 
 
 def window(source: str, column: int, length: int, columns: int) -> tuple[str, int, int]:
-    """Return a part of a source line, at most `columns` wide, and the start and length of the marked text in it."""
-    before, marked, after = source[:column], source[column : column + length], source[column + length :]
-    before, marked, after = (cells.visible(part) for part in (before.lstrip(), marked, after.rstrip()))
+    """Return a part of a source line, at most `columns` wide, and the start and length of the
+    marked text in it.
+    """
+    before = source[:column]
+    marked = source[column : column + length]
+    after = source[column + length :]
+    before, marked, after = (
+        cells.visible(part) for part in (before.lstrip(), marked, after.rstrip())
+    )
     text = before + marked + after
     if cells.width(text) <= columns:
         return text, len(before), len(marked)
@@ -283,17 +322,25 @@ IN_PROPERTIES = {**ESCAPES, ":": "%3A", ",": "%2C"}
 
 
 def as_annotation(found: Report) -> str:
-    """Return the workflow command that annotates a line of a file, or the whole run without a place in a file.
+    """Return the workflow command that annotates a line of a file, or the whole run without a place
+    in a file.
 
     https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
     """
-    place, message = found.place, sentence(found)
+    place = found.place
+    message = sentence(found)
     facts = {"title": found.prefix}
     if place is not None and not place.name.startswith("<"):
-        ends = {"line": place.line, "col": place.column, "endColumn": place.column + max(1, place.width)}
+        ends = {
+            "line": place.line,
+            "col": place.column,
+            "endColumn": place.column + max(1, place.width),
+        }
         facts = {"file": place.name.removeprefix("./"), **ends, **facts}
     named = ",".join(f"{name}={_escaped(str(fact), IN_PROPERTIES)}" for name, fact in facts.items())
-    said = "; ".join(filter(None, (message, cells.visible(found.hint), cells.visible(found.in_torch))))
+    said = "; ".join(
+        filter(None, (message, cells.visible(found.hint), cells.visible(found.in_torch)))
+    )
     return f"::error {named}::{_escaped(said, ESCAPES)}"
 
 
@@ -324,4 +371,8 @@ def as_json(found: Report) -> str:
 
 
 def as_plain(place: Any) -> dict[str, Any] | None:
-    return None if place is None else {"line": place.line, "column": place.column, "source_line": place.text}
+    return (
+        None
+        if place is None
+        else {"line": place.line, "column": place.column, "source_line": place.text}
+    )

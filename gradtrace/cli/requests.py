@@ -1,7 +1,8 @@
 """What a confined process may ask of its broker.
 
-Each handler gets the broker and the request, a JSON object that nobody trusts; it ends the child if that is not what
-the child's own code would send. Names and paths come from the command line, which `broker.grants` was made of.
+Each handler gets the broker and the request, a JSON object that nobody trusts; it ends the child if
+that is not what the child's own code would send. Names and paths come from the command line, which
+`broker.grants` was made of.
 """
 
 from __future__ import annotations
@@ -63,9 +64,12 @@ def check_kind(path: str, start: bytes) -> None:
     suffix = os.path.splitext(path)[1].lower()
     beginnings = destination.BEGINNINGS.get(suffix)
     if suffix == ".mp4":
-        beginnings, start = (b"ftyp",), start[4:]
+        beginnings = (b"ftyp",)
+        start = start[4:]
     if beginnings is not None and not start.lower().startswith(beginnings):
-        raise UsageError(f"what the program's process made is not a {suffix} file", "please report this")
+        raise UsageError(
+            f"what the program's process made is not a {suffix} file", "please report this"
+        )
 
 
 def make_log_folder(name: str) -> None:
@@ -74,7 +78,9 @@ def make_log_folder(name: str) -> None:
         os.makedirs(name, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot write into '{name}': {reason}", "choose another --tensorboard") from error
+        raise UsageError(
+            f"cannot write into '{name}': {reason}", "choose another --tensorboard"
+        ) from error
 
 
 def show_output(broker: Broker, request: Request) -> None:
@@ -101,7 +107,8 @@ def part_folder(broker: Broker) -> Any:
 
 
 def prepare_parts(broker: Broker, request: Request) -> None:
-    facts, resume = request.get("facts"), request.get("resume")
+    facts = request.get("facts")
+    resume = request.get("resume")
     if not isinstance(facts, dict) or type(resume) is not bool:
         raise garbled()
     broker.say({"ok": True, "there": part_folder(broker).prepare(facts, resume)})
@@ -110,7 +117,8 @@ def prepare_parts(broker: Broker, request: Request) -> None:
 def write_part(broker: Broker, request: Request) -> None:
     from gradtrace.batch import formats
 
-    first, kind = request.get("first"), request.get("kind")
+    first = request.get("first")
+    kind = request.get("kind")
     if not is_row(first) or kind not in formats.FORMATS:
         raise garbled()
 
@@ -151,13 +159,17 @@ def render(broker: Broker, request: Request) -> None:
     """Draw DOT texts in another confined process, which can be stopped."""
     from gradtrace.views import image
 
-    format, dpi, limit = request.get("format"), request.get("dpi"), request.get("time_limit")
+    format = request.get("format")
+    dpi = request.get("dpi")
+    limit = request.get("time_limit")
     if format not in image.FORMATS or not is_count(dpi, MOST_DPI) or not is_seconds(limit):
         raise garbled()
     text = broker.content()
     with Interruptible():
         seconds = broker.at_most(float(str(limit)))
-        picture = image.drawn_apart(text, str(format), int(str(dpi)), seconds, broker.drawing_limits(seconds))
+        picture = image.drawn_apart(
+            text, str(format), int(str(dpi)), seconds, broker.drawing_limits(seconds)
+        )
     broker.say_data(picture)
 
 
@@ -186,13 +198,20 @@ def list_tensorboards(broker: Broker, request: Request) -> None:
 
 
 def read_entry(broker: Broker, request: Request) -> None:
-    """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child asks again."""
+    """Read the next entry of `gradtrace repl`, without a clock; then the clock runs until the child
+    asks again.
+    """
     from gradtrace.cli import output, prompt
 
     names = request.get("names")
-    if broker.entries is None or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if (
+        broker.entries is None
+        or not isinstance(names, list)
+        or not all(isinstance(name, str) for name in names)
+    ):
         raise garbled()
-    broker.names, broker.deadline = list(filter(str.isprintable, names)), None  # Tab writes them to a terminal
+    # Tab writes them to a terminal
+    broker.names, broker.deadline = list(filter(str.isprintable, names)), None
     with Interruptible():
         entry = next(broker.entries, None)
     broker.interrupts = 0
@@ -205,7 +224,9 @@ def read_entry(broker: Broker, request: Request) -> None:
 
 
 class Interruptible:
-    """Context manager: Ctrl-C raises KeyboardInterrupt in this process, at a prompt and in work for the child."""
+    """Context manager: Ctrl-C raises KeyboardInterrupt in this process, at a prompt and in work for
+    the child.
+    """
 
     def __enter__(self) -> None:
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
@@ -231,7 +252,9 @@ def ask_torch(broker: Broker, request: Request) -> None:
 
 
 def run_command(broker: Broker, request: Request) -> None:
-    """Run a command line of the document that `verify` reads, in a process of its own that gets no right."""
+    """Run a command line of the document that `verify` reads, in a process of its own that gets no
+    right.
+    """
     from gradtrace.cli import console
 
     words = request.get("words")

@@ -26,8 +26,8 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
 
 @context
 def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions) -> Iterator[Run]:
-    """Run the program of a request and give its run, whose settings apply until the context ends. Each warning is a
-    line on stderr.
+    """Run the program of a request and give its run, whose settings apply until the context ends.
+    Each warning is a line on stderr.
     """
     import warnings
 
@@ -37,15 +37,20 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
 
-        report.write(f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}")
+        report.write(
+            f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}"
+        )
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show
             program = request.program
-            options = options._replace(dtype=request.dtype, budget=request.budget, stderr=sys.stderr)
-            if is_expression(program.tree):  # without what only programs need: modules, scopes, output
+            options = options._replace(
+                dtype=request.dtype, budget=request.budget, stderr=sys.stderr
+            )
+            # without what only programs need: modules, scopes, output
+            if is_expression(program.tree):
                 with evaluating(program, tensors, options) as run:
                     yield run
                 return
@@ -60,14 +65,23 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
 
 
 def without_numpy(error: BaseException | None) -> GradtraceError | None:
-    """Return the error that says what to install, for an import of numpy that failed; None for any other error."""
-    if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] != "numpy":
+    """Return the error that says what to install, for an import of numpy that failed; None for any
+    other error.
+    """
+    if (
+        not isinstance(error, ModuleNotFoundError)
+        or (error.name or "").partition(".")[0] != "numpy"
+    ):
         return None
-    return GradtraceError("numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy")
+    return GradtraceError(
+        "numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy"
+    )
 
 
 class Printed:
-    """The stream for a recorded program's output: stderr, with a heading if stdout is also a terminal."""
+    """The stream for a recorded program's output: stderr, with a heading if stdout is also a
+    terminal.
+    """
 
     muted = False
 
@@ -87,7 +101,9 @@ class Printed:
 
 
 class Muted:
-    """Context manager that discards the program's output while one of its Functions is run again for a check."""
+    """Context manager that discards the program's output while one of its Functions is run again
+    for a check.
+    """
 
     def __init__(self, printed: Any) -> None:
         self.printed = printed
@@ -100,7 +116,9 @@ class Muted:
 
 
 def audible(stream: Any) -> Any:
-    """Return a context for a program's output; on a terminal it shows progress if the program is long silent."""
+    """Return a context for a program's output; on a terminal it shows progress if the program is
+    long silent.
+    """
     if not output.is_terminal(sys.stderr):
         return straight(stream)
     from gradtrace.cli import progress

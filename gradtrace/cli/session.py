@@ -24,11 +24,13 @@ class Wanted(NamedTuple):
     watched      record the steps of backward too
     everything   keep also tensors on which neither the result nor a variable depends
     failing      also return the trace of a program that raised, with the exception in `failure`
-    failures     a list that gets the error of a program that raised; the trace then includes the failed operation
+    failures     a list that gets the error of a program that raised; the trace then includes the
+                 failed operation
     jacobians    record the Jacobian of each backward step whose local derivative is not elementwise
     slopes       record local derivatives; False saves time in long runs
     detailed     number of backward passes of a loop to record node by node (None: all)
-    derived      include the graph of gradients made with --create-graph: its operations, and "w.grad"
+    derived      include the graph of gradients made with --create-graph: its operations, and
+                 "w.grad"
     out          stream for the program's output; default stderr
     checking     compare each small autograd Function of the program once with finite differences
     picture      without a part, return only the last step of a training loop
@@ -51,24 +53,31 @@ class Wanted(NamedTuple):
     measuring: bool = False
 
 
-# for `stats` and `why`: every tensor and every pass, without local derivatives; in a long loop only the first passes,
-# the last one and the first with a gradient that is not finite are recorded node by node
+# for `stats` and `why`: every tensor and every pass, without local derivatives; in a long loop only
+# the first passes, the last one and the first with a gradient that is not finite are recorded node
+# by node
 GRADIENTS = Wanted(watched=True, everything=True, slopes=False, detailed=PASSES)
 
 
 def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
     """Run the program, call backward as the options say, and return the trace of the run.
 
-    For a recorded program, return its record unless an option would change the run. Raise UsageError if the program is
-    empty, makes no tensor, or lacks the step.
+    For a recorded program, return its record unless an option would change the run. Raise
+    UsageError if the program is empty, makes no tensor, or lacks the step.
     """
-    program, part = request.program, request.part
+    program = request.program
+    part = request.part
     if not program.tree.body:
         message = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(message, "give an expression, a file, or - for stdin")
     if part.step is not None or part.chosen:
         wanted = wanted._replace(everything=wanted.everything or part.chosen, detailed=None)
-    watched = wanted.watched or wanted.measuring or part.pass_number is not None or wanted.save is not None
+    watched = (
+        wanted.watched
+        or wanted.measuring
+        or part.pass_number is not None
+        or wanted.save is not None
+    )
     wanted = wanted._replace(watched=watched)
     if program.record is None:
         return record_run(request, wanted)
@@ -78,13 +87,17 @@ def record(request: Request, wanted: Wanted = Wanted()) -> Trace:
         return records.of_torch(request, wanted)
     earlier = records.saved(request, wanted)
     if earlier is None:
-        return record_run(request._replace(how=records.options_of(program.record, request.how)), wanted)
+        return record_run(
+            request._replace(how=records.options_of(program.record, request.how)), wanted
+        )
     error = None if earlier.failure is None else records.failure(program.record, earlier)
     return shown(earlier, request, wanted, error)
 
 
 def record_run(request: Request, wanted: Wanted) -> Trace:
-    """Run the program and return the trace of the run, which is written to a file if that is wanted."""
+    """Run the program and return the trace of the run, which is written to a file if that is
+    wanted.
+    """
     from gradtrace.program.result import RunOptions
     from gradtrace.trace.capture import capture
     from gradtrace.trace.keeper import Keeper
@@ -111,7 +124,9 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
         with (
-            running.audible(printed) if wanted.out is None else running.straight(wanted.out) as heard,
+            running.audible(printed)
+            if wanted.out is None
+            else running.straight(wanted.out) as heard,
             running.executing(request, tensors, options._replace(stdout=heard)) as run,
         ):
             run = boxed(run)
@@ -122,9 +137,13 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
             vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
             begun.append((run, roots))
             with recorded(run, watch, wanted.derived and how.create_graph):
-                done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
+                done.append(
+                    (run, roots, backward.differentiate(run, roots, tensors, vectors, how, called))
+                )
     except ProgramError as error:
-        error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items(), error.place)
+        error.hint = error.hint or hints.of_program(
+            str(error.__cause__), tensors.items(), error.place
+        )
         shows = wanted.failing or wanted.failures is not None or saving is not None
         if not shows or not (error.run is not None or begun):
             raise
@@ -151,8 +170,11 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
     return shown(trace, request, wanted)
 
 
-def shown(trace: Trace, request: Request, wanted: Wanted, error: ProgramError | None = None) -> Trace:
-    """Return the part of a trace that the command shows; raise `error`, which ended the program, if it shows none.
+def shown(
+    trace: Trace, request: Request, wanted: Wanted, error: ProgramError | None = None
+) -> Trace:
+    """Return the part of a trace that the command shows; raise `error`, which ended the program, if
+    it shows none.
 
     Raise UsageError for a trace without tensors.
     """
@@ -172,19 +194,24 @@ def shown(trace: Trace, request: Request, wanted: Wanted, error: ProgramError | 
 
 
 def save(request: Request, path: str, out: Any, measuring: bool = False) -> None:
-    """Run a program, which prints to `out`, and write the record of the run, measured if wanted, to the file `path`."""
+    """Run a program, which prints to `out`, and write the record of the run, measured if wanted, to
+    the file `path`.
+    """
     try:
         record(request, Wanted(derived=True, out=out, save=path, measuring=measuring))
     except ProgramError as error:
         if error.run is not None:
             raise
-        # the program came to its end: what failed is the backward that other commands call, and the record has it
+        # the program came to its end: what failed is the backward that other commands call, and the
+        # record has it
 
 
 class uncollected:
-    """Context manager that pauses the cycle collector: a trace is a million small records without cycles.
+    """Context manager that pauses the cycle collector: a trace is a million small records without
+    cycles.
 
-    At the end it calls gc.freeze, since traversing these records would take as long as analysing the trace.
+    At the end it calls gc.freeze, since traversing these records would take as long as analysing
+    the trace.
     """
 
     def __enter__(self) -> None:
@@ -199,7 +226,9 @@ class uncollected:
 
 
 def recorded(run: Any, watch: Any, wanted: bool) -> using:
-    """Return a context that, if `wanted`, adds the operators of the backward pass to a finished run's records."""
+    """Return a context that, if `wanted`, adds the operators of the backward pass to a finished
+    run's records.
+    """
     from gradtrace.engine.data.state import Scope, using
     from gradtrace.program.result import make_recorder
 
@@ -228,7 +257,10 @@ def failure_of(error: ProgramError, program: str) -> Any:
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    spans = [None if position is None else span_at(position, program) for position in (place, error.forward)]
+    spans = [
+        None if position is None else span_at(position, program)
+        for position in (place, error.forward)
+    ]
     return Failure(kind, message, *spans)
 
 
@@ -262,7 +294,9 @@ def boxed(run: Any) -> Any:
 
 
 def roots_of(run: Any) -> list[Tensor]:
-    """Return the tensors that backward starts from: those of --output, else the program's last value."""
+    """Return the tensors that backward starts from: those of --output, else the program's last
+    value.
+    """
     from gradtrace.engine import Tensor
 
     values = [run.root]

@@ -2,7 +2,8 @@
 
 -                                             stdin
 @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file; also .\\FILE, ..\\FILE and C:\\FILE
-FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (run FILE -o run.gt)
+FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (run FILE
+          -o run.gt)
 FILE.gtlog                                    a flight log, which only stats reads
 anything else                                 the expression itself (-e TEXT forces that)
 """
@@ -18,15 +19,19 @@ from gradtrace.errors import UsageError
 STARTS = ("@", "./", "../", "/", "~", ".\\", "..\\")
 DRIVE_ENDS = (":\\", ":/")  # C:\FILE, C:/FILE
 SUFFIXES = (".txt", ".py", ".expr", ".gt", ".gtlog")
-LONGEST = 16_000_000  # bytes read of a source at most; the limit of programs is lower and has its own message
+# bytes read of a source at most; the limit of programs is lower and has its own message
+LONGEST = 16_000_000
 RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
 LOG = b"GTLOG "  # and a flight log
-EXPRESSION, STDIN = "<expression>", "<stdin>"
+EXPRESSION = "<expression>"
+STDIN = "<stdin>"
 STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 class Source(NamedTuple):
-    """A program's text and its name in error messages; `record` is the open file of a recorded run or a flight log."""
+    """A program's text and its name in error messages; `record` is the open file of a recorded run
+    or a flight log.
+    """
 
     name: str
     text: str
@@ -44,7 +49,8 @@ _read: dict[tuple[str, bool], Source] = {}
 
 
 def read(argument: str, always_file: bool = False) -> Source:
-    """Return the source that an argument names; raise UsageError if its file cannot be read or is not text.
+    """Return the source that an argument names; raise UsageError if its file cannot be read or is
+    not text.
 
     Each source is read only once, since it may be a pipe.
     """
@@ -65,7 +71,9 @@ def _read_now(argument: str, always_file: bool) -> Source:
 
 
 def of_file(name: str, hint: str) -> Source:
-    """Return the source in a file; a recorded run stays open, since it is large and read only when needed."""
+    """Return the source in a file; a recorded run stays open, since it is large and read only when
+    needed.
+    """
     with reported(name, hint):
         file = opened(name)
         content = file.read(LONGEST)
@@ -81,27 +89,33 @@ def of_file(name: str, hint: str) -> Source:
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
-    """Return at most `longest` bytes of a file; raise UsageError, which starts with `who`, if it cannot be read."""
+    """Return at most `longest` bytes of a file; raise UsageError, which starts with `who`, if it
+    cannot be read.
+    """
     with reported(name, hint, who), opened(name) as file:
         return file.read(longest)
 
 
 def opened(name: str) -> Any:
-    """Open a file for reading. The kernel lets a confined process read stdin, but not open it by its path."""
+    """Open a file for reading. The kernel lets a confined process read stdin, but not open it by
+    its path.
+    """
     if name in STDIN_PATHS:
         return open(0, "rb", closefd=False)
     return open(os.path.expanduser(name), "rb")
 
 
 class reported:
-    """Context manager that converts an OSError about a file to a UsageError. The message begins with `who`; a missing
-    file gets `hint`.
+    """Context manager that converts an OSError about a file to a UsageError. The message begins
+    with `who`; a missing file gets `hint`.
     """
 
     def __init__(self, name: str, hint: str = "", who: str = "") -> None:
         if not name:
             raise UsageError("a file's name is missing after '@'")
-        self.name, self.hint, self.who = name, hint, who
+        self.name = name
+        self.hint = hint
+        self.who = who
 
     def __enter__(self) -> None:
         pass
@@ -143,7 +157,9 @@ def stdin_for(purpose: str) -> Any:
     """Return stdin as a stream; raise UsageError if it was read before, or is closed."""
     global _stdin_taken_by
     if _stdin_taken_by:
-        raise UsageError(f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file")
+        raise UsageError(
+            f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file"
+        )
     _stdin_taken_by = purpose
     if sys.stdin is None:
         raise UsageError(f"stdin is closed, so {purpose} cannot be read")
@@ -152,7 +168,11 @@ def stdin_for(purpose: str) -> Any:
 
 def files() -> list[str]:
     """Return the names of the files that sources were read from."""
-    return [name.removeprefix("@") for name, always in _read if name != "-" and (always or is_file(name))]
+    return [
+        name.removeprefix("@")
+        for name, always in _read
+        if name != "-" and (always or is_file(name))
+    ]
 
 
 def forget() -> None:

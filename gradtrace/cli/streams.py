@@ -1,11 +1,14 @@
 """The standard streams of a confined process: pipes, which its parent copies and counts.
 
-The caller's own descriptors stay with the parent. A process that holds a pipe can neither overwrite nor shorten the log
-that stdout is appended to, and no code in it can write more than the parent copies.
+The caller's own descriptors stay with the parent. A process that holds a pipe can neither overwrite
+nor shorten the log that stdout is appended to, and no code in it can write more than the parent
+copies.
 
-    caller's stdin   -> thread of the parent -> pipe -> child's 0   the null device, if the command line names no stdin
+    caller's stdin   -> thread of the parent -> pipe -> child's 0   the null device, if the command
+                     line names no stdin
     caller's stdout  <- thread of the parent <- pipe <- child's 1
-    caller's stderr  <- thread of the parent <- pipe <- child's 2   the same pipe where both are the same file
+    caller's stderr  <- thread of the parent <- pipe <- child's 2   the same pipe where both are the
+                     same file
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ import time
 from gradtrace.annotations import Any, Callable
 from gradtrace.cli import output
 
-STDIN, STDOUT, STDERR = 0, 1, 2
+STDIN = 0
+STDOUT = 1
+STDERR = 2
 PIECE = 1 << 18  # bytes of one read
 REMEMBERED = 10_000  # bytes of what was copied last
 PAUSE = 0.0005  # seconds between two looks at a pipe that is not yet empty
@@ -33,13 +38,16 @@ class Pipes:
     def __init__(self, reads_stdin: bool) -> None:
         occupy_closed()
         self.output = os.pipe()
-        one_file = os.path.sameopenfile(STDOUT, STDERR)  # a terminal, 2>&1: the order of the two must stay
+        # a terminal, 2>&1: the order of the two must stay
+        one_file = os.path.sameopenfile(STDOUT, STDERR)
         self.errors = self.output if one_file else os.pipe()
         self.input = os.pipe() if reads_stdin and is_readable(STDIN) else None
         self.unreadable = reads_stdin and self.input is None
 
     def become_standard(self) -> None:
-        """Make the pipes this process's standard streams; `isatty` and the width answer as for the caller's streams."""
+        """Make the pipes this process's standard streams; `isatty` and the width answer as for the
+        caller's streams.
+        """
         if output.is_terminal(sys.stdout):
             os.environ["COLUMNS"] = str(output.columns())
         sys.stdout, sys.stderr = whole(sys.stdout), whole(sys.stderr)
@@ -47,7 +55,8 @@ class Pipes:
             if stream is not None:
                 vars(stream)["isatty"] = constantly(output.is_terminal(stream))
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # letters that the caller's encoding has not
+            # letters that the caller's encoding has not
+            sys.stdout.reconfigure(errors="backslashreplace")
         nothing = os.open(os.devnull, os.O_WRONLY if self.unreadable else os.O_RDONLY)
         os.dup2(nothing if self.input is None else self.input[0], STDIN)
         os.dup2(self.output[1], STDOUT)
@@ -61,8 +70,8 @@ class Pipes:
 class WholeFile(io.FileIO):
     """A raw file that always writes everything.
 
-    A write to a pipe that a timer signal interrupts is partial, and a text stream without a buffer (PYTHONUNBUFFERED)
-    discards the rest.
+    A write to a pipe that a timer signal interrupts is partial, and a text stream without a buffer
+    (PYTHONUNBUFFERED) discards the rest.
     """
 
     def write(self, content: Any, /) -> int:
@@ -84,7 +93,9 @@ def constantly(answer: bool) -> Callable[[], bool]:
 
 
 def occupy_closed() -> None:
-    """Open the null device in place of each standard stream that is closed, so that no pipe gets its number."""
+    """Open the null device in place of each standard stream that is closed, so that no pipe gets
+    its number.
+    """
     while True:
         descriptor = os.open(os.devnull, os.O_RDWR)
         if descriptor > STDERR:
@@ -101,10 +112,11 @@ def is_readable(descriptor: int) -> bool:
 
 
 class Copier:
-    """A thread that copies what a child prints, at most `most` bytes (0: without a limit), to stdout and stderr.
+    """A thread that copies what a child prints, at most `most` bytes (0: without a limit), to
+    stdout and stderr.
 
-    `written` counts them, `over` says that there was more, `failure` is the error of writing to stdout; the pipes are
-    closed then, as a reader that goes away does.
+    `written` counts them, `over` says that there was more, `failure` is the error of writing to
+    stdout; the pipes are closed then, as a reader that goes away does.
     """
 
     def __init__(self, pipes: Pipes, most: int) -> None:
@@ -148,10 +160,14 @@ class Copier:
         self.written += len(content)
         self.last = (self.last + content)[-REMEMBERED:]
         if content:
-            (self.unended.discard if content[-1:] == b"\n" else self.unended.add)(self.targets[descriptor])
+            (self.unended.discard if content[-1:] == b"\n" else self.unended.add)(
+                self.targets[descriptor]
+            )
         screen = self.screens.get(self.targets[descriptor])
         try:
-            write_whole(self.targets[descriptor], content if screen is None else screen.shown(content))
+            write_whole(
+                self.targets[descriptor], content if screen is None else screen.shown(content)
+            )
         except OSError as error:
             if self.targets[descriptor] == STDOUT:
                 self.failure = error
@@ -169,7 +185,9 @@ class Copier:
 
     def end_line(self) -> None:
         """End the line that the child has left on stderr, or on a terminal."""
-        if STDERR in self.unended or (STDOUT in self.unended and os.path.sameopenfile(STDOUT, STDERR)):
+        if STDERR in self.unended or (
+            STDOUT in self.unended and os.path.sameopenfile(STDOUT, STDERR)
+        ):
             os.write(STDERR, b"\n")
 
     def close(self, descriptor: int) -> None:
@@ -192,13 +210,15 @@ class Copier:
             self.copying.release()
 
     def finish(self, patience: float = -1) -> None:
-        """Wait until the pipes of an ended child are empty, at most `patience` seconds unless that is negative."""
+        """Wait until the pipes of an ended child are empty, at most `patience` seconds unless that
+        is negative.
+        """
         self.running.acquire(timeout=patience)
 
 
 class Screen:
-    """What a terminal may get of a child's bytes: text, colours and the clearing of a line. Other codes, which could
-    move the cursor, change the title or hide text, are written out.
+    """What a terminal may get of a child's bytes: text, colours and the clearing of a line. Other
+    codes, which could move the cursor, change the title or hide text, are written out.
     """
 
     def __init__(self) -> None:

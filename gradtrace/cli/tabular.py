@@ -1,4 +1,6 @@
-"""The command-line part of `gradtrace map`: columns for inputs, the plan of a row, progress, bad rows."""
+"""The command-line part of `gradtrace map`: columns for inputs, the plan of a row, progress, bad
+rows.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,19 @@ class Bound(NamedTuple):
 
 
 def bind(request: Request, table: list[str]) -> Bound:
-    """Bind each input to the column of `col:NAME`, else to a given value, the column of its name, or its default.
+    """Bind each input to the column of `col:NAME`, else to a given value, the column of its name,
+    or its default.
 
     Raise UsageError for an input that has none of these, and for a column that does not exist.
     """
-    program, inputs = request.program, request.inputs
+    program = request.program
+    inputs = request.inputs
     variables = {variable.name: variable for variable in program.inputs}
-    said = {name: value[len(COLUMN) :] for name, value in inputs.given.items() if value.startswith(COLUMN)}
+    said = {
+        name: value[len(COLUMN) :]
+        for name, value in inputs.given.items()
+        if value.startswith(COLUMN)
+    }
     settings = []
     for text in inputs.set:
         name, value = values.assignment(text)
@@ -50,7 +58,9 @@ def bind(request: Request, table: list[str]) -> Bound:
             raw.setdefault(name, value)
     missing = [n for n, i in variables.items() if n not in said and n not in raw and i.is_required]
     if missing:
-        raise no_column(f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value")
+        raise no_column(
+            f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value"
+        )
     return Bound({name: said[name] for name in variables if name in said}, raw)
 
 
@@ -62,12 +72,17 @@ def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> Us
     return UsageError(f"{what}: the table has no column '{name}'", hint)
 
 
-def recorded(request: Request, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...], order: int) -> Any:
-    """Return the plan for one row, recorded with an example value of each column, and its input tensors."""
+def recorded(
+    request: Request, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...], order: int
+) -> Any:
+    """Return the plan for one row, recorded with an example value of each column, and its input
+    tensors.
+    """
     from gradtrace.static.passes import optimise
     from gradtrace.static.source import plan_of
 
-    program, dtype = request.program, request.dtype
+    program = request.program
+    dtype = request.dtype
     variables = {variable.name: variable for variable in program.inputs}
     frozen = set(names(request.inputs.no_grad))
     check_known(frozen, variables, "--no-grad")
@@ -85,7 +100,11 @@ def recorded(request: Request, bound: Bound, examples: dict[str, Any], grad: tup
         )
         floating = variable.kind != "data" or name in examples
         tensors[name] = values.tensor(raw, dtype, floating=floating)
-        wanted = name in grad if grad else name in examples and variable.kind != "data" and name not in frozen
+        wanted = (
+            name in grad
+            if grad
+            else name in examples and variable.kind != "data" and name not in frozen
+        )
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
     fed = [name for name in tensors if name in examples or tensors[name].requires_grad]
@@ -105,8 +124,8 @@ def recorded(request: Request, bound: Bound, examples: dict[str, Any], grad: tup
 class Progress:
     """Progress on stderr, twice a second: rows, rows per second and time left.
 
-    Without a terminal it is shown only if `asked`; if asked, the last line appears even for short runs. For a text file
-    the share that is done is computed from the bytes read.
+    Without a terminal it is shown only if `asked`; if asked, the last line appears even for short
+    runs. For a text file the share that is done is computed from the bytes read.
     """
 
     def __init__(self, table: Any, done: Any, asked: bool) -> None:
@@ -121,9 +140,14 @@ class Progress:
             self.show(rows, now - self.start)
 
     def show(self, rows: int, seconds: float) -> None:
-        done, new = self.share(rows), rows - self.done.there
+        done = self.share(rows)
+        new = rows - self.done.there
         share = "" if done is None else f" ({100 * done:.0f}%)"
-        left = "" if not done or not new else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
+        left = (
+            ""
+            if not done or not new
+            else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
+        )
         line = f"{rows:,} rows{share}, {new / max(seconds, 1e-9):,.0f} rows/s{left}"
         if done is not None and sys.stderr.isatty():
             from gradtrace.views import terminal
@@ -156,4 +180,7 @@ def tell_bad(done: Any, on_error: str) -> None:
         report.write(f"gradtrace map: {line}; {did}")
     more = done.bad - len(done.noted)
     rows = "row" if done.bad == 1 else "rows"
-    report.write(f"gradtrace map: {done.bad} bad {rows} {did}" + (f", {more} of them not listed" if more else ""))
+    report.write(
+        f"gradtrace map: {done.bad} bad {rows} {did}"
+        + (f", {more} of them not listed" if more else "")
+    )

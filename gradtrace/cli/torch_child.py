@@ -1,12 +1,14 @@
-"""Run a program in real PyTorch and print its variables as JSON: a subprocess that does not import gradtrace.
+"""Run a program in real PyTorch and print its variables as JSON: a subprocess that does not import
+gradtrace.
 
     python torch_child.py < request.json > answer.json
 
-The request has text, dtype, imports_torch, random_state (in hexadecimal), inputs {name: {value, dtype, requires_grad}}
-and backward: how gradtrace's command called it, or null if it did not {outputs, vectors, count, retain_graph,
-create_graph, zero_grad, inputs, retain_grad}. Without `outputs` the outputs are those of the last expression that has
-a value. The answer has tensors {name: {value, grad, is_leaf, requires_grad, grad_fn}} and roots, a list of the same: of
-the last call of backward, else the last value; or error.
+The request has text, dtype, imports_torch, random_state (in hexadecimal), inputs {name: {value,
+dtype, requires_grad}} and backward: how gradtrace's command called it, or null if it did not
+{outputs, vectors, count, retain_graph, create_graph, zero_grad, inputs, retain_grad}. Without
+`outputs` the outputs are those of the last expression that has a value. The answer has tensors
+{name: {value, grad, is_leaf, requires_grad, grad_fn}} and roots, a list of the same: of the last
+call of backward, else the last value; or error.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     torch: Any = importlib.import_module("torch")
 
     torch.set_default_dtype(getattr(torch, request["dtype"]))
-    torch.set_rng_state(torch.tensor(list(bytes.fromhex(request["random_state"])), dtype=torch.uint8))
+    torch.set_rng_state(
+        torch.tensor(list(bytes.fromhex(request["random_state"])), dtype=torch.uint8)
+    )
     roots = noted_roots(torch)
     variables: dict[str, Any] = {"__name__": "__main__"}
     if not request["imports_torch"]:
@@ -67,11 +71,16 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     variables[RESULT] = keep_result
     tree = changed(ast.parse(request["text"]), set(request["inputs"]))
-    exec(compile(tree, "<program>", "exec"), variables)  # the user's own program, which the user asked to run here
+    # the user's own program, which the user asked to run here
+    exec(compile(tree, "<program>", "exec"), variables)
     del variables[RESULT]
     tensors = {name: t for name, t in named_tensors(variables, before, torch) if not t.is_meta}
     last = results[-1] if results else []
-    outputs = [t for t in (last if isinstance(last, (list, tuple)) else [last]) if isinstance(t, torch.Tensor)]
+    outputs = [
+        t
+        for t in (last if isinstance(last, (list, tuple)) else [last])
+        if isinstance(t, torch.Tensor)
+    ]
     if request["backward"] is not None:
         differentiate(request["backward"], tensors, outputs, torch)
     return {
@@ -98,10 +107,19 @@ def bare_names(torch: Any) -> dict[str, Any]:
     """Return the names of expressions, in which functions of tensors take numbers too."""
     import math
 
-    names: dict[str, Any] = {"math": math, "F": torch.nn.functional, "nn": torch.nn, "torch": torch, "tau": math.tau}
+    names: dict[str, Any] = {
+        "math": math,
+        "F": torch.nn.functional,
+        "nn": torch.nn,
+        "torch": torch,
+        "tau": math.tau,
+    }
     for module in (torch.nn.functional, torch):
         public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
-        names |= {name: on_numbers(value, torch) if is_function(value) else value for name, value in public.items()}
+        names |= {
+            name: on_numbers(value, torch) if is_function(value) else value
+            for name, value in public.items()
+        }
     return names
 
 
@@ -122,8 +140,8 @@ def on_numbers(function: Any, torch: Any) -> Any:
 
 
 def changed(tree: ast.Module, inputs: set[str]) -> ast.Module:
-    """Return the program with the value of each of its expression statements kept, and without the defaults of inputs,
-    which have their values already.
+    """Return the program with the value of each of its expression statements kept, and without the
+    defaults of inputs, which have their values already.
     """
     body: list[ast.stmt] = []
     for statement in tree.body:
@@ -139,14 +157,17 @@ def changed(tree: ast.Module, inputs: set[str]) -> ast.Module:
 
 def is_default(statement: ast.AnnAssign, inputs: set[str]) -> bool:
     """Whether a statement gives an input its default."""
-    target, kind = statement.target, statement.annotation
+    target = statement.target
+    kind = statement.annotation
     is_input = isinstance(target, ast.Name) and target.id in inputs
     return is_input and isinstance(kind, ast.Name) and kind.id in INPUT_KINDS
 
 
-def named_tensors(variables: dict[str, Any], before: set[str], torch: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the tensors of the variables, of the modules in them and of their lists, tuples and dicts, with gradtrace's
-    names.
+def named_tensors(
+    variables: dict[str, Any], before: set[str], torch: Any
+) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors of the variables, of the modules in them and of their lists, tuples and
+    dicts, with gradtrace's names.
     """
     for name, value in variables.items():
         if name in before:
@@ -174,7 +195,9 @@ def module_tensors(name: str, value: Any, torch: Any) -> Iterator[tuple[str, Any
                 yield f"{name}.{parameter_name}", parameter
 
 
-def differentiate(how: dict[str, Any], tensors: dict[str, Any], outputs: list[Any], torch: Any) -> None:
+def differentiate(
+    how: dict[str, Any], tensors: dict[str, Any], outputs: list[Any], torch: Any
+) -> None:
     """Call backward as gradtrace's command did: the program does not call it itself."""
     roots = [tensors[name] for name in how["outputs"]] or outputs
     if "all" in how["retain_grad"]:
@@ -183,7 +206,10 @@ def differentiate(how: dict[str, Any], tensors: dict[str, Any], outputs: list[An
         kept = [tensors[name] for name in how["retain_grad"] if name in tensors]
     for tensor in kept:
         tensor.retain_grad()
-    vectors = [torch.tensor(vector["value"], dtype=getattr(torch, vector["dtype"])) for vector in how["vectors"]]
+    vectors = [
+        torch.tensor(vector["value"], dtype=getattr(torch, vector["dtype"]))
+        for vector in how["vectors"]
+    ]
     targets = [tensors[name] for name in how["inputs"]] or None
     for count in range(how["count"]):
         if count and how["zero_grad"]:
@@ -199,7 +225,8 @@ def differentiate(how: dict[str, Any], tensors: dict[str, Any], outputs: list[An
 
 
 def main() -> None:
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the program prints is not part of the answer
+    # what the program prints is not part of the answer
+    answers, sys.stdout = sys.stdout, sys.stderr
     request = json.load(sys.stdin)
     import warnings
 
@@ -208,7 +235,10 @@ def main() -> None:
         answer = run(request)
     except Exception as error:
         no_torch = isinstance(error, ModuleNotFoundError) and error.name == "torch"
-        answer = {"error": str(error) if no_torch else f"{type(error).__name__}: {error}", "missing": no_torch}
+        answer = {
+            "error": str(error) if no_torch else f"{type(error).__name__}: {error}",
+            "missing": no_torch,
+        }
     json.dump(answer, answers)
 
 

@@ -21,7 +21,18 @@ from gradtrace.views.names import full_name
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
-DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+DTYPES = (
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+)
 CALL_FLAGS = ("retain_graph", "create_graph", "zero_grad")
 CALL_NAMES = ("outputs", "inputs", "retain_grad")
 STATE = re.compile("([0-9a-f]{2})*")
@@ -29,18 +40,23 @@ CHILD = Path(__file__).with_name("torch_child.py")
 
 
 def variables(request: Request, python: str | None, trace: Trace | None = None) -> dict[str, Any]:
-    """Return PyTorch's values and gradients of the program's variables, with backward called as in `trace`, which is
-    gradtrace's own run of the request, if it has one. UsageError if PyTorch is missing, ProgramError if it fails.
+    """Return PyTorch's values and gradients of the program's variables, with backward called as in
+    `trace`, which is gradtrace's own run of the request, if it has one. UsageError if PyTorch is
+    missing, ProgramError if it fails.
     """
     import gradtrace
 
-    inputs = {name: {**plain(t), "requires_grad": t.requires_grad} for name, t in prepare(request).items()}
+    inputs = {
+        name: {**plain(t), "requires_grad": t.requires_grad} for name, t in prepare(request).items()
+    }
     question = {
         "dtype": request.dtype,
         "imports_torch": request.program.imports_torch,
         "random_state": bytes(gradtrace.get_rng_state().tolist()).hex(),
         "inputs": inputs,
-        "backward": backward_call(request, trace) if trace is not None and trace.backward_runs else None,
+        "backward": backward_call(request, trace)
+        if trace is not None and trace.backward_runs
+        else None,
     }
     if channel.is_open():
         content = channel.ask_with("torch", json.dumps(question).encode())
@@ -49,7 +65,9 @@ def variables(request: Request, python: str | None, trace: Trace | None = None) 
     try:
         answer: dict[str, Any] = json.loads(content)
     except ValueError as error:
-        raise UsageError(f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH") from None
+        raise UsageError(
+            f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH"
+        ) from None
     if answer.get("missing"):
         raise UsageError(
             f"PyTorch is not installed here: {answer['error']}",
@@ -68,14 +86,20 @@ def plain(tensor: Any) -> dict[str, Any]:
 
 
 def backward_call(request: Request, trace: Trace) -> dict[str, Any]:
-    """Return how the command called backward; without `outputs`, on the program's last expression."""
-    how, roots = request.how, [trace.tensors[root] for root in trace.roots]
+    """Return how the command called backward; without `outputs`, on the program's last
+    expression.
+    """
+    how = request.how
+    roots = [trace.tensors[root] for root in trace.roots]
     evaluate = evaluator(request.dtype, request.budget)
     vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
     dtypes = [root.dtype for root in roots]
     return {
         "outputs": [root.name for root in roots] if all(root.name for root in roots) else [],
-        "vectors": [plain(values.tensor(raw, dtypes[min(i, len(dtypes) - 1)], True)) for i, raw in enumerate(vectors)],
+        "vectors": [
+            plain(values.tensor(raw, dtypes[min(i, len(dtypes) - 1)], True))
+            for i, raw in enumerate(vectors)
+        ],
         "count": trace.backward_runs,
         "retain_graph": how.retain_graph,
         "create_graph": how.create_graph,
@@ -92,26 +116,37 @@ def named_in_torch(trace: Trace, words: Iterable[str], option: str) -> list[str]
     for word in words:
         name = word if word == "all" else full_name(word, ids, option)
         if name is None:
-            raise UsageError(f"{option}: '{word}' has no name by which PyTorch can be asked", "give it a name")
+            raise UsageError(
+                f"{option}: '{word}' has no name by which PyTorch can be asked", "give it a name"
+            )
         whole.append(name)
     return whole
 
 
 def answer_of(text: str, request: dict[str, Any], python: str | None, seconds: float) -> bytes:
-    """Run a program's text in real PyTorch, with full rights, and return its answer, which is JSON."""
+    """Run a program's text in real PyTorch, with full rights, and return its answer, which is
+    JSON.
+    """
     command = [python or sys.executable, "-I", str(CHILD)]
     job = json.dumps({**request, "text": text}).encode()
     try:
         return subprocess.run(command, input=job, capture_output=True, timeout=seconds).stdout
     except OSError as error:
-        raise UsageError(f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH") from None
+        raise UsageError(
+            f"cannot ask PyTorch: {error}", "name a Python that has it: --python PATH"
+        ) from None
     except subprocess.TimeoutExpired:
-        raise ProgramError(f"PyTorch took longer than {seconds:g} s", "raise --max-seconds") from None
+        raise ProgramError(
+            f"PyTorch took longer than {seconds:g} s", "raise --max-seconds"
+        ) from None
 
 
 def checked_request(word: dict[str, Any]) -> dict[str, Any]:
-    """Return what a confined process asks, if it is data alone: names of dtypes, flags, names and numbers."""
-    inputs, state = word.get("inputs"), word.get("random_state")
+    """Return what a confined process asks, if it is data alone: names of dtypes, flags, names and
+    numbers.
+    """
+    inputs = word.get("inputs")
+    state = word.get("random_state")
     is_data = (
         set(word) == {"dtype", "imports_torch", "random_state", "inputs", "backward"}
         and word["dtype"] in DTYPES
@@ -132,7 +167,11 @@ def is_input(word: Any) -> bool:
 
 
 def is_tensor(word: Any, *more: str) -> bool:
-    return isinstance(word, dict) and set(word) == {"value", "dtype", *more} and word["dtype"] in DTYPES
+    return (
+        isinstance(word, dict)
+        and set(word) == {"value", "dtype", *more}
+        and word["dtype"] in DTYPES
+    )
 
 
 def is_call(word: Any) -> bool:
@@ -143,7 +182,10 @@ def is_call(word: Any) -> bool:
     return (
         type(word["count"]) is int
         and all(type(word[key]) is bool for key in CALL_FLAGS)
-        and all(isinstance(listed, list) and all(isinstance(name, str) for name in listed) for listed in named)
+        and all(
+            isinstance(listed, list) and all(isinstance(name, str) for name in listed)
+            for listed in named
+        )
         and isinstance(word["vectors"], list)
         and all(map(is_tensor, word["vectors"]))
     )

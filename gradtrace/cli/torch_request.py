@@ -1,7 +1,8 @@
-"""What gradtrace asks of the process that runs a script in real PyTorch, and what that process reports, as JSON files.
+"""What gradtrace asks of the process that runs a script in real PyTorch, and what that process
+reports, as JSON files.
 
-Both sides read this module: gradtrace itself, and `torch/child.py` in the Python that the user named, which may have no
-gradtrace. So it imports the standard library alone.
+Both sides read this module: gradtrace itself, and `torch/child.py` in the Python that the user
+named, which may have no gradtrace. So it imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ T = TypeVar("T")
 class ScriptRequest:
     """A script to run with its arguments.
 
-    `level` is the recorder's; "none" records nothing, and "replay" runs the step of a capsule again: then `script` is
-    the capsule, and `model` and `step` are the names of the program's functions, or "". `record` and `status` are the
-    paths of the files to write.
+    `level` is the recorder's; "none" records nothing, and "replay" runs the step of a capsule
+    again: then `script` is the capsule, and `model` and `step` are the names of the program's
+    functions, or "". `record` and `status` are the paths of the files to write.
     """
 
     level: str

@@ -1,7 +1,8 @@
-"""Try what `why` advises: run the program with the change, and keep the advice only if the trouble is gone.
+"""Try what `why` advises: run the program with the change, and keep the advice only if the trouble
+is gone.
 
-A `Fix` has its change as data, so that it can be tried: on gradtrace's own engine and within a time limit. For a record
-of real PyTorch this is done only if the program shows the same trouble there.
+A `Fix` has its change as data, so that it can be tried: on gradtrace's own engine and within a time
+limit. For a record of real PyTorch this is done only if the program shows the same trouble there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.errors import GradtraceError
 
 CUT = "partial cut"
-DRAWS = re.compile(r"(?<!torch\.)\brandom\.(?!seed|default_rng|Random)\w")  # of Python's or numpy's own generators
+# of Python's or numpy's own generators
+DRAWS = re.compile(r"(?<!torch\.)\brandom\.(?!seed|default_rng|Random)\w")
 SEEDED = re.compile(r"\brandom\.seed\(|default_rng\(\d|Random(State)?\(\d")
 SECONDS = 5.0  # of a run that is repeated at all
 TIMES = 2.0  # the run's own time, for all trials of one answer
@@ -27,7 +29,8 @@ LEAST = 1.0  # seconds for them, however short the run was
 WANTED = session.GRADIENTS._replace(failing=True, checking=True)
 
 
-MISTAKES = ("RuntimeError", "TypeError", "ValueError", "NameError", "AttributeError", "IndexError")  # of a change
+# of a change
+MISTAKES = ("RuntimeError", "TypeError", "ValueError", "NameError", "AttributeError", "IndexError")
 
 
 class Silent:
@@ -54,20 +57,27 @@ class Outcome(NamedTuple):
 
 
 class Trials:
-    """The trials for one command line, which together take at most twice as long as the answer took before: `spent`
-    seconds. They end before the limit of the command line, and a run that took longer than SECONDS is not repeated.
+    """The trials for one command line, which together take at most twice as long as the answer took
+    before: `spent` seconds. They end before the limit of the command line, and a run that took
+    longer than SECONDS is not repeated.
     """
 
     def __init__(self, request: Request, trace: Any, spent: float) -> None:
-        self.request, self.trace = request, trace
+        self.request = request
+        self.trace = trace
         self.known: dict[Any, Outcome | None] = {}
         record = request.program.record
         self.is_elsewhere = record is not None and bool(getattr(record.about, "engine", ""))
-        allowed = 0.0 if spent > SECONDS and not self.is_elsewhere else max(LEAST, TIMES * min(spent, SECONDS))
+        allowed = (
+            0.0
+            if spent > SECONDS and not self.is_elsewhere
+            else max(LEAST, TIMES * min(spent, SECONDS))
+        )
         self.end = time.monotonic() + min(allowed, request.budget.seconds - spent)
 
     def checked(self, causes: Sequence[Cause]) -> list[Cause]:
-        """Return causes with the advice that was tried with success first, and without code that did not help.
+        """Return causes with the advice that was tried with success first, and without code that
+        did not help.
 
         A path that is cut on purpose is right, so what would join it again is not called a fix.
         """
@@ -77,17 +87,25 @@ class Trials:
         ]
 
     def lacks(self, cause: Cause) -> bool:
-        """Whether the gradients are others with the path that was cut, as far as that can be tried."""
+        """Whether the gradients are others with the path that was cut, as far as that can be
+        tried.
+        """
         fix = next((advice for advice in cause.advice if isinstance(advice, Fix)), None)
         outcome = None if fix is None else self.outcome(fix.edits)
         if outcome is None or outcome.facts.trace.failure is not None:
             return True
         wholes = {t.label: t.grad for t in outcome.facts.trace.named if t.grad is not None}
-        pairs = [(t.grad, wholes.get(t.label)) for t in self.trace.tensors if t.id in (cause.tensors or ())]
+        pairs = [
+            (t.grad, wholes.get(t.label))
+            for t in self.trace.tensors
+            if t.id in (cause.tensors or ())
+        ]
         return not all(whole is not None and near(part, whole) for part, whole in pairs)
 
     def check(self, cause: Cause) -> Cause:
-        helped: dict[str, bool | None] = {fix: self.helps(cause, fix) for fix in cause.advice if isinstance(fix, Fix)}
+        helped: dict[str, bool | None] = {
+            fix: self.helps(cause, fix) for fix in cause.advice if isinstance(fix, Fix)
+        }
         tried = tuple(fix for fix, good in helped.items() if good)
         rest = [
             advice
@@ -97,15 +115,21 @@ class Trials:
         return cause._replace(advice=(*tried, *rest), tried=tried)
 
     def helps(self, cause: Cause, fix: Fix) -> bool | None:
-        """Whether the trouble is gone with a fix; None if that cannot be tried, or another trouble takes its place."""
-        if self.is_elsewhere and ((same := self.outcome(())) is None or remains(same, cause) is not True):
+        """Whether the trouble is gone with a fix; None if that cannot be tried, or another trouble
+        takes its place.
+        """
+        if self.is_elsewhere and (
+            (same := self.outcome(())) is None or remains(same, cause) is not True
+        ):
             return None
         outcome = self.outcome(fix.edits)
         left = None if outcome is None else remains(outcome, cause)
         return None if left is None else not left
 
     def outcome(self, edits: Any) -> Outcome | None:
-        """Return what is wrong in the run of the program with some edits; None if it cannot run here."""
+        """Return what is wrong in the run of the program with some edits; None if it cannot run
+        here.
+        """
         if edits not in self.known:
             self.known[edits] = self.run(edits)
         return self.known[edits]
@@ -126,20 +150,24 @@ class Trials:
 
 
 def near(a: Any, b: Any) -> bool:
-    """Whether two gradients are the same but for rounding; of those that were not kept whole the norms are compared."""
+    """Whether two gradients are the same but for rounding; of those that were not kept whole the
+    norms are compared.
+    """
     if a is None or a.elements is None or b.elements is None:
         return a is not None and abs(a.norm - b.norm) <= 1e-4 * abs(b.norm)
     return bool(np.allclose(a.elements, b.elements, rtol=1e-4, atol=1e-6))
 
 
 def is_code(advice: str) -> bool:
-    """Whether an advice shows the very change that was tried; one in words may be followed in another way."""
+    """Whether an advice shows the very change that was tried; one in words may be followed in
+    another way.
+    """
     return isinstance(advice, Fix) and any(new in advice for _, new in advice.edits)
 
 
 def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted = WANTED) -> Any:
-    """Run a program's changed text as the request says, without output and without writing the files that it may
-    write; raise GradtraceError if it cannot run.
+    """Run a program's changed text as the request says, without output and without writing the
+    files that it may write; raise GradtraceError if it cannot run.
     """
     from contextlib import redirect_stderr, redirect_stdout
 
@@ -152,9 +180,16 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
     if seconds <= 0:
         raise GradtraceError("no time is left", "")
     budget = request.budget._replace(seconds=min(seconds, request.budget.seconds))
-    old, how = request.program, request.how
-    own = old.record if old.record is not None and not getattr(old.record.about, "engine", "") else None
-    program = parse(text, name=old.source.name, budget=budget)._replace(record=own, modules=old.modules)
+    old = request.program
+    how = request.how
+    own = (
+        old.record
+        if old.record is not None and not getattr(old.record.about, "engine", "")
+        else None
+    )
+    program = parse(text, name=old.source.name, budget=budget)._replace(
+        record=own, modules=old.modules
+    )
     if own is not None:
         how = records.options_of(own, how)
     elif program.imports_torch and how.backward is None:
@@ -167,7 +202,9 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
 
 
 def remains(found: Outcome, cause: Cause) -> bool | None:
-    """Whether a cause is still there, or the changed program fails; None if something else is wrong."""
+    """Whether a cause is still there, or the changed program fails; None if something else is
+    wrong.
+    """
     from gradtrace.analysis.causes.table import about
 
     failure = found.facts.trace.failure

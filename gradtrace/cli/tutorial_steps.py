@@ -51,7 +51,9 @@ y.backward()
 
 
 class Question(NamedTuple):
-    """A question about what was shown; the answer is one of `words`, or the number that `command` prints."""
+    """A question about what was shown; the answer is one of `words`, or the number that `command`
+    prints.
+    """
 
     text: str
     hint: str
@@ -74,9 +76,11 @@ class Step(NamedTuple):
 STEPS = (
     Step(
         "A value and its gradients",
-        "Every name that an expression does not define is an input. Each input is an option of the command.",
+        "Every name that an expression does not define is an input. Each input is an option of the "
+        "command.",
         f"gradtrace eval {NOTES} --x 2 --w 1",
-        "Each row is a tensor. x and w are leaves: no operation computed them. Their column `grad` says how fast the "
+        "Each row is a tensor. x and w are leaves: no operation computed them. Their column `grad` "
+        "says how fast the "
         "last row grows when they do: by 5 for each unit of w.",
         Question(
             "With --w 3 in place of --w 1: what is w.grad?",
@@ -86,7 +90,8 @@ STEPS = (
     ),
     Step(
         "The chain rule, path by path",
-        "w appears twice in the expression, so the result depends on it along two paths. Each path multiplies its "
+        "w appears twice in the expression, so the result depends on it along two paths. Each path "
+        "multiplies its "
         "local derivatives; the gradient is the sum over the paths.",
         f"gradtrace paths {NOTES} --x 2 --w 1 --to w",
         "One path goes through x+w, the other one through w+1.",
@@ -98,8 +103,10 @@ STEPS = (
     ),
     Step(
         "The graph",
-        "Computing the value left a graph behind: which tensor was computed from which. backward() walks it from the "
-        "result to the leaves. `graph` draws it as .svg, .png, .pdf, as an animation (.gif), as a page with a player "
+        "Computing the value left a graph behind: which tensor was computed from which. backward() "
+        "walks it from the "
+        "result to the leaves. `graph` draws it as .svg, .png, .pdf, as an animation (.gif), as a "
+        "page with a player "
         "(.html), or as text:",
         f"gradtrace graph {NOTES} --x 2 --w 1 -o graph.txt",
         "Read it upwards for values and downwards for gradients.",
@@ -112,9 +119,11 @@ STEPS = (
     ),
     Step(
         "Why is it None?",
-        "In the first table the sums in the middle have no gradient. `why` says the reason, and what to change.",
+        "In the first table the sums in the middle have no gradient. `why` says the reason, and "
+        "what to change.",
         'gradtrace why "a = x + w; y = a * (w + 1)" a --x 2 --w 1',
-        "PyTorch does the same: backward() stores gradients only in leaf tensors, unless retain_grad() was called.",
+        "PyTorch does the same: backward() stores gradients only in leaf tensors, unless "
+        "retain_grad() was called.",
         Question(
             "With --retain-grad a, what is a.grad?",
             "The answer above says which gradient passed through a. Or run: "
@@ -124,10 +133,12 @@ STEPS = (
     ),
     Step(
         "A file",
-        "A source can be a file. There an annotation gives an input its default: `leaf` requires grad, `data` does "
+        "A source can be a file. There an annotation gives an input its default: `leaf` requires "
+        "grad, `data` does "
         "not.",
         "gradtrace eval line.txt",
-        "Both gradients are negative: the loss falls when w and b grow. An option still sets an input: --w 2.",
+        "Both gradients are negative: the loss falls when w and b grow. An option still sets an "
+        "input: --w 2.",
         Question(
             "For which b is the loss 0 when w is 2? Try some: gradtrace eval line.txt --w 2 --b 0",
             "y is 2 * x + 1.",
@@ -137,7 +148,8 @@ STEPS = (
     ),
     Step(
         "A loss of nan",
-        "A PyTorch script runs as it is; PyTorch need not be installed. This one computes nan. Without a name, `why` "
+        "A PyTorch script runs as it is; PyTorch need not be installed. This one computes nan. "
+        "Without a name, `why` "
         "says what went wrong first.",
         "gradtrace why masked.py",
         "The cause is in line 5, although nan appears in line 6.",
@@ -150,12 +162,14 @@ STEPS = (
     ),
     Step(
         "Is my derivative right?",
-        "A custom Function has a backward of its own, and it can be wrong. `check` compares gradients with finite "
+        "A custom Function has a backward of its own, and it can be wrong. `check` compares "
+        "gradients with finite "
         "differences.",
         "gradtrace check cube.py",
         "The exit code is 1, so a build can fail on it.",
         Question(
-            "The derivative of x**3 is a number times x**2. Which number should `backward` have in place of 2?",
+            "The derivative of x**3 is a number times x**2. Which number should `backward` have in "
+            "place of 2?",
             "Compare the columns: numeric divided by x**2, which is 4.",
             words=("3", "3.0", "three"),
         ),

@@ -6,12 +6,14 @@
     [[1,2],[3,4]]  "randn(3,4)"    any constant expression
     @FILE.npy                      an array (never one that holds Python objects)
     @FILE.npz#KEY                  one of several arrays; KEY may be omitted if there is only one
-    @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also .tsv and .txt
-    @FILE.json  @FILE.json#KEY     a number or nested lists; "NaN", "Infinity" and "-Infinity" as strings
+    @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also .tsv
+               and .txt
+    @FILE.json  @FILE.json#KEY     a number or nested lists; "NaN", "Infinity" and "-Infinity" as
+                strings
     @-                             any of these, from stdin
 
-Tables lose axes of length 1, as with numpy.loadtxt: one column or one row is a vector, one cell a scalar.
-Every malformed value is a UsageError that names the option and, in a file, the line.
+Tables lose axes of length 1, as with numpy.loadtxt: one column or one row is a vector, one cell a
+scalar. Every malformed value is a UsageError that names the option and, in a file, the line.
 """
 
 from __future__ import annotations
@@ -47,11 +49,15 @@ def read(text: str, option: str, evaluate: Evaluate) -> Any:
 
 
 def literal(text: str) -> Any:
-    """Parse a number, `1,2,3` or `1,2;3,4` to floats and lists; None for other texts and for uneven rows."""
+    """Parse a number, `1,2,3` or `1,2;3,4` to floats and lists; None for other texts and for uneven
+    rows.
+    """
     number = as_float(text)
     if number is not None:
         return number
-    rows = [[as_float(cell) for cell in row.split(",")] for row in text.removesuffix(",").split(";")]
+    rows = [
+        [as_float(cell) for cell in row.split(",")] for row in text.removesuffix(",").split(";")
+    ]
     if any(cell is None for row in rows for cell in row) or len({len(row) for row in rows}) > 1:
         return None
     return rows if ";" in text else rows[0]
@@ -76,7 +82,9 @@ def constant(text: str, option: str, evaluate: Evaluate) -> Any:
 
 
 def plain(value: Any, option: str, text: str) -> Any:
-    """Convert the value of a constant expression to raw data; tensors may be nested in sequences."""
+    """Convert the value of a constant expression to raw data; tensors may be nested in
+    sequences.
+    """
     if isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
@@ -86,7 +94,9 @@ def plain(value: Any, option: str, text: str) -> Any:
     if isinstance(value, (list, tuple)):
         return check_even(nested(value, option, text), option)
     kind = "" if value is None else f"a {type(value).__name__}, "
-    raise UsageError(f"{option}: '{text}' is {kind}not a number or a tensor", f"a value is {NUMBERS}")
+    raise UsageError(
+        f"{option}: '{text}' is {kind}not a number or a tensor", f"a value is {NUMBERS}"
+    )
 
 
 def nested(value: Any, option: str, text: str) -> Any:
@@ -112,7 +122,9 @@ def to_float(value: int, option: str) -> float:
 def check_even(rows: Any, option: str) -> Any:
     """Return nested lists unchanged; raise UsageError if rows of one level differ in length."""
     if shape_of(rows) is None:
-        raise UsageError(f"{option}: the rows are of different lengths", "make them equal, or reshape a vector")
+        raise UsageError(
+            f"{option}: the rows are of different lengths", "make them equal, or reshape a vector"
+        )
     return rows
 
 
@@ -128,14 +140,19 @@ def shape_of(data: Any) -> tuple[int, ...] | None:
 
 
 def tensor(raw: Any, dtype: str, floating: bool) -> Tensor:
-    """Return a new tensor in the run's floating dtype; if not `floating`, integer and bool data keep their dtype.
+    """Return a new tensor in the run's floating dtype; if not `floating`, integer and bool data
+    keep their dtype.
 
     A scalar in float64 stays a Python float, so that numpy is not needed.
     """
     from gradtrace.engine import Tensor
 
     if isinstance(raw, float) or (isinstance(raw, bool) and floating):
-        return Tensor._wrap(float(raw)) if dtype == "float64" else Tensor._wrap(array(float(raw), dtype))
+        return (
+            Tensor._wrap(float(raw))
+            if dtype == "float64"
+            else Tensor._wrap(array(float(raw), dtype))
+        )
     if isinstance(raw, bool):
         return Tensor._wrap(raw)
     if isinstance(raw, list):
@@ -146,7 +163,9 @@ def tensor(raw: Any, dtype: str, floating: bool) -> Tensor:
 
 def all_bools(data: Any) -> bool:
     """Whether nested lists contain at least one value, and only True and False."""
-    return isinstance(data, bool) or (isinstance(data, list) and bool(data) and all(map(all_bools, data)))
+    return isinstance(data, bool) or (
+        isinstance(data, list) and bool(data) and all(map(all_bools, data))
+    )
 
 
 def whole(number: int) -> Any:
@@ -172,12 +191,16 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def parameters(name: str, evaluate: Evaluate) -> dict[str, Any]:
-    """Read the file of --params: an object of names with numbers, nested lists, or texts in this module's syntax."""
+    """Read the file of --params: an object of names with numbers, nested lists, or texts in this
+    module's syntax.
+    """
     from gradtrace.cli import datafiles
 
     document = datafiles.read_json(name, "--params")
     if not isinstance(document, dict):
-        raise UsageError(f"--params: {name} does not hold an object", 'it is to look like {"x": 2, "w": [1, 2]}')
+        raise UsageError(
+            f"--params: {name} does not hold an object", 'it is to look like {"x": 2, "w": [1, 2]}'
+        )
     return {key: parameter(value, f"--params: {key}", evaluate) for key, value in document.items()}
 
 
@@ -187,7 +210,9 @@ def parameter(value: Any, option: str, evaluate: Evaluate) -> Any:
     if not isinstance(value, str):
         return datafiles.from_json(value, option)
     if value.strip().startswith("@"):
-        raise UsageError(f"{option}: a params file cannot name other files", "give that one as an option")
+        raise UsageError(
+            f"{option}: a params file cannot name other files", "give that one as an option"
+        )
     return read(value, option, evaluate)
 
 

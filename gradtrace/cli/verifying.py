@@ -1,11 +1,13 @@
-"""Run the cells of a note in order, in one namespace, and compare their output with the recorded output."""
+"""Run the cells of a note in order, in one namespace, and compare their output with the recorded
+output.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradtrace.cli import console
 from gradtrace.documents import notes, outputs
@@ -19,7 +21,11 @@ DRAWS = re.compile(
     r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"
 )
 INTEGERS = re.compile(r"\b(randint|randint_like|randperm|random_|multinomial|DataLoader|random)\b")
-RAN, FAILED, SKIPPED, REFUSED, TWICE = "no record", "failed", "not run", "refused", "run twice"
+RAN = "no record"
+FAILED = "failed"
+SKIPPED = "not run"
+REFUSED = "refused"
+TWICE = "run twice"
 MOST_ELEMENTS = 10_000  # of a variable that a magic's program reads
 AGREES = (outputs.SAME, outputs.ADDRESSES, outputs.VERSION)
 SHOWS = re.compile(r"\b(import|from) gradtrace\b.*?\b(draw|page|why|stats|steps)\b", re.DOTALL)
@@ -28,9 +34,9 @@ NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
 class Checked(NamedTuple):
-    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run", "refused" (it
-    needs PyTorch, reached a limit, or was not allowed a file), or "run twice": the cell numbers show two runs, and the
-    output of the second agrees.
+    """The result of one cell. The verdict is one of `outputs`, or "no record", "failed", "not run",
+    "refused" (it needs PyTorch, reached a limit, or was not allowed a file), or "run twice": the
+    cell numbers show two runs, and the output of the second agrees.
     """
 
     cell: Cell
@@ -46,7 +52,9 @@ class Checked(NamedTuple):
     @property
     def compared(self) -> bool:
         """Whether the cell's output was compared with a recorded output."""
-        return self.verdict not in (RAN, SKIPPED, REFUSED) and bool((self.cell.record or "").strip())
+        return self.verdict not in (RAN, SKIPPED, REFUSED) and bool(
+            (self.cell.record or "").strip()
+        )
 
 
 class Notebook:
@@ -59,22 +67,31 @@ class Notebook:
         self.numbers: set[int] = set()  # of the cells so far
 
     def check(self, cell: Cell) -> Checked:
-        """Run a cell; if its output differs and the cell numbers show that it was run twice, run it again."""
+        """Run a cell; if its output differs and the cell numbers show that it was run twice, run it
+        again.
+        """
         checked = self.check_once(cell)
-        if checked.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
+        if checked.verdict == outputs.DIFFERS and outputs.error_of(
+            outputs.normal(cell.record or "")
+        ):
             missing = self.number_before(cell)
             again = self.check_once(cell) if missing else None
             if again is not None and again.verdict in AGREES:
-                why = f"In [{missing}] is missing: the cell was run twice, and its record is of the second run"
-                checked = again._replace(verdict=TWICE, detail="; ".join(filter(None, (why, again.detail))))
+                why = (
+                    f"In [{missing}] is missing: the cell was run twice, and its record is of "
+                    "the second run"
+                )
+                checked = again._replace(
+                    verdict=TWICE, detail="; ".join(filter(None, (why, again.detail)))
+                )
         number = NUMBERED.match(cell.label)
         if number:
             self.numbers.add(int(number[1]))
         return checked
 
     def number_before(self, cell: Cell) -> int:
-        """Return the number before a cell's if no earlier cell has it, else 0. A missing number means that the cell
-        was run twice.
+        """Return the number before a cell's if no earlier cell has it, else 0. A missing number
+        means that the cell was run twice.
         """
         number = NUMBERED.match(cell.label)
         before = int(number[1]) - 1 if number else 0
@@ -90,7 +107,9 @@ class Notebook:
         if not cell.left_out:
             return checked
         return checked._replace(
-            detail="; ".join(filter(None, (checked.detail, f"left out: {', '.join(cell.left_out)}")))
+            detail="; ".join(
+                filter(None, (checked.detail, f"left out: {', '.join(cell.left_out)}"))
+            )
         )
 
     def compared(self, cell: Cell) -> Checked:
@@ -100,25 +119,39 @@ class Notebook:
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, error = self.run(cell)
-        line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
+        place: Any = None if error is None else error.place
+        line = None if place is None else cell.line + place.line - 1
         if isinstance(error, (LanguageError, BudgetError)):
             return Checked(cell, REFUSED, error.message, printed, line)
-        if isinstance(error, ProgramError) and isinstance(error.__cause__, PermissionError) and error.hint:
+        if (
+            isinstance(error, ProgramError)
+            and isinstance(error.__cause__, PermissionError)
+            and error.hint
+        ):
             return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
         if cell.record is None:
             return Checked(
-                cell, RAN if error is None else FAILED, "" if error is None else error.message, printed, line
+                cell,
+                RAN if error is None else FAILED,
+                "" if error is None else error.message,
+                printed,
+                line,
             )
         shown = printed if error is None else f"{printed}{error.message}\n"
-        comparison = outputs.compare(cell.record, shown, self.draws, self.draws_integers, cell.ellipsis)
+        comparison = outputs.compare(
+            cell.record, shown, self.draws, self.draws_integers, cell.ellipsis
+        )
         if error is not None and comparison.verdict == outputs.DIFFERS:
             return Checked(cell, FAILED, error.message, shown, line)
         return Checked(cell, comparison.verdict, comparison.detail, shown, line)
 
     def command_line(self, cell: Cell) -> Checked:
-        """Run a command line of the document, unless it asks for a right, and compare what it prints."""
+        """Run a command line of the document, unless it asks for a right, and compare what it
+        prints.
+        """
         program = cell.code if cell.is_magic else ""
-        words, reason = cell.command, console.hindrance(cell.command, cell.is_magic, self.budget.allow_read)
+        words = cell.command
+        reason = console.hindrance(cell.command, cell.is_magic, self.budget.allow_read)
         if cell.is_magic and not reason:
             settings, reason = self.inputs(program)
             words = (*words, *settings)
@@ -130,7 +163,8 @@ class Notebook:
         code, out, err = console.result_of(words, program, self.budget)
         if console.NO_WALL in err:
             return Checked(cell, SKIPPED, err.strip(), "")
-        if cell.record is None or (cell.is_magic and words[0] == "graph"):  # a picture is not compared
+        # a picture is not compared
+        if cell.record is None or (cell.is_magic and words[0] == "graph"):
             last = (err.strip() or f"exit code {code}").split("\n")[0]
             return (
                 Checked(cell, FAILED, last, err if cell.is_magic else err + out)
@@ -139,18 +173,24 @@ class Notebook:
             )
         ways = (out,) if cell.is_magic and not code else (out, err + out, out + err)
         tries = [(outputs.compare(cell.record, shown, False), shown) for shown in ways]
-        comparison, shown = next((attempt for attempt in tries if attempt[0].verdict in AGREES), tries[-1])
+        comparison, shown = next(
+            (attempt for attempt in tries if attempt[0].verdict in AGREES), tries[-1]
+        )
         return Checked(cell, comparison.verdict, comparison.detail, shown)
 
     def inputs(self, program: str) -> tuple[list[str], str]:
-        """Return the options that give a magic's program the values of the note's variables, as the magic does; or why
-        that cannot be done.
+        """Return the options that give a magic's program the values of the note's variables, as the
+        magic does; or why that cannot be done.
         """
         from gradtrace.cli import magic
         from gradtrace.program.parse import parse
 
         try:
-            free = [variable.name for variable in parse(program).inputs if variable.name in self.talk.variables]
+            free = [
+                variable.name
+                for variable in parse(program).inputs
+                if variable.name in self.talk.variables
+            ]
         except GradtraceError:
             return [], ""  # the command itself says what is wrong
         words: list[str] = []
@@ -158,12 +198,17 @@ class Notebook:
             array, is_leaf = magic.contents(self.talk.variables[name])
             if array is None or array.size > MOST_ELEMENTS:
                 return [], f"its input {name} is not a number or a small tensor"
-            words += ["--set", f"{name}=torch.tensor({array.tolist()}, dtype=torch.{array.dtype.name})"]
+            words += [
+                "--set",
+                f"{name}=torch.tensor({array.tolist()}, dtype=torch.{array.dtype.name})",
+            ]
             words += [] if is_leaf else ["--no-grad", name]
         return words, ""
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
-        """Run a cell; return its output, including the value of the last expression, and its error."""
+        """Run a cell; return its output, including the value of the last expression, and its
+        error.
+        """
         out = Output(self.budget)
         try:
             program = self.talk.parse(displayed(cell.code))
@@ -176,7 +221,9 @@ class Notebook:
 
 
 def displayed(code: str) -> str:
-    """Return the cell's code changed to print its last expression unless that is None, as a notebook does."""
+    """Return the cell's code changed to print its last expression unless that is None, as a
+    notebook does.
+    """
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -186,15 +233,30 @@ def displayed(code: str) -> str:
         return code
     head = "\n".join(code.split("\n")[: last.lineno - 1])
     expression = ast.get_source_segment(code, last)
-    return f"{head}{chr(10) if head else ''}_ = ({expression})\nif _ is not None:\n    print(repr(_))\n"
+    return (
+        f"{head}{chr(10) if head else ''}_ = ({expression})\nif _ is not None:\n    "
+        "print(repr(_))\n"
+    )
 
 
 def is_silent(node: ast.expr) -> bool:
-    """Whether an expression is a call whose value need not be printed: print, backward, zero_grad."""
+    """Whether an expression is a call whose value need not be printed: print, backward,
+    zero_grad.
+    """
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("print", "backward", "step", "zero_grad", "manual_seed", "close", "add_graph", "list", "start")
+    return name in (
+        "print",
+        "backward",
+        "step",
+        "zero_grad",
+        "manual_seed",
+        "close",
+        "add_graph",
+        "list",
+        "start",
+    )
 
 
 def verify(name: str, text: str, budget: Budget) -> list[Checked]:
@@ -218,7 +280,11 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
 def updated(name: str, text: str, found: list[Checked]) -> str:
     """Return the document with each outdated record replaced by the cell's present output."""
-    stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)]
+    stale = [
+        c
+        for c in found
+        if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)
+    ]
     if name.endswith(".ipynb"):
         return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text
     return notes.updated_text(text, [(c.cell, c.printed) for c in stale])

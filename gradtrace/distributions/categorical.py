@@ -29,7 +29,10 @@ class Categorical(Distribution):
     has_enumerate_support = True
 
     def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         if (probs is None) == (logits is None):
             raise ValueError(EITHER)
@@ -58,7 +61,9 @@ class Categorical(Distribution):
 
     support = derived(lambda self: constraints.integer_interval(0, self._num_events - 1))
     param_shape = derived(lambda self: self._param.size())
-    mean = derived(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype))
+    mean = derived(
+        lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
+    )
     mode = derived(lambda self: self.probs.argmax(dim=-1))
     variance = derived(lambda self: self.mean)
 
@@ -89,16 +94,25 @@ class OneHotCategorical(Distribution):
     _parts = ("_categorical",)
 
     def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+        self,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+        super().__init__(
+            self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args
+        )
 
     probs = derived(lambda self: self._categorical.probs)
     logits = derived(lambda self: self._categorical.logits)
     param_shape = derived(lambda self: self._categorical.param_shape)
     mean = derived(lambda self: self.probs)
-    mode = derived(lambda self: F.one_hot(self.probs.argmax(dim=-1), num_classes=self.probs.shape[-1]).to(self.probs))
+    mode = derived(
+        lambda self: F.one_hot(self.probs.argmax(dim=-1), num_classes=self.probs.shape[-1]).to(
+            self.probs
+        )
+    )
     variance = derived(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

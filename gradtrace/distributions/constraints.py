@@ -1,6 +1,7 @@
 """torch.distributions.constraints: which values a parameter or a sample may have.
 
-`check(value)` returns a bool tensor: whether each event, a block of the last `event_dim` dims, is valid.
+`check(value)` returns a bool tensor: whether each event, a block of the last `event_dim` dims, is
+valid.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Constraint:
 
 class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
@@ -93,7 +95,8 @@ class _LessThan(Constraint):
 
 class _Interval(Constraint):
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
 
     def check(self, value: Any) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)

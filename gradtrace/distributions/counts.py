@@ -20,7 +20,9 @@ __all__ = ["Bernoulli", "Binomial", "Poisson"]
 
 
 def enumerated(count: int, distribution: ProbsOrLogits, expand: bool) -> Tensor:
-    """Return 0 .. count-1 along a new first dim; the batch dims follow, with size 1 unless `expand`."""
+    """Return 0 .. count-1 along a new first dim; the batch dims follow, with size 1 unless
+    `expand`.
+    """
     batch = distribution.batch_shape
     values = torch.arange(count, dtype=distribution._param.dtype).view((-1, *(1 for _ in batch)))
     return values.expand((-1, *batch)) if expand else values
@@ -33,9 +35,13 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self._set_either(probs, logits)
-        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
+        super().__init__(
+            shape_of(self._param, logits if probs is None else probs), validate_args=validate_args
+        )
 
     mean = derived(lambda self: self.probs)
 
@@ -72,7 +78,11 @@ class Binomial(ProbsOrLogits):
     has_enumerate_support = True
 
     def __init__(
-        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
     ) -> None:
         (count,) = self._set_either(probs, logits, total_count)
         self.total_count = count.type_as(self._param)
@@ -80,7 +90,9 @@ class Binomial(ProbsOrLogits):
 
     support = derived(lambda self: constraints.integer_interval(0, self.total_count))
     mean = derived(lambda self: self.total_count * self.probs)
-    mode = derived(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+    mode = derived(
+        lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+    )
     variance = derived(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def _sample_without_graph(self, sample_shape: Any) -> Tensor:
@@ -88,8 +100,10 @@ class Binomial(ProbsOrLogits):
         return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
-        count, logits = self.total_count, self.logits
-        of_all, of_value = torch.lgamma(count + 1), torch.lgamma(value + 1)
+        count = self.total_count
+        logits = self.logits
+        of_all = torch.lgamma(count + 1)
+        of_value = torch.lgamma(value + 1)
         of_rest = torch.lgamma(count - value + 1)
         # n log(1 + exp(logit)), in the form that does not overflow.
         positive = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2

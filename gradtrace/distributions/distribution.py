@@ -26,9 +26,10 @@ def derived(rule: Callable[[Any], Any]) -> Any:
 class Distribution:
     """A random variable over batches of events.
 
-    A sample has the shape `sample_shape + batch_shape + event_shape`. A subclass gives `arg_constraints` (parameter ->
-    Constraint), its `support`, `_log_prob_of_checked`, and `rsample` or `_sample_without_graph`. Parameters or values
-    outside these raise ValueError, unless `validate_args` is False.
+    A sample has the shape `sample_shape + batch_shape + event_shape`. A subclass gives
+    `arg_constraints` (parameter -> Constraint), its `support`, `_log_prob_of_checked`, and
+    `rsample` or `_sample_without_graph`. Parameters or values outside these raise ValueError,
+    unless `validate_args` is False.
     """
 
     has_rsample = False
@@ -38,7 +39,10 @@ class Distribution:
     _parts: tuple[str, ...] = ()  # attributes that are distributions of the same batch
 
     def __init__(
-        self, batch_shape: Any = Size(()), event_shape: Any = Size(()), validate_args: bool | None = None
+        self,
+        batch_shape: Any = Size(()),
+        event_shape: Any = Size(()),
+        validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
@@ -55,12 +59,15 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if name not in vars(self) and isinstance(getattr(type(self), name, None), computed_once):
+            if name not in vars(self) and isinstance(
+                getattr(type(self), name, None), computed_once
+            ):
                 continue
             value = getattr(self, name)
             if not holds(constraint, value):
                 raise ValueError(
-                    f"Expected parameter {name} ({kind_and_shape(value)}) of distribution {self!r} to satisfy the "
+                    f"Expected parameter {name} ({kind_and_shape(value)}) of distribution {self!r} "
+                    "to satisfy the "
                     f"constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
@@ -81,11 +88,14 @@ class Distribution:
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         """Return the distribution with its parameters expanded to another batch shape."""
-        new, batch_shape = self._copy(), Size(batch_shape)
+        new = self._copy()
+        batch_shape = Size(batch_shape)
         for name in self.arg_constraints:
             if name in vars(self):
                 value = vars(self)[name]
-                setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :])))
+                setattr(
+                    new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :]))
+                )
         for name in self._parts:
             setattr(new, name, getattr(self, name).expand(batch_shape))
         new._batch_shape = batch_shape
@@ -112,7 +122,11 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """Return n samples; deprecated in PyTorch."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         return self.sample((n,))
 
     # ---- what the subclasses give
@@ -171,21 +185,31 @@ class Distribution:
         """Raise ValueError unless the value is a tensor of events within the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        actual, expected = value.shape, self._extended_shape()
+        actual = value.shape
+        expected = self._extended_shape()
         if Size(actual[len(actual) - len(self._event_shape) :]) != self._event_shape:
-            raise ValueError(f"The right-most size of value must match event_shape: {actual} vs {self._event_shape}.")
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {actual} vs "
+                f"{self._event_shape}."
+            )
         if any(i != 1 and j != 1 and i != j for i, j in zip(reversed(actual), reversed(expected))):
-            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}."
+            )
         support = self.support
         if not holds(support, value):
             raise ValueError(
-                f"Expected value argument ({kind_and_shape(value)}) to be within the support ({support!r}) of the "
+                f"Expected value argument ({kind_and_shape(value)}) to be within the support "
+                f"({support!r}) of the "
                 f"distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self) -> str:
         shown = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
-        texts = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown.items())
+        texts = (
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name, value in shown.items()
+        )
         return f"{type(self).__name__}({', '.join(texts)})"
 
 
@@ -194,7 +218,9 @@ class ExponentialFamily(Distribution):
 
 
 class computed_once:
-    """Descriptor of a parameter that is computed from another one at its first use, and then stored."""
+    """Descriptor of a parameter that is computed from another one at its first use, and then
+    stored.
+    """
 
     def __init__(self, compute: Callable[[Any], Tensor]) -> None:
         self.compute = compute
@@ -210,7 +236,9 @@ class computed_once:
 
 
 def unrecorded() -> using:
-    """Return a context manager that keeps checks and conversions of arguments out of the program's graph."""
+    """Return a context manager that keeps checks and conversions of arguments out of the program's
+    graph.
+    """
     return unobserved(grad_enabled=False)
 
 
@@ -229,21 +257,33 @@ def is_number(value: Any) -> bool:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Broadcast tensors and numbers; a number takes the dtype of the first tensor, or the default one."""
+    """Broadcast tensors and numbers; a number takes the dtype of the first tensor, or the default
+    one.
+    """
     if not all(isinstance(v, Tensor) or is_number(v) for v in values):
         raise ValueError(
-            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+            "__torch_function__."
         )
     tensors = [v for v in values if isinstance(v, Tensor)]
     dtype = tensors[0].dtype if tensors else torch.get_default_dtype()
     shape = torch.broadcast_shapes(*(v.shape for v in tensors))
     with unrecorded():
-        constants = [None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape) for v in values]
-    return tuple(torch.broadcast_tensors(*(v if tensor is None else tensor for v, tensor in zip(values, constants))))
+        constants = [
+            None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape)
+            for v in values
+        ]
+    return tuple(
+        torch.broadcast_tensors(
+            *(v if tensor is None else tensor for v, tensor in zip(values, constants))
+        )
+    )
 
 
 def shape_of(tensor: Tensor, *given: Any) -> Any:
-    """Return the batch shape of the parameters `given`: () if all are numbers, else that of the broadcast `tensor`."""
+    """Return the batch shape of the parameters `given`: () if all are numbers, else that of the
+    broadcast `tensor`.
+    """
     return Size(()) if all(map(is_number, given)) else tensor.shape
 
 
@@ -276,7 +316,9 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class ProbsOrLogits(Distribution):
-    """Base of distributions over two outcomes, which computes `probs` from `logits` or the reverse when needed."""
+    """Base of distributions over two outcomes, which computes `probs` from `logits` or the reverse
+    when needed.
+    """
 
     @computed_once
     def logits(self) -> Tensor:

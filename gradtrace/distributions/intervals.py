@@ -46,7 +46,8 @@ class Uniform(Distribution):
         return self.low + drawn * (self.high - self.low)
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
-        above, below = self.low.le(value).type_as(self.low), self.high.gt(value).type_as(self.low)
+        above = self.low.le(value).type_as(self.low)
+        below = self.high.gt(value).type_as(self.low)
         return torch.log(above.mul(below)) - torch.log(self.high - self.low)
 
     def cdf(self, value: Any) -> Tensor:
@@ -78,7 +79,10 @@ class Exponential(ExponentialFamily):
     variance = derived(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+        return (
+            torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
+            / self.rate
+        )
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
         return self.rate.log() - self.rate * value
@@ -103,7 +107,9 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
-        super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
+        super().__init__(
+            shape_of(self.concentration, concentration, rate), validate_args=validate_args
+        )
 
     mean = derived(lambda self: self.concentration / self.rate)
     mode = derived(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
@@ -177,7 +183,8 @@ class Dirichlet(ExponentialFamily):
         )
 
     def entropy(self) -> Tensor:
-        k, total = self.concentration.shape[-1], self.concentration.sum(-1)
+        k = self.concentration.shape[-1]
+        total = self.concentration.sum(-1)
         return (
             torch.lgamma(self.concentration).sum(-1)
             - torch.lgamma(total)
@@ -187,14 +194,21 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution: density x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1), normalised."""
+    """The beta distribution: density x ** (concentration1 - 1) * (1 - x) ** (concentration0 - 1),
+    normalised.
+    """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
     has_rsample = True
     _parts = ("_dirichlet",)
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
         if is_number(concentration1) and is_number(concentration0):
             both = torch.tensor([float(concentration1), float(concentration0)])
         else:

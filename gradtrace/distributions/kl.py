@@ -1,6 +1,7 @@
 """torch.distributions.kl: the Kullback-Leibler divergence of two distributions, in closed form.
 
-There are formulas for two distributions of one family, and for the pairs of families that tutorials use.
+There are formulas for two distributions of one family, and for the pairs of families that tutorials
+use.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["kl_divergence"]
 
 
 def kl_divergence(p: Any, q: Any) -> Tensor:
-    """Return KL(p || q) in the batch shape; raise NotImplementedError for a pair of families without a formula."""
+    """Return KL(p || q) in the batch shape; raise NotImplementedError for a pair of families
+    without a formula.
+    """
     # The most derived classes of both come first.
     for of_p in type(p).__mro__:
         for of_q in type(q).__mro__:
@@ -44,7 +47,8 @@ def normal(p: Any, q: Any) -> Any:
 def multivariate_normal(p: Any, q: Any) -> Any:
     if p.event_shape != q.event_shape:
         raise ValueError(
-            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be "
+            "computed"
         )
     n = p.event_shape[0]
     batch = torch.broadcast_shapes(q._factor.shape[:-2], p._factor.shape[:-2])
@@ -67,8 +71,12 @@ def bernoulli(p: Any, q: Any) -> Any:
 
 def binomial(p: Any, q: Any) -> Any:
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
-    divergence = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+        raise NotImplementedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
+    divergence = p.total_count * (
+        p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    )
     divergence[p.total_count > q.total_count] = math.inf
     return divergence
 
@@ -85,7 +93,8 @@ def poisson(p: Any, q: Any) -> Any:
 
 
 def beta(p: Any, q: Any) -> Any:
-    p_sum, q_sum = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
+    p_sum = p.concentration1 + p.concentration0
+    q_sum = q.concentration1 + q.concentration0
     of_q = q.concentration1.lgamma() + q.concentration0.lgamma() + p_sum.lgamma()
     of_p = p.concentration1.lgamma() + p.concentration0.lgamma() + q_sum.lgamma()
     first = (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
@@ -94,7 +103,8 @@ def beta(p: Any, q: Any) -> Any:
 
 
 def dirichlet(p: Any, q: Any) -> Any:
-    p_sum, q_sum = p.concentration.sum(-1), q.concentration.sum(-1)
+    p_sum = p.concentration.sum(-1)
+    q_sum = q.concentration.sum(-1)
     sums = p_sum.lgamma() - q_sum.lgamma()
     log_gammas = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
     slopes = p.concentration.digamma() - p_sum.digamma().unsqueeze(-1)
@@ -114,7 +124,8 @@ def exponential(p: Any, q: Any) -> Any:
 
 
 def laplace(p: Any, q: Any) -> Any:
-    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    ratio = p.scale / q.scale
+    distance = (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * torch.exp(-distance / p.scale) - 1
 
 
@@ -149,7 +160,8 @@ def uniform_normal(p: Any, q: Any) -> Any:
 
 def normal_laplace(p: Any, q: Any) -> Any:
     distance = p.loc - q.loc
-    ratio, share = p.scale / q.scale, distance / p.scale
+    ratio = p.scale / q.scale
+    share = distance / p.scale
     logarithm = torch.log(ratio)
     density = math.sqrt(2 / math.pi) * p.scale * torch.exp(-0.5 * share.pow(2))
     mass = distance * torch.erf(math.sqrt(0.5) * share)
@@ -160,7 +172,12 @@ def laplace_normal(p: Any, q: Any) -> Any:
     variance = q.scale.pow(2)
     ratio = p.scale.pow(2) / variance
     logarithm = 0.5 * torch.log(2 * ratio / math.pi)
-    return -logarithm + ratio + (0.5 * p.loc.pow(2) - p.loc * q.loc + 0.5 * q.loc.pow(2)) / variance - 1
+    return (
+        -logarithm
+        + ratio
+        + (0.5 * p.loc.pow(2) - p.loc * q.loc + 0.5 * q.loc.pow(2)) / variance
+        - 1
+    )
 
 
 FORMULAS: dict[tuple[type, type], Any] = {
@@ -177,7 +194,9 @@ FORMULAS: dict[tuple[type, type], Any] = {
     (MultivariateNormal, MultivariateNormal): multivariate_normal,
     (Normal, Laplace): normal_laplace,
     (Normal, Normal): normal,
-    (OneHotCategorical, OneHotCategorical): lambda p, q: categorical(p._categorical, q._categorical),
+    (OneHotCategorical, OneHotCategorical): lambda p, q: categorical(
+        p._categorical, q._categorical
+    ),
     (Poisson, Poisson): poisson,
     (TransformedDistribution, TransformedDistribution): transformed,
     (Uniform, Normal): uniform_normal,

@@ -50,8 +50,13 @@ class Normal(_LocationScale, ExponentialFamily):
         return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
-        variance, log_scale = self.scale**2, self.scale.log()
-        return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
+        variance = self.scale**2
+        log_scale = self.scale.log()
+        return (
+            -((value - self.loc) ** 2) / (2 * variance)
+            - log_scale
+            - math.log(math.sqrt(2 * math.pi))
+        )
 
     def cdf(self, value: Any) -> Tensor:
         self._check_value(value)
@@ -72,7 +77,9 @@ class Laplace(_LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         low = torch.finfo(self.loc.dtype).eps - 1
-        uniform = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).uniform_(low, 1)
+        uniform = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).uniform_(
+            low, 1
+        )
         return self.loc - self.scale * uniform.sign() * torch.log1p(-uniform.abs())
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
@@ -97,8 +104,8 @@ class Laplace(_LocationScale):
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors with mean `loc` [..., n] and one matrix [..., n, n].
 
-    The matrix is the covariance, its inverse (the precision) or its lower Cholesky factor (`scale_tril`). Raises
-    ValueError unless exactly one is given.
+    The matrix is the covariance, its inverse (the precision) or its lower Cholesky factor
+    (`scale_tril`). Raises ValueError unless exactly one is given.
     """
 
     arg_constraints = {
@@ -127,11 +134,16 @@ class MultivariateNormal(Distribution):
         }
         arguments = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(arguments) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
+                "specified."
+            )
         [(name, matrix)] = arguments
         if matrix.ndim < 2:
             shown = "scale_tril matrix" if name == "scale_tril" else name
-            raise ValueError(f"{shown} must be at least two-dimensional, with optional leading batch dimensions")
+            raise ValueError(
+                f"{shown} must be at least two-dimensional, with optional leading batch dimensions"
+            )
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
@@ -167,7 +179,9 @@ class MultivariateNormal(Distribution):
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
         distance = squared_distance(self._factor, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self.half_log_det()
+        return (
+            -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self.half_log_det()
+        )
 
     def entropy(self) -> Tensor:
         entropies = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self.half_log_det()
@@ -188,7 +202,8 @@ def factor_of(name: str, matrix: Tensor) -> Tensor:
 
 
 def squared_distance(factor: Tensor, x: Tensor) -> Tensor:
-    """Return the squared Mahalanobis distance of vectors [..., n] from 0, for Cholesky factors [..., n, n].
+    """Return the squared Mahalanobis distance of vectors [..., n] from 0, for Cholesky factors
+    [..., n, n].
 
     The vectors that share a factor become the columns of one triangular solve, as in PyTorch.
     """

@@ -15,10 +15,15 @@ __all__ = ["Independent", "LogNormal", "TransformedDistribution"]
 
 
 class Independent(Distribution):
-    """A distribution that treats the last `reinterpreted_batch_ndims` batch dims of another one as event dims."""
+    """A distribution that treats the last `reinterpreted_batch_ndims` batch dims of another one as
+    event dims.
+    """
 
     def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+        self,
+        base_distribution: Any,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
     ) -> None:
         ndims = len(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > ndims:
@@ -26,14 +31,18 @@ class Independent(Distribution):
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
                 f"actual {reinterpreted_batch_ndims} vs {ndims}"
             )
-        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
-        shape, cut = base_distribution._extended_shape(), ndims - reinterpreted_batch_ndims
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        shape = base_distribution._extended_shape()
+        cut = ndims - reinterpreted_batch_ndims
         super().__init__(shape[:cut], shape[cut:], validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         new = self._copy()
         new._batch_shape = Size(batch_shape)
-        new.base_dist = self.base_dist.expand((*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims]))
+        new.base_dist = self.base_dist.expand(
+            (*batch_shape, *self._event_shape[: self.reinterpreted_batch_ndims])
+        )
         return new
 
     has_rsample = derived(lambda self: self.base_dist.has_rsample)
@@ -74,27 +83,36 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of `transforms` applied, one after the other, to samples of a base distribution.
+    """The distribution of `transforms` applied, one after the other, to samples of a base
+    distribution.
 
     Each transform maps events to events with the same number of dims.
     """
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Any, transforms: Any, validate_args: bool | None = None
+    ) -> None:
         if isinstance(transforms, list) and not all(isinstance(t, Transform) for t in transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         if not isinstance(transforms, Transform | list):
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
-        shape, base_event_dim = base_distribution._extended_shape(), len(base_distribution.event_shape)
+        shape = base_distribution._extended_shape()
+        base_event_dim = len(base_distribution.event_shape)
         event_dim = max((transform.event_dim for transform in self.transforms), default=0)
         if len(shape) < event_dim:
-            raise ValueError(f"base_distribution needs to have shape with size at least {event_dim}, but got {shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {event_dim}, but got "
+                f"{shape}."
+            )
         forward_shape: Any = shape
         for transform in self.transforms:
             forward_shape = transform.forward_shape(forward_shape)
         base_shape = self._inverse_shape(forward_shape)
         if Size(base_shape) != shape:
-            base_distribution = base_distribution.expand(base_shape[: len(base_shape) - base_event_dim])
+            base_distribution = base_distribution.expand(
+                base_shape[: len(base_shape) - base_event_dim]
+            )
         if event_dim > base_event_dim:
             base_distribution = Independent(base_distribution, event_dim - base_event_dim)
         self.base_dist = base_distribution
@@ -134,13 +152,16 @@ class TransformedDistribution(Distribution):
         return x
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
-        event_dim, total = len(self._event_shape), 0.0
+        event_dim = len(self._event_shape)
+        total = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(value)
             logarithm = transform.log_abs_det_jacobian(x, value)
             total = total - sum_rightmost(logarithm, event_dim - transform.event_dim)
             value = x
-        rest: Tensor = sum_rightmost(self.base_dist.log_prob(value), event_dim - len(self.base_dist.event_shape))
+        rest: Tensor = sum_rightmost(
+            self.base_dist.log_prob(value), event_dim - len(self.base_dist.event_shape)
+        )
         return total + rest
 
     def _rising(self, probability: Any) -> Any:

@@ -1,4 +1,6 @@
-"""torch.distributions.transforms: invertible functions with the logarithm of their Jacobian's determinant."""
+"""torch.distributions.transforms: invertible functions with the logarithm of their Jacobian's
+determinant.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ __all__ = ["AffineTransform", "ExpTransform", "SigmoidTransform", "TanhTransform
 
 
 class Transform:
-    """A function of tensors. A subclass gives `_call`, `_inverse`, `log_abs_det_jacobian(x, y)`, domain and codomain.
+    """A function of tensors. A subclass gives `_call`, `_inverse`, `log_abs_det_jacobian(x, y)`,
+    domain and codomain.
 
-    With `cache_size=1` the inverse of the last result returns the original argument itself, without rounding.
+    With `cache_size=1` the inverse of the last result returns the original argument itself, without
+    rounding.
     """
 
     bijective = False
@@ -187,11 +191,17 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
 
     event_dim = derived(lambda self: self._event_dim)
     domain = derived(
-        lambda self: constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
+        lambda self: (
+            constraints.independent(constraints.real, self._event_dim)
+            if self._event_dim
+            else constraints.real
+        )
     )
     codomain = domain
 
@@ -217,7 +227,9 @@ class AffineTransform(Transform):
         return logarithm.expand(x.shape[: x.ndim - self._event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
-        return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+        return torch.broadcast_shapes(
+            shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
+        )
 
     inverse_shape = forward_shape
 
@@ -225,4 +237,6 @@ class AffineTransform(Transform):
         if not isinstance(other, AffineTransform):
             return False
         pairs = ((self.loc, other.loc), (self.scale, other.scale))
-        return all(bool((a == b).all()) if isinstance(a == b, Tensor) else bool(a == b) for a, b in pairs)
+        return all(
+            bool((a == b).all()) if isinstance(a == b, Tensor) else bool(a == b) for a, b in pairs
+        )

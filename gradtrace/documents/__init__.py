@@ -1,1 +1,3 @@
-"""Documents with code as cells: notebooks, Markdown, scripts; and today's output of a cell against the recorded one."""
+"""Documents with code as cells: notebooks, Markdown, scripts; and today's output of a cell against
+the recorded one.
+"""

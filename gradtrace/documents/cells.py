@@ -19,13 +19,15 @@ COMMENT = re.compile(r"^\s*(#.*)?$")
 
 
 class Cell(NamedTuple):
-    """A piece of code with its record, the output that the note shows. `skipped` is the reason for not running it.
+    """A piece of code with its record, the output that the note shows. `skipped` is the reason for
+    not running it.
 
-    `line` is the first line of the code in the file. `record` is None without a recorded output. `record_at` has
-    the record's first line and the line after its last (None in a notebook's JSON, and for a result within a line of
-    text), and `prefix` is the text before each of these lines. `left_out` names the lines that are not Python and were
-    not run. A `doctest` shows the value of each expression; with `ellipsis`, `...` in its record stands for any text.
-    `command` has the words of a command line of gradtrace, without its name: of a terminal's block, whose code is the
+    `line` is the first line of the code in the file. `record` is None without a recorded output.
+    `record_at` has the record's first line and the line after its last (None in a notebook's JSON,
+    and for a result within a line of text), and `prefix` is the text before each of these lines.
+    `left_out` names the lines that are not Python and were not run. A `doctest` shows the value of
+    each expression; with `ellipsis`, `...` in its record stands for any text. `command` has the
+    words of a command line of gradtrace, without its name: of a terminal's block, whose code is the
     line itself, or of a notebook's magic (`is_magic`), whose program is the code.
     """
 
@@ -51,9 +53,13 @@ def runnable(label: str, line: int, text: str) -> Cell:
     code, left_out, reason = without_magics(text)
     if reason:
         return Cell(label, line, text, skipped=reason)
-    if left_out and all(code_line.strip() == "pass" or COMMENT.match(code_line) for code_line in code.split("\n")):
+    if left_out and all(
+        code_line.strip() == "pass" or COMMENT.match(code_line) for code_line in code.split("\n")
+    ):
         return Cell(label, line, text, skipped=f"it has only {', '.join(left_out)}")
-    return Cell(label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python")
+    return Cell(
+        label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python"
+    )
 
 
 def of_magic(label: str, line: int, magic: str, program: str) -> Cell:
@@ -61,21 +67,29 @@ def of_magic(label: str, line: int, magic: str, program: str) -> Cell:
     try:
         _, *words = shlex.split(magic)
     except ValueError as error:
-        return Cell(label, line, program, skipped=f"its first line is not a command line: {str(error).lower()}")
+        return Cell(
+            label,
+            line,
+            program,
+            skipped=f"its first line is not a command line: {str(error).lower()}",
+        )
     if not words or not program.strip():
-        return Cell(label, line, program, skipped="it is a %%gradtrace cell without a command or a program")
+        return Cell(
+            label, line, program, skipped="it is a %%gradtrace cell without a command or a program"
+        )
     return Cell(label, line, program, command=(words[0], "-", *words[1:]), is_magic=True)
 
 
 def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:
-    """Return the code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it cannot run ("": it
-    can).
+    """Return the code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it
+    cannot run ("": it can).
 
     The line numbers stay the same.
     """
     if is_python(text):
         return text, (), ""
-    lines, left_out = text.split("\n"), []
+    lines = text.split("\n")
+    left_out = []
     for i, line in enumerate(lines):
         assigned = ASSIGNED.match(line)
         if assigned is not None:
@@ -108,7 +122,9 @@ def is_python(text: str) -> bool:
 
 
 def is_printed(text: str) -> bool:
-    """Whether text that is valid Python is nevertheless output: `tensor([5.])`, `x_grad: tensor(4.)`, `True`."""
+    """Whether text that is valid Python is nevertheless output: `tensor([5.])`, `x_grad:
+    tensor(4.)`, `True`.
+    """
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):

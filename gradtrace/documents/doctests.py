@@ -1,7 +1,9 @@
-"""Doctest blocks as cells, one for each example: the code after `>>> ` and `... `, and the expected output.
+"""Doctest blocks as cells, one for each example: the code after `>>> ` and `... `, and the expected
+output.
 
-As in the standard library's doctest, an example without expected output must print nothing, only the last line of a
-traceback is compared, `<BLANKLINE>` stands for an empty line, and `# doctest: +SKIP` and `+ELLIPSIS` are supported.
+As in the standard library's doctest, an example without expected output must print nothing, only
+the last line of a traceback is compared, `<BLANKLINE>` stands for an empty line, and `# doctest:
++SKIP` and `+ELLIPSIS` are supported.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from gradtrace.documents.cells import Cell
 
 
 def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
-    """Return the examples of a block that begins on `line` of the file; `indent` is the text before each of its
-    lines.
+    """Return the examples of a block that begins on `line` of the file; `indent` is the text before
+    each of its lines.
     """
     try:
         doctests = doctest.DocTestParser().get_examples(text, label)

@@ -1,9 +1,9 @@
 """The cells of Markdown: fences and doctest blocks.
 
-A fence marked python is code. The next fence after it is its record if it is bare or marked as output (`text`,
-`output`, `console`) and no heading stands between. A python fence after a line that announces a result is a record too
-if it is not code. A fence that begins with `>>> ` is run as doctest does, one cell for each example; of a terminal's,
-each `$ gradtrace ...` is a cell.
+A fence marked python is code. The next fence after it is its record if it is bare or marked as
+output (`text`, `output`, `console`) and no heading stands between. A python fence after a line that
+announces a result is a record too if it is not code. A fence that begins with `>>> ` is run as
+doctest does, one cell for each example; of a terminal's, each `$ gradtrace ...` is a cell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,20 @@ RESULT = re.compile(r"(结果|输出|[Rr]esult|[Oo]utput|[Pp]rints)")
 INLINE = re.compile(r"`([^`]+)`")
 HEADING = re.compile(r"^#{1,6} ")
 CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon"}
-OUTPUT = {"", "text", "txt", "output", "out", "console", "plain", "plaintext", "none", "stdout", "result", "pytb"}
+OUTPUT = {
+    "",
+    "text",
+    "txt",
+    "output",
+    "out",
+    "console",
+    "plain",
+    "plaintext",
+    "none",
+    "stdout",
+    "result",
+    "pytb",
+}
 SHELLS = consoles.LANGUAGES - {"", "console", "text"}
 SHELL = re.compile(r"^\s*(\$|>|#) \S")
 
@@ -37,7 +50,8 @@ def from_fences(lines: list[str]) -> Iterator[Cell]:
         if waiting is not None:
             if is_record(text, language, between):
                 yield waiting._replace(record=text, record_at=(first, last), prefix=indent)
-                waiting, after = None, last + 1
+                waiting = None
+                after = last + 1
                 continue
             yield inline(waiting, lines, after, first - 1)
             waiting = None
@@ -76,12 +90,16 @@ def code_cell(label: str, line: int, text: str, language: str) -> Cell:
 
 
 def language_of(info: str) -> str:
-    """Return the language in a fence's info string, such as `python x=1`; a directive in braces is not a language."""
+    """Return the language in a fence's info string, such as `python x=1`; a directive in braces is
+    not a language.
+    """
     return info if info.startswith("{") else re.split(r"[\s,{]", info)[0].lower()
 
 
 def is_record(text: str, language: str, between: list[str]) -> bool:
-    """Whether a fence after code is the output of the code; `between` are the lines between the two."""
+    """Whether a fence after code is the output of the code; `between` are the lines between the
+    two.
+    """
     announced = any(RESULT.search(line) and not INLINE.search(line) for line in between)
     if announced and (language not in CODE or not is_python(text) or is_printed(text)):
         return True
@@ -91,17 +109,30 @@ def is_record(text: str, language: str, between: list[str]) -> bool:
 
 
 def is_doctest(text: str, language: str) -> bool:
-    """Whether a block begins with a doctest prompt and is marked python, as output, or not at all."""
+    """Whether a block begins with a doctest prompt and is marked python, as output, or not at
+    all.
+    """
     first = next((line for line in text.split("\n") if line.strip()), "")
-    return first.lstrip().startswith(">>> ") and (language in CODE or language in OUTPUT or language == "doctest")
+    return first.lstrip().startswith(">>> ") and (
+        language in CODE or language in OUTPUT or language == "doctest"
+    )
 
 
 def indent_of(opening: str, body: list[str]) -> str:
-    """Return the text before each line of a fence's body: a list item's indentation, or the marks of a quotation."""
+    """Return the text before each line of a fence's body: a list item's indentation, or the marks
+    of a quotation.
+    """
     match = re.match(r"[\s>*\-]*", opening)
     mark = match[0] if match else ""
     written = [line for line in body if line.strip()]
-    return next((prefix for prefix in (mark, " " * len(mark)) if all(line.startswith(prefix) for line in written)), "")
+    return next(
+        (
+            prefix
+            for prefix in (mark, " " * len(mark))
+            if all(line.startswith(prefix) for line in written)
+        ),
+        "",
+    )
 
 
 def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:

@@ -1,7 +1,8 @@
 """Read notes as cells: notebooks (JSON), notebook text with `In [n]:`, Markdown with fenced code.
 
-A cell's record is the output that the note shows for it. In notebook text this is a paragraph after a cell's code that
-is not Python, or that is only the printed form of a tensor; `fences` has the rules for Markdown.
+A cell's record is the output that the note shows for it. In notebook text this is a paragraph after
+a cell's code that is not Python, or that is only the printed form of a tensor; `fences` has the
+rules for Markdown.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from gradtrace.errors import UsageError
 from gradtrace.trace import fields
 
 PROMPT = re.compile(r"^In \[(\d+|\*| |None)\]:\s*$")
-SENTENCE = re.compile(r"[A-Z][a-z]* [a-z]+ (?=([\w'*`$,-]+ ){3})")  # its first two words; several more follow
+# its first two words; several more follow
+SENTENCE = re.compile(r"[A-Z][a-z]* [a-z]+ (?=([\w'*`$,-]+ ){3})")
 ERROR = re.compile(r"\w*(Error|Exception|Warning)\b")
 MARKDOWN = re.compile(r"^(#+ |[-*] |> |\||!\[|\$|\d+\. |---)")
 
@@ -40,25 +42,36 @@ def cells(name: str, text: str) -> list[Cell]:
 
 
 def from_json(name: str, text: str) -> list[Cell]:
-    """Return the code cells of a notebook. UsageError for a document or a cell that is not as nbformat says."""
+    """Return the code cells of a notebook. UsageError for a document or a cell that is not as
+    nbformat says.
+    """
     number = 0
     notebook_cells = []
     try:
-        for number, cell in enumerate(fields.listed(fields.mapped(json.loads(text)).get("cells")), 1):
-            if fields.mapped(cell).get("cell_type") == "code" and joined(cell.get("source", "")).strip():
+        for number, cell in enumerate(
+            fields.listed(fields.mapped(json.loads(text)).get("cells")), 1
+        ):
+            if (
+                fields.mapped(cell).get("cell_type") == "code"
+                and joined(cell.get("source", "")).strip()
+            ):
                 notebook_cells.append(code_cell(number, cell))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not a notebook: {error}") from None
     except fields.Damaged as error:
         where = f"cell {number}: " if number else ""
-        raise UsageError(f"{name} is not a notebook: {where}{error}", "nbformat describes its fields") from None
+        raise UsageError(
+            f"{name} is not a notebook: {where}{error}", "nbformat describes its fields"
+        ) from None
     return notebook_cells
 
 
 def code_cell(number: int, cell: dict[str, Any]) -> Cell:
     count = cell.get("execution_count")
     label = f"In [{count}]" if type(count) is int and count else f"cell {number}"
-    return runnable(label, number, joined(cell.get("source", "")))._replace(record=recorded(cell.get("outputs", [])))
+    return runnable(label, number, joined(cell.get("source", "")))._replace(
+        record=recorded(cell.get("outputs", []))
+    )
 
 
 def joined(source: Any) -> str:
@@ -67,7 +80,9 @@ def joined(source: Any) -> str:
 
 
 def recorded(outputs: Any) -> str | None:
-    """Return the recorded output of a notebook's cell: printed text, result, or the last line of its error."""
+    """Return the recorded output of a notebook's cell: printed text, result, or the last line of
+    its error.
+    """
     parts = []
     for out in map(fields.mapped, fields.listed(outputs)):
         kind = out.get("output_type")
@@ -76,7 +91,9 @@ def recorded(outputs: Any) -> str | None:
         elif kind in ("execute_result", "display_data"):
             parts.append(joined(fields.mapped(out.get("data", {})).get("text/plain", "")) + "\n")
         elif kind == "error":
-            parts.append(f"{fields.text(out.get('ename', ''))}: {fields.text(out.get('evalue', ''))}\n")
+            parts.append(
+                f"{fields.text(out.get('ename', ''))}: {fields.text(out.get('evalue', ''))}\n"
+            )
     return "".join(parts) if parts else None
 
 
@@ -86,7 +103,11 @@ def updated_json(text: str, outputs: dict[int, str]) -> str:
     for number, cell in enumerate(document["cells"], 1):
         if number in outputs:
             shown = outputs[number]
-            stream = {"output_type": "stream", "name": "stdout", "text": shown.splitlines(keepends=True)}
+            stream = {
+                "output_type": "stream",
+                "name": "stdout",
+                "text": shown.splitlines(keepends=True),
+            }
             cell["outputs"] = [stream] if shown else []
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
@@ -102,7 +123,9 @@ def from_prompts(lines: list[str]) -> Iterator[Cell]:
         code = "\n".join(lines[start + 1 : code_end]).rstrip() + "\n"
         text = None if record is None else "\n".join(lines[record[0] : record[1]]) + "\n"
         if code.strip():
-            yield runnable(f"In [{number}]", start + 2, code)._replace(record=text, record_at=record)
+            yield runnable(f"In [{number}]", start + 2, code)._replace(
+                record=text, record_at=record
+            )
 
 
 def split(lines: list[str], start: int, end: int) -> tuple[int, tuple[int, int] | None]:
@@ -111,7 +134,11 @@ def split(lines: list[str], start: int, end: int) -> tuple[int, tuple[int, int] 
     for first, last in paragraphs(lines, start, end):
         code = without_magics("\n".join(lines[start:last]))[0]
         part = "\n".join(lines[first:last])
-        if first == start or lines[first][:1].isspace() or (is_python(code) and not is_printed(part)):
+        if (
+            first == start
+            or lines[first][:1].isspace()
+            or (is_python(code) and not is_printed(part))
+        ):
             code_end = last
             continue
         is_text = MARKDOWN.match(lines[first]) or is_prose(part, "\n".join(lines[start:code_end]))

@@ -1,8 +1,8 @@
 """Compare what a program printed with its record, the output that a note shows.
 
-A difference has a kind: addresses, random numbers, another version of PyTorch, or none of these. Numbers are compared
-as numbers, and blanks within brackets do not count: `[4., 8.]` equals `[ 4.0,  8.]`. All other text is compared as
-text.
+A difference has a kind: addresses, random numbers, another version of PyTorch, or none of these.
+Numbers are compared as numbers, and blanks within brackets do not count: `[4., 8.]` equals `[ 4.0,
+8.]`. All other text is compared as text.
 """
 
 from __future__ import annotations
@@ -10,18 +10,30 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-SAME, ADDRESSES, RANDOM, VERSION, DIFFERS = "same", "addresses", "random", "version", "differs"
+SAME = "same"
+ADDRESSES = "addresses"
+RANDOM = "random"
+VERSION = "version"
+DIFFERS = "differs"
 ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-EXACT = re.compile(r"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])")  # a number, not part of a name
+# a number, not part of a name
+EXACT = re.compile(r"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])")
 NUMBER = re.compile(r"-?\d+\.?\d*(e[-+]?\d+)?")
 # What older versions of PyTorch wrote, and what it is today.
 OLDER = (
     (re.compile(r"<(\w+Backward)>"), r"<\g<1>0>", "grad_fn names had no number"),
     (re.compile(r"<(\w+Backward) object"), r"<\g<1>0 object", "grad_fn names had no number"),
-    (re.compile(r"CloneBackward0?>"), "CopyBackwards>", "the gradient of create_graph was a clone, it is a copy"),
     (
-        re.compile(r"Trying to backward through the graph a second time, but the saved intermediate results.*"),
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        re.compile(r"CloneBackward0?>"),
+        "CopyBackwards>",
+        "the gradient of create_graph was a clone, it is a copy",
+    ),
+    (
+        re.compile(
+            r"Trying to backward through the graph a second time, but the saved intermediate results.*"
+        ),
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already "
         "been freed).",
         "the message about a second backward was shorter",
     ),
@@ -35,14 +47,18 @@ class Comparison(NamedTuple):
     detail: str
 
 
-def compare(record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False) -> Comparison:
-    """Compare a record with the present output. With `draws` numbers may be random, with `integers` integers too; with
-    `ellipsis`, ... stands for any text.
+def compare(
+    record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False
+) -> Comparison:
+    """Compare a record with the present output. With `draws` numbers may be random, with `integers`
+    integers too; with `ellipsis`, ... stands for any text.
     """
-    old, new = normal(record), normal(printed)
+    old = normal(record)
+    new = normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
         return Comparison(SAME, "")
-    old, new = ADDRESS.sub("0xADDR", old), ADDRESS.sub("0xADDR", new)
+    old = ADDRESS.sub("0xADDR", old)
+    new = ADDRESS.sub("0xADDR", new)
     if same(old, new):
         return Comparison(ADDRESSES, "but for addresses")
     today, reasons = modern(old)
@@ -50,9 +66,12 @@ def compare(record: str, printed: str, draws: bool, integers: bool = False, elli
         return Comparison(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
     if draws and form(old, integers) == form(new, integers):
         return Comparison(RANDOM, "the numbers are random, their form is the same")
-    error, printed_error = error_of(old), error_of(new)
+    error = error_of(old)
+    printed_error = error_of(new)
     if error and not printed_error:
-        return Comparison(DIFFERS, f"the record is {error}, but the code as it stands raises nothing")
+        return Comparison(
+            DIFFERS, f"the record is {error}, but the code as it stands raises nothing"
+        )
     if error and printed_error == error:
         return Comparison(VERSION, f"{error} with another message")
     return Comparison(DIFFERS, first_difference(old, new))
@@ -67,7 +86,9 @@ def same(old: str, new: str) -> bool:
     if old == new:
         return True
     (texts, numbers), (others, values) = parts(old), parts(new)
-    return texts == others and all(a == b or float(a) == float(b) for a, b in zip(numbers, values, strict=True))
+    return texts == others and all(
+        a == b or float(a) == float(b) for a, b in zip(numbers, values, strict=True)
+    )
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
@@ -77,10 +98,13 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 
 def unspaced(text: str) -> str:
-    """Return the text with single blanks within brackets, and without blanks beside a bracket or a comma there."""
+    """Return the text with single blanks within brackets, and without blanks beside a bracket or a
+    comma there.
+    """
     if text.count("[") != text.count("]"):
         return text
-    pieces, depth = [], 0
+    pieces = []
+    depth = 0
     for piece in re.split(r"([\[\]])", text):
         depth += (piece == "[") - (piece == "]")
         if depth > 0 and piece not in "[]":
@@ -91,7 +115,9 @@ def unspaced(text: str) -> str:
 
 def fits(record: str, printed: str) -> bool:
     """Whether a text matches a record in which `...` stands for any text, as in doctest."""
-    return re.fullmatch(".*".join(map(re.escape, record.split("..."))), printed, re.DOTALL) is not None
+    return (
+        re.fullmatch(".*".join(map(re.escape, record.split("..."))), printed, re.DOTALL) is not None
+    )
 
 
 def modern(text: str) -> tuple[str, list[str]]:
@@ -111,8 +137,8 @@ def is_start(old: str, new: str) -> bool:
 
 
 def form(text: str, integers: bool) -> str:
-    """Return the text with every number that may be random replaced, and runs of blanks (column padding) by one
-    blank.
+    """Return the text with every number that may be random replaced, and runs of blanks (column
+    padding) by one blank.
     """
 
     def masked(found: re.Match[str]) -> str:
@@ -128,7 +154,8 @@ def error_of(text: str) -> str:
 
 
 def first_difference(old: str, new: str) -> str:
-    lines, others = old.split("\n"), new.split("\n")
+    lines = old.split("\n")
+    others = new.split("\n")
     for number, (a, b) in enumerate(zip(lines, others, strict=False), 1):
         if a != b:
             return f"line {number}: recorded {a!r}, now {b!r}"

@@ -3,12 +3,15 @@
 Its floors, from the top; imports go down:
 
     calls/      what a program does: call an operator, change a tensor in place, call a Function
-    reverse/    what backward does: plans, saved values, rules evaluated, hooks, the pass, `backward` and `grad`
-    operators/  what is known of operators: the record, the namespaces of rules, promotion, broadcasting
-    data/       what there is: Tensor and its fields, Node, dtypes, the modes (`state`), a tensor's text
+    reverse/    what backward does: plans, saved values, rules evaluated, hooks, the pass,
+                `backward` and `grad`
+    operators/  what is known of operators: the record, the namespaces of rules, promotion,
+                broadcasting
+    data/       what there is: Tensor and its fields, Node, dtypes, the modes (`state`), a tensor's
+                text
 
-The engine contains no operators: `ops` supplies their records. It does not depend on source text: an expression sets
-`state.origin`, a number, which the engine copies into nodes.
+The engine contains no operators: `ops` supplies their records. It does not depend on source text:
+an expression sets `state.origin`, a number, which the engine copies into nodes.
 """
 
 from gradtrace.annotations import TYPE_CHECKING
@@ -48,4 +51,6 @@ __all__ = [
 
 MODES = """detect_anomaly enable_grad inference_mode is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
     is_inference_mode_enabled is_warn_always_enabled no_grad set_detect_anomaly set_grad_enabled set_warn_always"""
-__getattr__, __dir__ = attach(__name__, homes("gradtrace.engine.data", {"modes": MODES}), listed=__all__)
+__getattr__, __dir__ = attach(
+    __name__, homes("gradtrace.engine.data", {"modes": MODES}), listed=__all__
+)

@@ -1,7 +1,8 @@
-"""torch.func: function transforms, which take a function and return a function that computes its derivatives.
+"""torch.func: function transforms, which take a function and return a function that computes its
+derivatives.
 
-https://pytorch.org/docs/stable/func.html. Forward-mode results (jvp, jacfwd) are computed in reverse mode, twice if
-needed; the values are the same.
+https://pytorch.org/docs/stable/func.html. Forward-mode results (jvp, jacfwd) are computed in
+reverse mode, twice if needed; the values are the same.
 """
 
 from __future__ import annotations

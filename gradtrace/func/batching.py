@@ -1,7 +1,8 @@
 """vmap: call a function once for each sample of a batch, and stack the results.
 
-A sample is a view, so gradients flow through it. Values and errors of the arguments are PyTorch's; what PyTorch cannot
-batch (`item()`, a condition on a value, a result whose shape depends on values) works as in any loop.
+A sample is a view, so gradients flow through it. Values and errors of the arguments are PyTorch's;
+what PyTorch cannot batch (`item()`, a condition on a value, a result whose shape depends on values)
+works as in any loop.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from gradtrace.ops.api import check_dim
 from gradtrace.ops.random.generator import default_generator
 
 RANDOM_MESSAGE = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 
@@ -30,14 +32,18 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Map a function of one sample over a batch (torch.func.vmap). `in_dims` is the batch dimension of each argument
-    (None: not batched), `out_dims` its position in each output.
+    """Map a function of one sample over a batch (torch.func.vmap). `in_dims` is the batch dimension
+    of each argument (None: not batched), `out_dims` its position in each output.
 
-    With the randomness "different" the samples draw one after another, so their numbers are not those of PyTorch, which
-    draws for all samples at once. `chunk_size` only limits memory in PyTorch, and has no effect here.
+    With the randomness "different" the samples draw one after another, so their numbers are not
+    those of PyTorch, which draws for all samples at once. `chunk_size` only limits memory in
+    PyTorch, and has no effect here.
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -73,28 +79,35 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
     for d in flatten(out_dims)[0]:
         if d is not None and not isinstance(d, int):
             raise ValueError(
-                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should appear."
+                f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
+                "or a python "
+                "collection of ints representing where in the outputs the vmapped dimension should "
+                "appear."
             )
 
 
-def _input_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec) -> list[Any]:
+def _input_dims(
+    func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec
+) -> list[Any]:
     """Return the batch dimension of each leaf, non-negative."""
     where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            "structure of inputs, "
             f"got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
+            "are trying to vmap "
             "over a function with no inputs. The latter is unsupported."
         )
     dims = broadcast(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+            "structure "
             f"{flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     return [_input_dim(where, x, d) for x, d in zip(leaves, dims, strict=True)]
@@ -105,17 +118,20 @@ def _input_dim(where: str, x: Any, d: Any) -> int | None:
         return None
     if not isinstance(d, int):
         raise ValueError(
-            f"{where}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
+            f"{where}: Got in_dim={d} for an input but in_dim must be either an integer dimension "
+            "or None."
         )
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"{where}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor "
+            f"{where}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot "
+            "vmap over non-Tensor "
             "arguments, please use None as the respective in_dim"
         )
     n = x.dim()
     if not -n <= d < n:
         raise ValueError(
-            f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {n} so expected "
+            f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
+            f"{n} so expected "
             f"in_dim to satisfy -{n} <= in_dim < {n}."
         )
     return d % n
@@ -134,7 +150,9 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
 
 
 def _samples(leaves: list[Any], dims: list[Any], size: int) -> Iterator[list[Any]]:
-    """Yield the arguments of each sample. An empty batch has one sample of zeros, which shows what the result is."""
+    """Yield the arguments of each sample. An empty batch has one sample of zeros, which shows what
+    the result is.
+    """
     pairs = list(zip(leaves, dims, strict=True))
     if not size:
         yield [x if d is None else x.new_zeros(x.shape[:d] + x.shape[d + 1 :]) for x, d in pairs]
@@ -147,31 +165,44 @@ def _stacked(func: Any, outputs: list[Any], out_dims: Any, size: int) -> Any:
     spec = flatten(outputs[0])[1]
     columns = zip(*(flatten(output)[0] for output in outputs), strict=True)
     dims = _output_dims(func, out_dims, spec)
-    return unflatten([_result(_name(func), c, d, size) for c, d in zip(columns, dims, strict=True)], spec)
+    return unflatten(
+        [_result(_name(func), c, d, size) for c, d in zip(columns, dims, strict=True)], spec
+    )
 
 
 def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
-    dims_tree = out_dims[0] if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+    dims_tree = (
+        out_dims[0]
+        if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1
+        else out_dims
+    )
     dims = broadcast(dims_tree, spec)
     if dims is None or (spec.kind is None and isinstance(dims_tree, (tuple, list, dict))):
         raise ValueError(
-            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
-            f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
+            "with the structure "
+            f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has "
+            f"structure {spec}."
         )
     return dims
 
 
 def _result(name: str, samples: tuple[Any, ...], dim: Any, size: int) -> Any:
-    """Return an output with its samples along `dim`; None requires an output that is the same for all samples."""
+    """Return an output with its samples along `dim`; None requires an output that is the same for
+    all samples.
+    """
     first = samples[0]
     if dim is None:
         equal = torch_function("equal")
         if isinstance(first, Tensor) and not all(x is first or equal(x, first) for x in samples):
-            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
         return first
     if not isinstance(first, Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did you mean to set "
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did "
+            "you mean to set "
             "out_dims= to None for output?"
         )
     dim = check_dim(dim, first.ndim + 1)

@@ -1,4 +1,6 @@
-"""The names of functorch: those of torch.func, and older functions that split a module into a function and tensors."""
+"""The names of functorch: those of torch.func, and older functions that split a module into a
+function and tensors.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ from gradtrace.lazy_names import attach
 __all__ = [*FUNC, "combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
 
 
-def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return f(params, *inputs), which calls a copy of the model with these parameters, and the parameters."""
+def make_functional(
+    model: Any, disable_autograd_tracking: bool = False
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return f(params, *inputs), which calls a copy of the model with these parameters, and the
+    parameters.
+    """
     function, params, buffers = make_functional_with_buffers(model, disable_autograd_tracking)
 
     def functional(params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
@@ -26,9 +32,12 @@ def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tupl
 def make_functional_with_buffers(
     model: Any, disable_autograd_tracking: bool = False
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), which calls a copy of the model, and its parameters and buffers."""
+    """Return f(params, buffers, *inputs), which calls a copy of the model, and its parameters and
+    buffers.
+    """
     own = copy.deepcopy(model)
-    named, buffered = dict(own.named_parameters()), dict(own.named_buffers())
+    named = dict(own.named_parameters())
+    buffered = dict(own.named_buffers())
     if disable_autograd_tracking:
         for parameter in named.values():
             parameter.requires_grad_(False)
@@ -40,8 +49,12 @@ def make_functional_with_buffers(
     return functional, tuple(named.values()), tuple(buffered.values())
 
 
-def combine_state_for_ensemble(models: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), which calls one model, and the models' stacked parameters and buffers."""
+def combine_state_for_ensemble(
+    models: Sequence[Any],
+) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
+    """Return f(params, buffers, *inputs), which calls one model, and the models' stacked parameters
+    and buffers.
+    """
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     function, _, _ = make_functional_with_buffers(models[0])

@@ -1,7 +1,8 @@
 """gradcheck and gradgradcheck: compare gradients with finite differences.
 
-https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html. The inputs are perturbed in place,
-one element at a time, and restored; Jacobians have a row for each input element and a column for each output element.
+https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html. The inputs are
+perturbed in place, one element at a time, and restored; Jacobians have a row for each input element
+and a column for each output element.
 """
 
 from __future__ import annotations
@@ -28,24 +29,35 @@ Array = Any
 Checked = Callable[..., Any]  # the function to check
 Inputs = tuple[Any, ...]
 NOTHING_TO_CHECK = (
-    "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+    "gradcheck expects at least one input tensor to require gradient, but none of "
+    "them have requires_grad=True."
 )
 NOT_REENTRANT = (
-    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-    "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+    "times gives different "
+    "values, although analytical gradient matches numerical gradient.The tolerance for "
+    "nondeterminism was {}."
     "\n\nNOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
-    "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis failure might be expected."
-    "\n\nIf you are adding a new operator, please file an issue and then use one of the\nworkarounds. The workaround "
+    "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis "
+    "failure might be expected."
+    "\n\nIf you are adding a new operator, please file an issue and then use one of "
+    "the\nworkarounds. The workaround "
     "depends on how your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes "
-    "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a keyword argument.\n"
-    "- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test\n  to have "
-    "`gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then modify the corresponding\n"
+    "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a "
+    "keyword argument.\n"
+    "- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test\n  to "
+    "have "
+    "`gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then modify the "
+    "corresponding\n"
     "  module_test entry to have `gradcheck_nondet_tol=<tol>`\n"
 )
 SLOW_MODE_MESSAGE = (
-    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. See: "
-    "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, we recompute "
-    "numerical and analytical jacobians in slow mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe max per-element "
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast "
+    "mode. See: "
+    "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, "
+    "we recompute "
+    "numerical and analytical jacobians in slow mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe "
+    "max per-element "
     "difference (slow mode) is: {}.\n"
 )
 
@@ -63,14 +75,18 @@ def _check_inputs(inputs: Inputs) -> None:
             continue
         if x.dtype.name != "float64":
             warnings.warn(
-                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex. ",
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check "
+                "will likely fail if all the inputs are not of double precision floating point or "
+                "complex. ",
                 stacklevel=4,
             )
         if not all(step > 0 or size <= 1 for step, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
+                "that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You "
+                "should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
     if not requiring_grad(inputs):
@@ -80,8 +96,12 @@ def _check_inputs(inputs: Inputs) -> None:
 # ---- numerical
 
 
-def _difference(func: Checked, inputs: Inputs, change: Callable[[int], None], eps: float, where: str) -> list[Array]:
-    """Return flat (f(+) - f(-)) / 2 eps for each output; `change(sign)` perturbs an input, `change(0)` restores it."""
+def _difference(
+    func: Checked, inputs: Inputs, change: Callable[[int], None], eps: float, where: str
+) -> list[Array]:
+    """Return flat (f(+) - f(-)) / 2 eps for each output; `change(sign)` perturbs an input,
+    `change(0)` restores it.
+    """
     change(-1)
     below = [np.array(out._data) for out in as_tuple(func(*inputs))]
     change(+1)
@@ -91,7 +111,8 @@ def _difference(func: Checked, inputs: Inputs, change: Callable[[int], None], ep
         for name, of_a, of_b in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
             if of_a != of_b:
                 raise AssertionError(
-                    f"Expected `func` to return outputs with the same {name} when inputs are perturbed {where}by "
+                    f"Expected `func` to return outputs with the same {name} when inputs are "
+                    f"perturbed {where}by "
                     f"{eps}, but got: {name}s {of_a} and {of_b}."
                 )
     return [
@@ -101,7 +122,9 @@ def _difference(func: Checked, inputs: Inputs, change: Callable[[int], None], ep
 
 
 def _numerical_jacobians(func: Checked, inputs: Inputs, eps: float) -> list[list[Array]]:
-    """Return, for each input that requires grad and each output, a Jacobian (input elements, output elements)."""
+    """Return, for each input that requires grad and each output, a Jacobian (input elements, output
+    elements).
+    """
     return [_numerical_jacobian(func, inputs, x, eps) for x in requiring_grad(inputs)]
 
 
@@ -128,12 +151,15 @@ def _vjps(output: Tensor, inputs: list[Tensor], weights: Array) -> list[Array]:
     cotangent = Tensor._wrap(np.array(weights).reshape(output.shape))
     grads = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
     return [
-        np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data) for g, x in zip(grads, inputs, strict=True)
+        np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data)
+        for g, x in zip(grads, inputs, strict=True)
     ]
 
 
 def _analytical_jacobians(output: Tensor, inputs: list[Tensor], nondet_tol: float) -> list[Array]:
-    """Return a Jacobian of one output for each input, computed twice because backward must be deterministic."""
+    """Return a Jacobian of one output for each input, computed twice because backward must be
+    deterministic.
+    """
     first, second = (_jacobian_rows(output, inputs) for _ in range(2))
     _check_reentrant(first, second, nondet_tol)
     return first
@@ -197,28 +223,37 @@ def _random_unit(x: Tensor, generator: Any) -> Array:
 
 
 def _fast_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -> None:
-    """Compare one number for each output and input: a random combination of the Jacobian's rows and columns."""
+    """Compare one number for each output and input: a random combination of the Jacobian's rows and
+    columns.
+    """
     generator = np.random.default_rng(0)
-    tensors, outputs = requiring_grad(inputs), differentiable(func_out)
+    tensors = requiring_grad(inputs)
+    outputs = differentiable(func_out)
     us = [_random_unit(x, generator) for x in tensors]
     vs = [_random_unit(out, generator) for out in outputs]
     directional = [_along(func, inputs, x, u, tol.eps) for x, u in zip(tensors, us, strict=True)]
     keep = [k for k, out in enumerate(as_tuple(func_out)) if out.requires_grad]
-    if not outputs and any(np.abs(d).max(initial=0) > tol.nondet_tol for row in directional for d in row):
+    if not outputs and any(
+        np.abs(d).max(initial=0) > tol.nondet_tol for row in directional for d in row
+    ):
         raise GradcheckError("Numerical gradient for function expected to be zero")
     for j, (out, v) in enumerate(zip(outputs, vs, strict=True)):
         first, second = (_vjps(out, tensors, v) for _ in range(2))
         _check_reentrant(first, second, tol.nondet_tol)
         for i, (g, u) in enumerate(zip(first, us, strict=True)):
-            a, n = float(g.reshape(-1) @ u), float(v @ directional[i][keep[j]])
+            a = float(g.reshape(-1) @ u)
+            n = float(v @ directional[i][keep[j]])
             if not _close(a, n, tol.rtol, tol.atol * float(u.sum()) * float(v.sum())):
-                raise GradcheckError(_mismatch(a, n, j, i) + _in_slow_mode(func, inputs, out, i, keep[j], tol))
+                raise GradcheckError(
+                    _mismatch(a, n, j, i) + _in_slow_mode(func, inputs, out, i, keep[j], tol)
+                )
 
 
 def _along(func: Checked, inputs: Inputs, x: Tensor, u: Array, eps: float) -> list[Array]:
     """Return the derivative of every output along the direction u of one input."""
     array = x.array
-    start, step = array.copy(), (u * eps).reshape(array.shape)
+    start = array.copy()
+    step = (u * eps).reshape(array.shape)
 
     def change(sign: int) -> None:
         array[...] = start + sign * step if sign else start
@@ -254,14 +289,18 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check that the gradients of `func` at `inputs` match central differences within atol + rtol * |analytical|.
+    """Check that the gradients of `func` at `inputs` match central differences within atol + rtol *
+    |analytical|.
 
-    Returns True, or raises GradcheckError (returns False without `raise_exception`). Raises ValueError if no input
-    requires grad. Options about batched gradients are accepted and ignored.
+    Returns True, or raises GradcheckError (returns False without `raise_exception`). Raises
+    ValueError if no input requires grad. Options about batched gradients are accepted and ignored.
     """
     if not check_backward_ad:
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    tol, xs = Tolerances(eps, atol, rtol, nondet_tol), as_tuple(inputs)
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    tol = Tolerances(eps, atol, rtol, nondet_tol)
+    xs = as_tuple(inputs)
     try:
         _gradcheck(func, xs, tol, fast_mode, check_undefined_grad)
     except GradcheckError:
@@ -271,7 +310,9 @@ def gradcheck(
     return True
 
 
-def _gradcheck(func: Checked, inputs: Inputs, tol: Tolerances, fast_mode: bool, check_undefined_grad: bool) -> None:
+def _gradcheck(
+    func: Checked, inputs: Inputs, tol: Tolerances, fast_mode: bool, check_undefined_grad: bool
+) -> None:
     _check_inputs(inputs)
     func_out = func(*inputs)
     outputs = differentiable(func_out)
@@ -301,7 +342,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check second derivatives: run gradcheck on the gradient of `func`, as a function of `inputs` and `grad_outputs`.
+    """Check second derivatives: run gradcheck on the gradient of `func`, as a function of `inputs`
+    and `grad_outputs`.
 
     `grad_outputs` are random by default.
     """

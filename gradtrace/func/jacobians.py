@@ -1,6 +1,7 @@
 """jacrev, jacfwd, hessian: all derivatives of all outputs with respect to all inputs.
 
-jacrev computes one vjp for each output element (row); jacfwd one jvp for each input element (column).
+jacrev computes one vjp for each output element (row); jacfwd one jvp for each input element
+(column).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function that computes the Jacobian of `func`: for each output and input, output.shape + input.shape."""
+    """Return a function that computes the Jacobian of `func`: for each output and input,
+    output.shape + input.shape.
+    """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -32,7 +35,8 @@ def jacrev(
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
         per_output = [
-            unflatten(_rows(backward, outputs, output_spec, i, inputs), input_spec) for i in range(len(outputs))
+            unflatten(_rows(backward, outputs, output_spec, i, inputs), input_spec)
+            for i in range(len(outputs))
         ]
         result = unflatten(per_output, output_spec)
         return (result, aux) if has_aux else result
@@ -41,23 +45,36 @@ def jacrev(
 
 
 def _rows(
-    backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
+    backward: Callable[..., Any],
+    outputs: list[Tensor],
+    spec: TreeSpec,
+    index: int,
+    inputs: list[Tensor],
 ) -> list[Tensor]:
-    """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its elements."""
-    rows = [flatten(backward(unflatten(cotangents, spec)))[0] for cotangents in _units(outputs, index)]
+    """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its
+    elements.
+    """
+    rows = [
+        flatten(backward(unflatten(cotangents, spec)))[0] for cotangents in _units(outputs, index)
+    ]
     return [_joined(rows, k, 0, outputs[index].shape + x.shape, x) for k, x in enumerate(inputs)]
 
 
 def _joined(found: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor) -> Any:
-    """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros for no list."""
+    """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros
+    for no list.
+    """
     if not found:
         return torch_function("zeros")(shape, dtype=like.dtype, device=like.device)
     return torch_function("stack")([row[k] for row in found], dim).view(shape)
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
-    """Yield for each element of tensor `index` a list of zeros like the tensors, in which this element is one."""
-    zeros, target = torch_function("zeros"), tensors[index]
+    """Yield for each element of tensor `index` a list of zeros like the tensors, in which this
+    element is one.
+    """
+    zeros = torch_function("zeros")
+    target = tensors[index]
     still = [zeros(t.shape, dtype=t.dtype, device=t.device) for t in tensors]
     for j in range(target.numel()):
         unit = zeros(target.numel(), dtype=target.dtype, device=target.device)
@@ -66,9 +83,15 @@ def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
 ) -> Callable[..., Any]:
-    """Like `jacrev`, but compute the Jacobian by columns. `func` may also return integers, with zero derivatives."""
+    """Like `jacrev`, but compute the Jacobian by columns. `func` may also return integers, with
+    zero derivatives.
+    """
 
     def wrapper(*args: Any) -> Any:
         with refused_draws(randomness):
@@ -76,7 +99,9 @@ def jacfwd(
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
         columns = [_columns(push, outputs, inputs, i) for i in range(len(inputs))]
-        per_output = [unflatten([column[k] for column in columns], input_spec) for k in range(len(outputs))]
+        per_output = [
+            unflatten([column[k] for column in columns], input_spec) for k in range(len(outputs))
+        ]
         result = unflatten(per_output, output_spec)
         return (result, aux) if has_aux else result
 
@@ -86,9 +111,14 @@ def jacfwd(
 def _columns(
     push: Callable[[list[Tensor]], Any], outputs: list[Tensor], inputs: list[Tensor], index: int
 ) -> list[Tensor]:
-    """Return the Jacobian of each output with respect to input `index`, by one push for each of its elements."""
+    """Return the Jacobian of each output with respect to input `index`, by one push for each of its
+    elements.
+    """
     columns = [flatten(push(tangents))[0] for tangents in _units(inputs, index)]
-    return [_joined(columns, k, -1, out.shape + inputs[index].shape, out) for k, out in enumerate(outputs)]
+    return [
+        _joined(columns, k, -1, out.shape + inputs[index].shape, out)
+        for k, out in enumerate(outputs)
+    ]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -1,8 +1,10 @@
-"""Entry and exit of a transform: which history belongs to the transform and which to its surroundings.
+"""Entry and exit of a transform: which history belongs to the transform and which to its
+surroundings.
 
-A transform differentiates with respect to its own tensors. An argument without history becomes a new leaf; an argument
-with history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that higher derivatives
-reach it. An output keeps its history only if this history reaches a leaf outside of the transform.
+A transform differentiates with respect to its own tensors. An argument without history becomes a
+new leaf; an argument with history (of an enclosing transform, or of ordinary autograd) becomes a
+view of itself, so that higher derivatives reach it. An output keeps its history only if this
+history reaches a leaf outside of the transform.
 """
 
 from __future__ import annotations
@@ -17,22 +19,27 @@ from gradtrace.engine.reverse.saved import source_node
 from gradtrace.func.pytree import apply, flatten, torch_function
 
 HOOKS = (
-    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
+    "issue with your use "
     "case."
 )
 
 
 class Level:
-    """A transform that differentiates; it is on the stack `state.levels` while its `with` block runs.
+    """A transform that differentiates; it is on the stack `state.levels` while its `with` block
+    runs.
 
-    An argument keeps its history also under no_grad, because the function that vjp returns may be called outside of
-    no_grad. The transform leaves inference mode while it runs; with `forward` (jvp) it allows hooks of saved tensors.
+    An argument keeps its history also under no_grad, because the function that vjp returns may be
+    called outside of no_grad. The transform leaves inference mode while it runs; with `forward`
+    (jvp) it allows hooks of saved tensors.
     """
 
     def __init__(self, forward: bool = False) -> None:
         self.forward = forward
-        self.own: dict[int, Tensor] = {}  # by id, the leaves that it and the transforms inside of it made
-        self.entered: dict[int, Node | None] = {}  # by id, the nodes of the views of its arguments with a history
+        # by id, the leaves that it and the transforms inside of it made
+        self.own: dict[int, Tensor] = {}
+        # by id, the nodes of the views of its arguments with a history
+        self.entered: dict[int, Node | None] = {}
 
     def __enter__(self) -> Self:
         if state.saved_hooks and not self.forward:
@@ -47,7 +54,9 @@ class Level:
         del self.modes  # a reference cycle would keep alive what the transform saw
 
     def enter(self, value: Any) -> Any:
-        """Return a nested value with each tensor replaced by one to differentiate by; ValueError for other values."""
+        """Return a nested value with each tensor replaced by one to differentiate by; ValueError
+        for other values.
+        """
         return apply(self._enter_tensor, value)
 
     def _enter_tensor(self, x: Any) -> Tensor:
@@ -66,13 +75,16 @@ class Level:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         fresh._req = True
         if fresh._x is not None:
-            fresh._x.inference = False  # what was made in inference mode can be saved inside the transform
+            # what was made in inference mode can be saved inside the transform
+            fresh._x.inference = False
         for level in (self, *state.levels):
             level.own[id(fresh)] = fresh
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
-        """Return whether the history of any of the tensors reaches a leaf, or another transform's argument, outside."""
+        """Return whether the history of any of the tensors reaches a leaf, or another transform's
+        argument, outside.
+        """
         sources = [source_node(t) for t in tensors if isinstance(t, Tensor) and t.requires_grad]
         others = [level.entered for level in state.levels if level is not self]
         return any(
@@ -119,33 +131,49 @@ def gradients(
     create_graph: bool,
     retain_graph: bool | None = None,
 ) -> list[Tensor]:
-    """Return the gradients of the outputs with respect to the inputs; zeros for an input they do not depend on."""
-    outs, ins = list(outputs), list(inputs)
+    """Return the gradients of the outputs with respect to the inputs; zeros for an input they do
+    not depend on.
+    """
+    outs = list(outputs)
+    ins = list(inputs)
     cotangents = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
     pairs = [(out, g) for out, g in zip(outs, cotangents, strict=True) if out.requires_grad]
     zeros_like = torch_function("zeros_like")
     if not pairs:
         return [zeros_like(x) for x in ins]
     keep = create_graph if retain_graph is None else retain_graph
-    grads = one_pass(tuple(o for o, _ in pairs), tuple(ins), tuple(g for _, g in pairs), keep, create_graph)
+    grads = one_pass(
+        tuple(o for o, _ in pairs), tuple(ins), tuple(g for _, g in pairs), keep, create_graph
+    )
     return [zeros_like(x) if g is None else g for g, x in zip(grads, ins, strict=True)]
 
 
 def check_outputs(output: Any, api: str) -> list[Tensor]:
-    """Return the tensors of a function's nested output; RuntimeError if it is empty or has values of other types."""
+    """Return the tensors of a function's nested output; RuntimeError if it is empty or has values
+    of other types.
+    """
     leaves, _ = flatten(output)
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
-        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
+        raise RuntimeError(
+            f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(leaf)}"
+            )
     return leaves
 
 
 def split_aux(output: Any, api: str) -> tuple[Any, Any]:
-    """Return (output, aux), the result of a function with `has_aux`; RuntimeError if it is not a pair."""
+    """Return (output, aux), the result of a function with `has_aux`; RuntimeError if it is not a
+    pair.
+    """
     if not (isinstance(output, tuple) and len(output) == 2):
-        raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(
+            f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
     return output
 
 
@@ -153,7 +181,9 @@ Argnums = Any  # int | tuple[int, ...]
 
 
 def positions(argnums: Argnums, count: int) -> tuple[int, ...]:
-    """Return `argnums` as non-negative positions among `count` arguments; RuntimeError if one is out of range."""
+    """Return `argnums` as non-negative positions among `count` arguments; RuntimeError if one is
+    out of range.
+    """
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -174,13 +204,19 @@ def _position(argnum: Any, count: int) -> int:
 
 
 def pick(args: tuple[Any, ...], argnums: Argnums) -> Any:
-    """Return the arguments at `argnums`: one argument for an int, a tuple of arguments for a tuple."""
+    """Return the arguments at `argnums`: one argument for an int, a tuple of arguments for a
+    tuple.
+    """
     numbers = positions(argnums, len(args))
     return tuple(args[i] for i in numbers) if isinstance(argnums, tuple) else args[numbers[0]]
 
 
-def enter_arguments(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[tuple[Any, ...], Any]:
-    """Return (all arguments, arguments at `argnums`), after those at `argnums` have entered the transform."""
+def enter_arguments(
+    level: Level, args: tuple[Any, ...], argnums: Argnums
+) -> tuple[tuple[Any, ...], Any]:
+    """Return (all arguments, arguments at `argnums`), after those at `argnums` have entered the
+    transform.
+    """
     numbers = positions(argnums, len(args))
     entered = tuple(level.enter(a) if i in numbers else a for i, a in enumerate(args))
     return entered, pick(entered, argnums)

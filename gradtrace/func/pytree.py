@@ -1,4 +1,6 @@
-"""Pytrees: flatten nested lists, tuples and dicts of tensors into leaves and a structure, and back."""
+"""Pytrees: flatten nested lists, tuples and dicts of tensors into leaves and a structure, and
+back.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from gradtrace.ops import api, find
 
 
 class TreeSpec(NamedTuple):
-    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` are a dict's keys."""
+    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys`
+    are a dict's keys.
+    """
 
     kind: Any
     keys: tuple[Any, ...]
@@ -44,7 +48,9 @@ class TreeSpec(NamedTuple):
             return "*"
         inner = [child.outline() for child in self.children]
         if issubclass(self.kind, dict):
-            return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(self.keys, inner, strict=True)) + "}"
+            return (
+                "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(self.keys, inner, strict=True)) + "}"
+            )
         if issubclass(self.kind, list):
             return "[" + ", ".join(inner) + "]"
         return "(" + ", ".join(inner) + ("," if len(inner) == 1 else "") + ")"
@@ -68,7 +74,9 @@ def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | 
         leaves.append(value)
         return LEAF
     if kind in (dict, OrderedDict):
-        return TreeSpec(kind, tuple(value), tuple(_take_apart(v, leaves, is_leaf) for v in value.values()))
+        return TreeSpec(
+            kind, tuple(value), tuple(_take_apart(v, leaves, is_leaf) for v in value.values())
+        )
     if kind in (list, tuple) or (
         isinstance(value, tuple) and (hasattr(value, "_fields") or hasattr(value, "_item_names"))
     ):

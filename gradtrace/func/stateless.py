@@ -1,4 +1,6 @@
-"""functional_call: call a module with replaced parameters and buffers; stack_module_state for ensembles."""
+"""functional_call: call a module with replaced parameters and buffers; stack_module_state for
+ensembles.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call `module` with the given tensors in place of those with the same dotted names (torch.func.functional_call).
+    """Call `module` with the given tensors in place of those with the same dotted names
+    (torch.func.functional_call).
 
-    The module's other tensors are used unchanged; with `strict` every tensor must be given. With `tie_weights` a tensor
-    that has several names in the module is replaced under all of them.
+    The module's other tensors are used unchanged; with `strict` every tensor must be given. With
+    `tie_weights` a tensor that has several names in the module is replaced under all of them.
     """
     tensors = _merged(parameter_and_buffer_dicts)
     _check_tensors(module, tensors)
@@ -51,14 +54,18 @@ def _merged(dicts: Any) -> Tensors:
         return dicts
     if not isinstance(dicts, Sequence):
         raise ValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(dicts)}"
         )
     if not all(isinstance(d, dict) for d in dicts):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
     names = [name for d in dicts for name in d]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
-        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
+        )
     return {name: tensor for d in dicts for name, tensor in d.items()}
 
 
@@ -106,7 +113,8 @@ def _with_tied_names(module: Any, tensors: Tensors) -> Tensors:
         tied = names_of.get(id(own.get(name)), [name])
         if len({id(tensors[alias]) for alias in tied if alias in tensors}) > 1:
             raise ValueError(
-                f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using "
+                f"functional_call got multiple values for keys {sorted(tied)}, which are tied. "
+                "Consider using "
                 "tie_weights=False"
             )
         wanted.update((alias, tensor) for alias in tied)
@@ -126,7 +134,9 @@ def _check_names(module: Any, tensors: Tensors) -> None:
 
 
 def _places(module: Any, tensors: Tensors) -> Iterator[tuple[Tensors, str, Any, str]]:
-    """Yield for each tensor the owning dict, the name in it, the current value, and the dotted name."""
+    """Yield for each tensor the owning dict, the name in it, the current value, and the dotted
+    name.
+    """
     for path in tensors:
         parent, _, name = path.rpartition(".")
         try:
@@ -143,7 +153,9 @@ def stack_module_state(models: Any) -> tuple[Tensors, Tensors]:
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
     if len({type(model) for model in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     return (
@@ -165,7 +177,9 @@ def _stacked(states: list[Tensors]) -> Tensors:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Remove the running statistics of every batch norm in `root` in place, so that vmap can run it; return root."""
+    """Remove the running statistics of every batch norm in `root` in place, so that vmap can run
+    it; return root.
+    """
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None

@@ -30,14 +30,19 @@ def wrapping(func: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[
     return wraps(func)(wrapper) if hasattr(func, "__name__") else wrapper
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes (gradient, value) of `func`, which returns a scalar (and aux, with has_aux)."""
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that computes (gradient, value) of `func`, which returns a scalar (and aux,
+    with has_aux).
+    """
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         recorded = state.grad_enabled
         with Level() as level, enable_grad():
             entered, wanted = enter_arguments(level, args, argnums)
-            output, aux = func(*entered, **kwargs), None
+            output = func(*entered, **kwargs)
+            aux = None
             if has_aux:
                 output, aux = split_aux(output, GRAD)
             _check_scalar(output)
@@ -45,7 +50,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             create_graph = recorded and level.depends_on_outside((output,))
             grads = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
         value = level.leave(output)
-        return level.leave(unflatten(grads, spec)), (value, level.leave_aux(aux, has_aux)) if has_aux else value
+        return level.leave(unflatten(grads, spec)), (
+            value,
+            level.leave_aux(aux, has_aux),
+        ) if has_aux else value
 
     return wrapping(func, wrapper)
 
@@ -58,13 +66,18 @@ def _check_scalar(output: Any) -> None:
         raise RuntimeError(f"{GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
     if output.dim() != 0:
         raise RuntimeError(
-            f"{GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe you "
+            f"{GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} "
+            "dims. Maybe you "
             "wanted to use the vjp or jacrev APIs instead?"
         )
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `func`, which returns a scalar; (gradient, aux) with has_aux."""
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that computes the gradient of `func`, which returns a scalar; (gradient,
+    aux) with has_aux.
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -75,7 +88,9 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Return the output of `func`, and a function that maps cotangents (nested like the output) to input gradients."""
+    """Return the output of `func`, and a function that maps cotangents (nested like the output) to
+    input gradients.
+    """
     output, backward, aux = vjp_of_arguments(func, primals, None, has_aux)
     return (output, backward, aux) if has_aux else (output, backward)
 
@@ -83,53 +98,76 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of_arguments(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
 ) -> tuple[Any, Callable[..., Any], Any]:
-    """Return (output, backward, aux) of `vjp` with respect to the arguments at `argnums` (None: all, as a tuple)."""
+    """Return (output, backward, aux) of `vjp` with respect to the arguments at `argnums` (None:
+    all, as a tuple).
+    """
     with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = level.enter(primals)
         else:
             primals, wanted = enter_arguments(level, primals, argnums)
-        output, aux = func(*primals), None
+        output = func(*primals)
+        aux = None
         if has_aux:
             output, aux = split_aux(output, VJP)
         outputs = check_outputs(output, VJP)
         for t in outputs:
             if not t.is_floating_point():
                 raise RuntimeError(
-                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    "Tensor with dtype "
                     f"{t.dtype}"
                 )
     leaves, wanted_spec = flatten(wanted)
     _, output_spec = flatten(output)
 
-    def backward(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def backward(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         flat_cotangents, spec = flatten(cotangents)
         if spec != output_spec:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                "outputs to the "
                 f"function. cotangents: {spec.outline()}, primal output: {output_spec.outline()}"
             )
         if create_graph is None:
-            create_graph = state.grad_enabled and level.depends_on_outside((*outputs, *flat_cotangents))
-        grads = gradients(outputs, leaves, flat_cotangents, create_graph=create_graph, retain_graph=retain_graph)
+            create_graph = state.grad_enabled and level.depends_on_outside(
+                (*outputs, *flat_cotangents)
+            )
+        grads = gradients(
+            outputs, leaves, flat_cotangents, create_graph=create_graph, retain_graph=retain_graph
+        )
         return level.leave(unflatten(grads, wanted_spec))
 
     return level.leave(output), backward, level.leave_aux(aux, has_aux)
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """Return the output of `func(*primals)` and its derivative along `tangents`, which are nested like the primals.
+def jvp(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """Return the output of `func(*primals)` and its derivative along `tangents`, which are nested
+    like the primals.
 
     Computed by differentiating the vjp with respect to its cotangents, in which it is linear.
     """
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     flat_primals, spec = flatten(primals)
     directions, directions_spec = flatten(tangents)
     if spec != directions_spec:
         raise RuntimeError(
-            f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            "tangents with structure "
             f"{directions_spec}"
         )
     _check_tensors(flat_primals, "primals")
@@ -141,23 +179,38 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 
 def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> Any:
-    """Cast the derivative to the wider dtype of a tangent, if a tangent has a wider dtype than its primal."""
-    wider = [t.dtype for p, t in zip(primals, tangents, strict=True) if t.dtype.itemsize > p.dtype.itemsize]
+    """Cast the derivative to the wider dtype of a tangent, if a tangent has a wider dtype than its
+    primal.
+    """
+    wider = [
+        t.dtype
+        for p, t in zip(primals, tangents, strict=True)
+        if t.dtype.itemsize > p.dtype.itemsize
+    ]
     if not wider:
         return derivative
     widest = max(wider, key=lambda dtype: dtype.itemsize)
     return apply(
-        lambda t: t.to(widest) if t.is_floating_point() and t.dtype.itemsize < widest.itemsize else t, derivative
+        lambda t: (
+            t.to(widest) if t.is_floating_point() and t.dtype.itemsize < widest.itemsize else t
+        ),
+        derivative,
     )
 
 
 def pushforward(
-    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool, *, strict: bool = False
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    argnums: Argnums,
+    has_aux: bool,
+    *,
+    strict: bool = False,
 ) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
     """Return (output, push, aux) for the arguments at `argnums` (None: all).
 
-    `push` takes a list with a tangent for each of their tensors, and returns the derivative of the output along these
-    tangents, nested like the output. The derivative of an integer output is zero.
+    `push` takes a list with a tangent for each of their tensors, and returns the derivative of the
+    output along these tangents, nested like the output. The derivative of an integer output is
+    zero.
     """
     zeros_like = torch_function("zeros_like")
     with Level(forward=True) as level, enable_grad():
@@ -165,15 +218,19 @@ def pushforward(
             wanted = primals = _enter_floats(level, primals)
         else:
             chosen = positions(argnums, len(primals))
-            primals = tuple(_enter_floats(level, p) if i in chosen else p for i, p in enumerate(primals))
+            primals = tuple(
+                _enter_floats(level, p) if i in chosen else p for i, p in enumerate(primals)
+            )
             wanted = pick(primals, argnums)
-        output, aux = func(*primals), None
+        output = func(*primals)
+        aux = None
         if has_aux:
             output, aux = split_aux(output, JVP)
         outputs = check_outputs(output, JVP)
         if strict and not all(t.requires_grad for t in outputs):
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not "
                 "allowed with strict=True."
             )
         smooth = [t for t in outputs if t.is_floating_point()]
@@ -185,7 +242,11 @@ def pushforward(
         recorded = state.grad_enabled
         with enable_grad():
             create_graph = recorded and level.depends_on_outside((*smooth, *tangents))
-            computed = iter(gradients(pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True))
+            computed = iter(
+                gradients(
+                    pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True
+                )
+            )
         derivatives = [next(computed) if t.is_floating_point() else zeros_like(t) for t in outputs]
         return level.leave(unflatten(derivatives, spec))
 
@@ -195,7 +256,9 @@ def pushforward(
 def _enter_floats(level: Level, value: Any) -> Any:
     for leaf in flatten(value)[0]:
         if isinstance(leaf, Tensor) and not leaf.is_floating_point():
-            raise ValueError(f"Expected primal to be floating point or complex, but got: {leaf.dtype}")
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {leaf.dtype}"
+            )
     return level.enter(value)
 
 
@@ -211,15 +274,20 @@ def check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
     for primal, tangent in zip(primals, tangents, strict=True):
         if primal.shape != tangent.shape:
             raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                "Trying to set a forward gradient that has a different size than that of the "
+                "original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward "
+                "gradient is of size "
                 f"{list(tangent.shape)}."
             )
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return the output of `func` and its derivative at these primals, as a function of tangents."""
-    output = func(*primals)  # PyTorch also calls it twice: for the output, and to trace the derivative
+    """Return the output of `func` and its derivative at these primals, as a function of
+    tangents.
+    """
+    # PyTorch also calls it twice: for the output, and to trace the derivative
+    output = func(*primals)
     _, push, _ = pushforward(func, primals, None, False)
 
     wanted, spec = flatten(primals)
@@ -227,12 +295,15 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def derivative(*tangents: Any) -> Any:
         flat_tangents, given_spec = flatten(tangents)
         if given_spec != spec:
-            raise RuntimeError(f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}")
+            raise RuntimeError(
+                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+            )
         for i, (t, p) in enumerate(zip(flat_tangents, wanted, strict=True)):
             for kind, own, expected in (("shape", t.shape, p.shape), ("dtype", t.dtype, p.dtype)):
                 if own != expected:
                     raise RuntimeError(
-                        f"tangent:{i} with {kind} {own} in flattened pytree doesn't match the {kind} {expected} of the "
+                        f"tangent:{i} with {kind} {own} in flattened pytree doesn't match the "
+                        f"{kind} {expected} of the "
                         "corresponding primal."
                     )
         return push(flat_tangents)
@@ -241,13 +312,17 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Return `func` unchanged. PyTorch removes in-place operations for compilers, which does not change the values."""
+    """Return `func` unchanged. PyTorch removes in-place operations for compilers, which does not
+    change the values.
+    """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): received invalid argument for remove="
-            f"{remove}. Valid options are:\n     remove='mutations': all inplace and out= operators will be removed "
+            f"{remove}. Valid options are:\n     remove='mutations': all inplace and out= "
+            "operators will be removed "
             "from the program, and replaced with their out-of-place equivalents.\n     "
-            "remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be replaced "
+            "remove='mutations_and_views': In addition to the above, all aliasing operators {view} "
+            "will be replaced "
             "with their non-aliasing counterparts, {view}_copy.\n"
         )
     return wrapping(func, lambda *args, **kwargs: func(*args, **kwargs))

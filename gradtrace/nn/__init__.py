@@ -1,6 +1,7 @@
 """torch.nn: layers, containers, parameters, and the modules `functional`, `init`, `utils`.
 
-A family of layers is imported when one of its names is first used; `FAMILIES` maps names to families.
+A family of layers is imported when one of its names is first used; `FAMILIES` maps names to
+families.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ FAMILIES = {
     "modules.container": "DataParallel ModuleDict ModuleList Sequential",
     "modules.parameters": "ParameterDict ParameterList",
     "modules.linear": "Bilinear Identity Linear",
-    "modules.lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyLinear",
+    "modules.lazy": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d "
+    "LazyConv3d LazyLinear",
     "modules.activation": """
         CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU
         ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink

@@ -1,4 +1,6 @@
-"""The PyTorch modules that classes show in their repr: `<class 'torch.nn.modules.linear.Linear'>`."""
+"""The PyTorch modules that classes show in their repr: `<class
+'torch.nn.modules.linear.Linear'>`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ from gradtrace.lazy_names import homes, words
 MOVED = homes("nn.modules", {
     "activation": "MultiheadAttention", "channelshuffle": "ChannelShuffle", "container": "ParameterDict ParameterList",
     "distance": "CosineSimilarity PairwiseDistance", "flatten": "Flatten Unflatten", "fold": "Fold Unfold",
-    "pixelshuffle": "PixelShuffle PixelUnshuffle", "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "pixelshuffle": "PixelShuffle PixelUnshuffle", "upsampling": "Upsample UpsamplingBilinear2d "
+                                                                 "UpsamplingNearest2d",
 })  # fmt: skip
 
-# Base classes whose constructor their subclasses share in PyTorch too; any other layer has a constructor of its own.
+# Base classes whose constructor their subclasses share in PyTorch too; any other layer has a
+# constructor of its own.
 SHARED = words("""object Module _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _BatchNorm _DropoutNd _InstanceNorm _LPPoolNd
     _Lazy _LazyInstanceNorm _Loss _MaxPoolNd _WeightedLoss""")
 
@@ -30,7 +34,9 @@ def home(cls: type) -> str:
 
 
 class OwnConstructor:
-    """A base class whose subclasses here have constructors with the names that PyTorch's messages show."""
+    """A base class whose subclasses here have constructors with the names that PyTorch's messages
+    show.
+    """
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -40,7 +46,10 @@ class OwnConstructor:
         base = shared.__qualname__.partition(".")[0]
         if base == cls.__name__ or base in SHARED:
             return
-        own = FunctionType(shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__)
-        own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+        own = FunctionType(
+            shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
+        )
+        own.__kwdefaults__ = shared.__kwdefaults__
+        own.__annotations__ = shared.__annotations__
         own.__qualname__ = f"{cls.__name__}.__init__"
         cls.__init__ = own  # type: ignore[method-assign]

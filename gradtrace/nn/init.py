@@ -1,7 +1,8 @@
-"""torch.nn.init: parameter initialisation. Every function works in place without recording and returns its tensor.
+"""torch.nn.init: parameter initialisation. Every function works in place without recording and
+returns its tensor.
 
-The same seed gives PyTorch's values; those of `orthogonal_` may differ in the last places, by LAPACK's rounding
-(https://pytorch.org/docs/stable/nn.init.html).
+The same seed gives PyTorch's values; those of `orthogonal_` may differ in the last places, by
+LAPACK's rounding (https://pytorch.org/docs/stable/nn.init.html).
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import words
 from gradtrace.ops.random.sampling import randperm
 
-LARGE_SHARE = 0.3  # of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
-LINEAR = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid")
+# of the normal distribution in [a, b], up to which trunc_normal_ draws uniform values
+LARGE_SHARE = 0.3
+LINEAR = words(
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid"
+)
 GAINS = {**dict.fromkeys(LINEAR, 1), "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the recommended scale of weights before a nonlinearity; `param` is leaky_relu's slope."""
+    """Return the recommended scale of weights before a nonlinearity; `param` is leaky_relu's
+    slope.
+    """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -47,7 +53,12 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
 ) -> Tensor:
     """Fill with normally distributed values; values outside [a, b] are redrawn."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -69,7 +80,9 @@ def normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def redraw_outside(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> None:
     """Fill with normal values, redrawing those outside [a, b] until there are none."""
     low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
     tensor.normal_(mean, std, generator=generator)
@@ -80,8 +93,12 @@ def redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, 
         outside = (tensor < low) | (tensor > high)
 
 
-def accept_by_density(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
-    """Fill by rejection sampling: uniform values in [a, b], each accepted in proportion to its normal density."""
+def accept_by_density(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+) -> None:
+    """Fill by rejection sampling: uniform values in [a, b], each accepted in proportion to its
+    normal density.
+    """
     highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     pending: Tensor | None = None
     while pending is None or bool(pending.any()):
@@ -139,7 +156,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -172,7 +191,11 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
 ) -> Tensor:
     """Fill uniformly with variance gain^2 / fan (He)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -183,7 +206,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
 ) -> Tensor:
     """Fill normally with variance gain^2 / fan (He)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -200,7 +227,9 @@ def fan_in_uniform_(bias: Tensor | None, weight: Tensor) -> None:
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a (semi-)orthogonal matrix from a QR decomposition; dims after the first are flattened."""
+    """Fill with a (semi-)orthogonal matrix from a QR decomposition; dims after the first are
+    flattened.
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -217,7 +246,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill with normally distributed values, of which the fraction `sparsity` of each column is set to 0."""
+    """Fill with normally distributed values, of which the fraction `sparsity` of each column is set
+    to 0.
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -236,7 +267,9 @@ def _deprecated(new_name: str) -> Any:
 
     def deprecated_init(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
-            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.", FutureWarning, stacklevel=2
+            f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.",
+            FutureWarning,
+            stacklevel=2,
         )
         return function(*args, **kwargs)
 
@@ -244,7 +277,9 @@ def _deprecated(new_name: str) -> Any:
     return deprecated_init
 
 
-uniform, normal, constant, eye, dirac = map(_deprecated, ("uniform_", "normal_", "constant_", "eye_", "dirac_"))
+uniform, normal, constant, eye, dirac = map(
+    _deprecated, ("uniform_", "normal_", "constant_", "eye_", "dirac_")
+)
 xavier_uniform, xavier_normal = map(_deprecated, ("xavier_uniform_", "xavier_normal_"))
 kaiming_uniform, kaiming_normal = map(_deprecated, ("kaiming_uniform_", "kaiming_normal_"))
 orthogonal, sparse = map(_deprecated, ("orthogonal_", "sparse_"))

@@ -1,7 +1,7 @@
 """Parameter and Buffer: tensors that a Module registers when they are assigned to an attribute.
 
-A Parameter differs from a Tensor only in its type and repr; results computed from it are plain Tensors
-(https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html).
+A Parameter differs from a Tensor only in its type and repr; results computed from it are plain
+Tensors (https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html).
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 
 NO_SHAPE = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
-    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+    "`load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
+    "initialize the "
     "parameters before accessing their attributes."
 )
 NO_DATA = (
-    "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or explicitly "
-    "manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a dummy batch to "
+    "Attempted to use an uninitialized parameter. This error happens when you are using a "
+    "`LazyModule` or explicitly "
+    "manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a "
+    "dummy batch to "
     "initialize the parameters before calling torch functions"
 )
 NO_SHARED_MEMORY = (
-    "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
+    "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+    "parameters before "
     "calling `module.share_memory()`."
 )
 
@@ -57,9 +62,14 @@ class Parameter(Tensor):
         if not isinstance(source, Tensor):
             raise AttributeError(f"'{type(source).__name__}' object has no attribute 'detach'")
         if requires_grad and not source.is_floating_point():
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         if requires_grad and source.is_inference() and not state.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
         _share(self, source)
         self._req = bool(requires_grad)
         if requires_grad:
@@ -95,7 +105,9 @@ class UninitializedParameter(Parameter):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter of this shape, whose values are not set."""
-        data = ops.find(ops.api.functions, "empty")(shape, device=device, dtype=dtype or self._dtype)
+        data = ops.find(ops.api.functions, "empty")(
+            shape, device=device, dtype=dtype or self._dtype
+        )
         requires_grad = self._req
         self.__dict__.clear()
         self.__class__ = Parameter  # type: ignore[assignment]
@@ -134,9 +146,15 @@ class UninitializedParameter(Parameter):
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Set the dtype that the tensor will have, and return the tensor."""
-        for place in (kwargs.get("device"), *(arg for arg in args if isinstance(arg, (str, describe.device)))):
+        for place in (
+            kwargs.get("device"),
+            *(arg for arg in args if isinstance(arg, (str, describe.device))),
+        ):
             describe.check_device(place)
-        candidates = [kwargs.get("dtype"), *(arg for arg in args if isinstance(arg, (dtypes.dtype, type)))]
+        candidates = [
+            kwargs.get("dtype"),
+            *(arg for arg in args if isinstance(arg, (dtypes.dtype, type))),
+        ]
         self._dtype = dtypes.as_dtype(candidates[-1]) or self._dtype
         return self
 
@@ -161,7 +179,8 @@ def is_lazy(param: object) -> bool:
 
 
 class Buffer(Tensor):
-    """A tensor registered as a buffer of a Module: state that is not trained, such as running averages.
+    """A tensor registered as a buffer of a Module: state that is not trained, such as running
+    averages.
 
     `persistent` is whether it is part of the Module's state_dict.
     """

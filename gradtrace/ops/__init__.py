@@ -1,4 +1,5 @@
-"""The operators: one record for each, grouped into families (one file each), and the public functions that use them.
+"""The operators: one record for each, grouped into families (one file each), and the public
+functions that use them.
 
 The first families of `pointwise` and `create.factories` are imported eagerly. The others are
 imported when one of their names is first looked up, which keeps startup fast.
@@ -47,7 +48,9 @@ def load_record(name: str) -> None:
 
 
 def find(table: dict[str, Any], name: str) -> Any:
-    """Look up a name in one of the tables of `api`, importing its families first; return None for an unknown name."""
+    """Look up a name in one of the tables of `api`, importing its families first; return None for
+    an unknown name.
+    """
     if name not in table:
         family_names = families.of(name)
         for family in family_names:

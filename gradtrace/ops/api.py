@@ -1,7 +1,8 @@
-"""Build the public API from records: functions, methods, in-place methods, Python operators and `functional` names.
+"""Build the public API from records: functions, methods, in-place methods, Python operators and
+`functional` names.
 
-Each family first defines its records, then registers public names here. A public function uses PyTorch's argument
-names; as a method, its first argument is the tensor itself.
+Each family first defines its records, then registers public names here. A public function uses
+PyTorch's argument names; as a method, its first argument is the tensor itself.
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ catalogue: dict[str, tuple[str, str]] = {}
 
 
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
-    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l linalg, s special.
+    """Register `function` under `names` for each of `forms`: f torch, m Tensor, n functional, l
+    linalg, s special.
 
-    The form c is torch.NAME_copy, which copies the views that the function returns; it has the first name only.
+    The form c is torch.NAME_copy, which copies the views that the function returns; it has the
+    first name only.
     """
     names = names or (function.__name__,)
     if "c" in forms:
@@ -101,7 +104,9 @@ def named(function: F, name: str, doc: str = "") -> F:
 
 
 def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
-    """Add the in-place method `name_` of an operator that takes its tensors first, then other arguments."""
+    """Add the in-place method `name_` of an operator that takes its tensors first, then other
+    arguments.
+    """
     for name in names:
         method = inplace_method(record, name + "_", numbers)
         named(method, name + "_", f"In-place form of {name}.")
@@ -122,7 +127,9 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
 
 
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
-    """Make the record of an operator of one tensor public: as function, method and in-place method (see `expose`)."""
+    """Make the record of an operator of one tensor public: as function, method and in-place method
+    (see `expose`).
+    """
 
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
@@ -140,9 +147,15 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
 
 
 def binary(
-    record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True, two_numbers: bool = False
+    record: Op,
+    *aliases: str,
+    forms: str = "fmi",
+    name: str = "",
+    numbers: bool = True,
+    two_numbers: bool = False,
 ) -> Callable[..., Tensor]:
-    """Make the record of an operator of two tensors public; the second may be a number unless `numbers` is False.
+    """Make the record of an operator of two tensors public; the second may be a number unless
+    `numbers` is False.
 
     With `two_numbers` the first argument of the function may be a number too.
     """
@@ -175,8 +188,12 @@ def binary(
     return function
 
 
-def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
-    """Define a Python operator on Tensor; it returns NotImplemented for unsupported operand types."""
+def operator(
+    dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False
+) -> None:
+    """Define a Python operator on Tensor; it returns NotImplemented for unsupported operand
+    types.
+    """
 
     def swapped(a: Tensor, b: object) -> Any:
         b = python_number(b)
@@ -195,7 +212,9 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
 
 
 def first_number(name: str, value: object, other: object) -> Any:
-    """Return a number as the first operand of `name`: a tensor if the other operand is a number as well."""
+    """Return a number as the first operand of `name`: a tensor if the other operand is a number as
+    well.
+    """
     number = python_number(value)
     if not isinstance(number, (int, float)):
         raise not_a_tensor(name, "input", 1, value)
@@ -208,7 +227,9 @@ def first_number(name: str, value: object, other: object) -> Any:
     return Tensor._wrap(number if default is float64 else np.asarray(number, default.np))
 
 
-def check_operand(name: str, value: object, kinds: Any = TENSOR_OR_NUMBER, position: int = 2) -> None:
+def check_operand(
+    name: str, value: object, kinds: Any = TENSOR_OR_NUMBER, position: int = 2
+) -> None:
     """Raise TypeError for a second operand that is neither of these kinds nor a number of numpy."""
     if not isinstance(value, kinds) and not isinstance(python_number(value), kinds):
         raise not_a_tensor(name, "other", position, value)
@@ -233,15 +254,21 @@ def is_int(value: object) -> TypeIs[int]:
 
 
 def check_dim(dim: int, ndim: int) -> int:
-    """Normalise a dim to be non-negative; raise IndexError with PyTorch's message if it is out of range."""
+    """Normalise a dim to be non-negative; raise IndexError with PyTorch's message if it is out of
+    range.
+    """
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+        )
     return dim % limit
 
 
 def check_dims(dims: int | Iterable[int] | None, ndim: int) -> Ints:
-    """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for repeated dims."""
+    """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for
+    repeated dims.
+    """
     if dims is None:
         return tuple(range(ndim))
     if is_int(dims):
@@ -254,16 +281,22 @@ def check_dims(dims: int | Iterable[int] | None, ndim: int) -> Ints:
 
 
 def given_sizes(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
-    """Return sizes passed by position or by the keyword `name`; raise TypeError for any other keyword."""
+    """Return sizes passed by position or by the keyword `name`; raise TypeError for any other
+    keyword.
+    """
     if not named:
         return args
     if args or tuple(named) != (name,):
-        raise TypeError(f"expected the sizes one by one, or as '{name}'; got {', '.join(map(repr, named))}")
+        raise TypeError(
+            f"expected the sizes one by one, or as '{name}'; got {', '.join(map(repr, named))}"
+        )
     return (named[name],)
 
 
 def sizes(args: tuple[Any, ...]) -> Ints:
-    """Return sizes passed separately or as one sequence; raise TypeError if they are missing or not ints."""
+    """Return sizes passed separately or as one sequence; raise TypeError if they are missing or not
+    ints.
+    """
     if not args:
         raise TypeError("sizes are missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):

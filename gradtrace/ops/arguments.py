@@ -1,4 +1,6 @@
-"""Argument handling of public functions: NumPy's argument names, and PyTorch's errors for missing arguments."""
+"""Argument handling of public functions: NumPy's argument names, and PyTorch's errors for missing
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ from gradtrace.ops.public_call import copy_metadata
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
-    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see `api.expose`.
+def torch_function(
+    *names: str, forms: str = "fm", renamed: dict[str, str] | None = None
+) -> Callable[[F], F]:
+    """Return a decorator for a public function of a tensor `input`; for `names` and `forms` see
+    `api.expose`.
 
     `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
@@ -24,7 +29,8 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
 
     def decorate(function: F) -> F:
         plain = getattr(function, "__wrapped__", function)
-        code, name = plain.__code__, names[0] if names else function.__name__
+        code = plain.__code__
+        name = names[0] if names else function.__name__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         required = own[: code.co_argcount - len(plain.__defaults__ or ())]
 
@@ -51,7 +57,8 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
 def in_both_forms(
     name: str, forms: str = "fm", renamed: dict[str, str] | None = None
 ) -> Callable[[Callable[..., Choice]], None]:
-    """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of one function.
+    """Return a decorator that makes the function NAME and the method NAME_, its in-place form, of
+    one function.
 
     That checks its arguments and returns a record and the record's arguments.
     For `forms` and `renamed` see `torch_function`.
@@ -59,16 +66,26 @@ def in_both_forms(
 
     def decorate(choose: Callable[..., Choice]) -> None:
         torch_function(name, forms=forms, renamed=renamed)(form_of(choose, name))
-        method = named(form_of(choose, name + "_", True), name + "_", f"In-place form of {name} (Tensor.{name}_).")
+        method = named(
+            form_of(choose, name + "_", True),
+            name + "_",
+            f"In-place form of {name} (Tensor.{name}_).",
+        )
         torch_function(name + "_", forms="m", renamed=renamed)(method)
 
     return decorate
 
 
 def form_of(choose: Any, name: str, in_place: bool = False) -> Any:
-    """Return the function NAME that runs what `choose` returns; Python's errors about arguments name it so, too."""
-    chosen = type(choose)(choose.__code__, choose.__globals__, name, choose.__defaults__, choose.__closure__)
-    chosen.__qualname__, chosen.__doc__, chosen.__kwdefaults__ = name, choose.__doc__, choose.__kwdefaults__
+    """Return the function NAME that runs what `choose` returns; Python's errors about arguments
+    name it so, too.
+    """
+    chosen = type(choose)(
+        choose.__code__, choose.__globals__, name, choose.__defaults__, choose.__closure__
+    )
+    chosen.__qualname__ = name
+    chosen.__doc__ = choose.__doc__
+    chosen.__kwdefaults__ = choose.__kwdefaults__
     chosen.__annotations__ = {**choose.__annotations__, "return": "Tensor"}
 
     def call(*args: Any, **options: Any) -> Tensor:
@@ -93,14 +110,20 @@ def missing_arguments(name: str, missing: list[str]) -> TypeError:
 def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
     """Normalise one dim to be non-negative; raise TypeError if it is not an int."""
     if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
-        raise TypeError(f"{name}(): argument 'dim' (position {position}) must be int, not {type(dim).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'dim' (position {position}) must be int, not {type(dim).__name__}"
+        )
     return check_dim(int(dim), ndim)
 
 
 def some_dims(name: str, dim: Any, ndim: int) -> Ints:
-    """Normalise several dims to be non-negative; None or () means all, and a 0-d tensor gives ()."""
+    """Normalise several dims to be non-negative; None or () means all, and a 0-d tensor gives
+    ().
+    """
     if isinstance(dim, (bool, float, str)):
-        raise TypeError(f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}"
+        )
     axes = check_dims(dim, ndim)
     return axes if ndim else ()
 

@@ -1,8 +1,10 @@
-"""Map each operator name to the family that defines it, so that looking up a name imports only that family.
+"""Map each operator name to the family that defines it, so that looking up a name imports only that
+family.
 
-`families.txt` has one line for each family: its module, then the public names and the record names that it defines. The
-last line, of Tensor, lists the attributes that families add to Tensor. `python -m tools.generate` writes it; run it
-after adding an operator. A name that is not in it is searched for in every family, which is slow but correct.
+`families.txt` has one line for each family: its module, then the public names and the record names
+that it defines. The last line, of Tensor, lists the attributes that families add to Tensor. `python
+-m tools.generate` writes it; run it after adding an operator. A name that is not in it is searched
+for in every family, which is slow but correct.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ METHODS = NAMES.pop("Tensor")
 
 
 def of(name: str) -> list[str]:
-    """Return the families that define a public name or a record name; an empty list if it is unknown."""
+    """Return the families that define a public name or a record name; an empty list if it is
+    unknown.
+    """
     if not _families:
         for family, names in NAMES.items():
             for defined in names:

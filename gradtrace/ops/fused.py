@@ -1,8 +1,10 @@
-"""Backward operators that PyTorch implements as one kernel, and so shows as one node in the graph of a gradient.
+"""Backward operators that PyTorch implements as one kernel, and so shows as one node in the graph
+of a gradient.
 
-`fused` makes such a record from a rule of several steps: its kernel is the rule applied to arrays, and its own
-derivative is computed by running the steps on Tensors and differentiating them. Where PyTorch has a closed formula for
-the second derivative, the record is written out next to the operator instead.
+`fused` makes such a record from a rule of several steps: its kernel is the rule applied to arrays,
+and its own derivative is computed by running the steps on Tensors and differentiating them. Where
+PyTorch has a closed formula for the second derivative, the record is written out next to the
+operator instead.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ Rule = Callable[..., Any]
 
 
 def fused(signature: str, rule: Rule, **fields: Any) -> Op:
-    """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
+    """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming
+    gradient.
 
     With `outputs=`, the rule returns several gradients; those not asked for are None.
     """
@@ -28,19 +31,30 @@ def fused(signature: str, rule: Rule, **fields: Any) -> Op:
 
     def kernel(*args: Any) -> Any:
         result = rule(ARRAY, *args)
-        return result if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in result)
+        return (
+            result
+            if "outputs" not in fields
+            else tuple(np.zeros(0) if f is None else f for f in result)
+        )
 
     return op(signature, kernel, undefined_grad="none", **fields,
         joint=d(" ".join(names), lambda xp, wanted, g, out, *args:
             differentiate_steps(xp, rule, wanted, g, args)))  # fmt: skip
 
 
-def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Run the steps of `rule` on Tensors and return their gradients at `args`, recorded if the backward pass is."""
+def differentiate_steps(
+    xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]
+) -> list[Any]:
+    """Run the steps of `rule` on Tensors and return their gradients at `args`, recorded if the
+    backward pass is.
+    """
     recorded = xp is TRACED
     # Record the program's operators, not these.
     with using(grad_enabled=True, recorder=state.recorder if recorded else None):
-        points = [input_point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
+        points = [
+            input_point(a, recorded) if asked else as_tensor(a)
+            for a, asked in zip(args, wanted, strict=False)
+        ]
         result = rule(TRACED, *points, *args[len(wanted) :])
         pairs = [
             (r, as_tensor(seed))
@@ -51,7 +65,13 @@ def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, ar
             return [None] * len(wanted)
         chosen: list[Any] = [p for p, asked in zip(points, wanted, strict=True) if asked]
         gradients = iter(
-            grad([r for r, _ in pairs], chosen, [seed for _, seed in pairs], create_graph=recorded, allow_unused=True)
+            grad(
+                [r for r, _ in pairs],
+                chosen,
+                [seed for _, seed in pairs],
+                create_graph=recorded,
+                allow_unused=True,
+            )
         )
         return [unwrapped(next(gradients), recorded) if asked else None for asked in wanted]
 
@@ -65,7 +85,9 @@ def as_tensor(value: Tensor | Raw | None) -> Tensor | None:
 
 
 def input_point(a: Any, recorded: bool) -> Tensor:
-    """Return a tensor to differentiate with respect to; in a recorded pass it is connected to the pass's graph."""
+    """Return a tensor to differentiate with respect to; in a recorded pass it is connected to the
+    pass's graph.
+    """
     if recorded:
         return point_record(a)
     leaf = Tensor._wrap(a)
@@ -84,7 +106,9 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
 
 
 def not_differentiable(signature: str, rule: Rule, kind: str) -> Op:
-    """Return the record of a backward operator without a derivative; differentiating it raises NotImplementedError."""
+    """Return the record of a backward operator without a derivative; differentiating it raises
+    NotImplementedError.
+    """
     refuse = no_derivative("_" + signature.partition("(")[0])
     return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, joint=d("", refuse))
 

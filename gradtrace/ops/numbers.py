@@ -1,4 +1,6 @@
-"""Records of arithmetic with a number for composed functions and rules, where PyTorch uses other node names."""
+"""Records of arithmetic with a number for composed functions and rules, where PyTorch uses other
+node names.
+"""
 
 from __future__ import annotations
 

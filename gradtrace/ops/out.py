@@ -10,7 +10,8 @@ from gradtrace.ops.shape.memory import resize_
 
 
 def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
-    """Write `result`, computed by the function `name`, into `out`, a tensor or a tuple of tensors; return `out`.
+    """Write `result`, computed by the function `name`, into `out`, a tensor or a tuple of tensors;
+    return `out`.
 
     Raises RuntimeError if a gradient is required, or if the dtype cannot hold the result.
     """

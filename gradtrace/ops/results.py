@@ -1,4 +1,6 @@
-"""Named tuples returned by operators with several results: `torch.return_types.max(values=..., indices=...)`."""
+"""Named tuples returned by operators with several results: `torch.return_types.max(values=...,
+indices=...)`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ class Result(tuple[Any, ...]):
     _item_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        items = ",\n".join(f"{name}={item!r}" for name, item in zip(self._item_names, self, strict=True))
+        items = ",\n".join(
+            f"{name}={item!r}" for name, item in zip(self._item_names, self, strict=True)
+        )
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
@@ -24,7 +28,11 @@ _made: dict[str, type[Result]] = {}
 def result_type(name: str, *fields: str) -> type[Result]:
     """Return the result type of an operator; there is one type for each name."""
     if name not in _made:
-        members: dict[str, Any] = {"__slots__": (), "_item_names": fields, "__module__": "torch.return_types"}
+        members: dict[str, Any] = {
+            "__slots__": (),
+            "_item_names": fields,
+            "__module__": "torch.return_types",
+        }
         for i, field in enumerate(fields):
             members[field] = property(itemgetter(i))
         _made[name] = type(name, (Result,), members)

@@ -1,6 +1,7 @@
 """Kernels of Python floats that the math module lacks.
 
-A kernel may raise an error where IEEE gives inf or nan; the engine then repeats the operation on a 0-d array.
+A kernel may raise an error where IEEE gives inf or nan; the engine then repeats the operation on a
+0-d array.
 """
 
 from __future__ import annotations
@@ -63,12 +64,14 @@ def where(condition: bool, a: float, b: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    # math.pow raises for a negative base with a fractional exponent; ** would return a complex number.
+    # math.pow raises for a negative base with a fractional exponent; ** would return a complex
+    # number.
     return math.pow(a, b)
 
 
 def power_of(a: float, exponent: float) -> float:
-    # PyTorch multiplies, divides and takes roots here, from which C's pow differs in the last bit and at -0.0 and -inf.
+    # PyTorch multiplies, divides and takes roots here, from which C's pow differs in the last bit
+    # and at -0.0 and -inf.
     if exponent in (0.5, -0.5):
         if a <= 0:
             raise ValueError

@@ -1,9 +1,10 @@
 """PyTorch's error messages for calls whose arguments match no signature.
 
-`signatures.txt` has one line for each function: its table (f torch, m Tensor, l linalg, s special, n nn.functional),
-its name (`name=NAME` if messages use another NAME), a code (1: one signature; 0: no arguments; +: one signature is
-shown, others are not), and the signatures. The file is read only after a call has failed, so a successful call has no
-overhead. Messages and their order follow torch/csrc/utils/python_arg_parser.cpp and invalid_arguments.cpp.
+`signatures.txt` has one line for each function: its table (f torch, m Tensor, l linalg, s special,
+n nn.functional), its name (`name=NAME` if messages use another NAME), a code (1: one signature; 0:
+no arguments; +: one signature is shown, others are not), and the signatures. The file is read only
+after a call has failed, so a successful call has no overhead. Messages and their order follow
+torch/csrc/utils/python_arg_parser.cpp and invalid_arguments.cpp.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from gradtrace.lazy_names import words
 
 # Python accepts an int for these one-element tuples.
 ONE_FOR_ALL = frozenset(
-    {"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "output_padding", "shifts"}
+    {
+        "dim",
+        "kernel_size",
+        "stride",
+        "padding",
+        "dilation",
+        "output_size",
+        "output_padding",
+        "shifts",
+    }
 )
 # Functions that accept a number in place of a tensor.
 NUMBERS_TOO = frozenset(
@@ -27,7 +37,12 @@ NUMBERS_TOO = frozenset(
         bitwise_and bitwise_or bitwise_xor copy
     """)
 )
-NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+NUMPY_NAMES = {
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+}
 
 
 class Parameter(NamedTuple):
@@ -81,7 +96,8 @@ def read_table() -> None:
 
 
 def signature(text: str) -> Signature:
-    results, keyword_only = [], False
+    results = []
+    keyword_only = False
     for item in split_items(text):
         if item == "*":
             keyword_only = True
@@ -100,7 +116,9 @@ def split_items(text: str) -> list[str]:
 
 
 def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Return PyTorch's error message for a call that matches no signature; "" if it matches or is unknown."""
+    """Return PyTorch's error message for a call that matches no signature; "" if it matches or is
+    unknown.
+    """
     overloads = find_signatures(table, name)
     if overloads is None:
         return ""
@@ -109,7 +127,9 @@ def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any])
     problems = [mismatch(overloads.name, s, args, named) for s in overloads.signatures]
     if "" in problems:
         return ""
-    late = next((p for p in problems if "failed to unpack" in p or p.startswith("expected Tensor")), "")
+    late = next(
+        (p for p in problems if "failed to unpack" in p or p.startswith("expected Tensor")), ""
+    )
     if late:
         return late
     if overloads.form == "1":
@@ -133,7 +153,8 @@ def mismatch(name: str, s: Signature, args: tuple[Any, ...], named: dict[str, An
     spread = s.positional == 1 and parameters[0].type == "tuple of ints"
     if len(args) > s.positional and not spread:
         return too_many(name, s, len(args))
-    place, used = 0, 0
+    place = 0
+    used = 0
     for i, p in enumerate(parameters):
         by_name = place >= len(args)
         if not by_name and p.keyword_only:
@@ -174,7 +195,8 @@ def by_its_name(p: Parameter, named: dict[str, Any]) -> object:
 
 
 def too_many(name: str, s: Signature, given: int) -> str:
-    most, least = s.positional, sum(not p.keyword_only and p.default is None for p in s.parameters)
+    most = s.positional
+    least = sum(not p.keyword_only and p.default is None for p in s.parameters)
     if least != most:
         return f"{name}() takes from {least} to {most} positional arguments but {given} were given"
     plural = "" if most == 1 else "s"
@@ -189,7 +211,11 @@ def missing(name: str, rest: tuple[Parameter, ...]) -> str:
 
 def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> str:
     for key in named:
-        places = [i for i, p in enumerate(s.parameters) if key == p.name or key in NUMPY_NAMES.get(p.name, ())]
+        places = [
+            i
+            for i, p in enumerate(s.parameters)
+            if key == p.name or key in NUMPY_NAMES.get(p.name, ())
+        ]
         if not places:
             return f"{name}() got an unexpected keyword argument '{key}'"
         if places[0] < given:
@@ -201,7 +227,9 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
 
 
 def refused(name: str, p: Parameter, value: Any) -> str:
-    """Return the end of PyTorch's message about a value of the wrong type; "" for the right type."""
+    """Return the end of PyTorch's message about a value of the wrong type; "" for the right
+    type.
+    """
     kind = p.type
     if kind in LISTS and issubclass(type(value), (tuple, list)):
         return bad_list(p, value)
@@ -212,11 +240,17 @@ def refused(name: str, p: Parameter, value: Any) -> str:
     if kind == "Tensor" and is_number(value) and name in NUMBERS_TOO and p.name != "input":
         return ""
     check = CHECKS.get(kind)
-    return "" if (check(value) if check else kind not in LISTS) else f"must be {kind}, not {type_name(value)}"
+    return (
+        ""
+        if (check(value) if check else kind not in LISTS)
+        else f"must be {kind}, not {type_name(value)}"
+    )
 
 
 def bad_list(p: Parameter, items: Sequence[Any]) -> str:
-    """Return the same as `refused`, for a list: the message for its first item differs from that for the others."""
+    """Return the same as `refused`, for a list: the message for its first item differs from that
+    for the others.
+    """
     wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
     if wrong is None:
         return ""
@@ -284,7 +318,9 @@ def type_name(value: object) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the items of a signature; as in PyTorch's messages, `*` and an empty list count as items too."""
+    """Return the items of a signature; as in PyTorch's messages, `*` and an empty list count as
+    items too.
+    """
     return text[1:-1].split(", ")
 
 
@@ -314,7 +350,9 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 def unmatched(s: Signature, named: dict[str, Any]) -> str:
-    """Return the keywords not among a signature's last items; as in PyTorch, an item "a=1" does not match keyword a."""
+    """Return the keywords not among a signature's last items; as in PyTorch, an item "a=1" does not
+    match keyword a.
+    """
     items = [item.rpartition(" ")[2] for item in words_of(s.text)]
     last = items[max(len(items) - len(named), 0) :]
     return ", ".join(key for key in reversed(named) if key not in last)
@@ -326,7 +364,9 @@ def list_types(args: tuple[Any, ...], named: dict[str, Any]) -> str:
 
 
 def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Return the types of the arguments; a type that differs from the signature's is put between exclamation marks."""
+    """Return the types of the arguments; a type that differs from the signature's is put between
+    exclamation marks.
+    """
     items = words_of(s.text)
     results = []
     for i in range(len(args) + len(named)):

@@ -1,4 +1,6 @@
-"""torch.optim: optimisers and `lr_scheduler`. A file is imported when one of its names is first used."""
+"""torch.optim: optimisers and `lr_scheduler`. A file is imported when one of its names is first
+used.
+"""
 
 from __future__ import annotations
 

@@ -43,10 +43,13 @@ class _Moments(NamedTuple):
 
 
 class Adam(ElementwiseOptimizer):
-    """Adam: adaptive moment estimation (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
+    """Adam: adaptive moment estimation
+    (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html).
+    """
 
     _options = (
-        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
+        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
+        "decoupled_weight_decay"
     )
     _checked = "lr eps betas weight_decay"
 
@@ -108,7 +111,9 @@ class AdamW(Adam):
         fused: bool | None = None,
     ) -> None:
         switches = options(locals(), "foreach maximize capturable differentiable fused")
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **switches, decoupled_weight_decay=True)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, **switches, decoupled_weight_decay=True
+        )
 
 
 class Adamax(ElementwiseOptimizer):
@@ -147,7 +152,8 @@ class NAdam(ElementwiseOptimizer):
     """Adam with Nesterov momentum."""
 
     _options = (
-        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
+        "capturable differentiable"
     )
     _checked = "lr eps betas weight_decay momentum_decay"
 
@@ -172,7 +178,9 @@ class NAdam(ElementwiseOptimizer):
         state = self._state_of(param, "exp_avg", "exp_avg_sq", mu_product=1.0)
         step, mean, square, writes = _Moments.updated(state, array, grad, group)
         beta1, beta2 = group["betas"]
-        mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
+        mu, mu_next = (
+            beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1)
+        )
         product = work(state["mu_product"])
         product *= mu
         if not modes.grad_enabled:
@@ -187,7 +195,10 @@ class NAdam(ElementwiseOptimizer):
 class RAdam(ElementwiseOptimizer):
     """Adam with rectified variance: no adaptive rate while the variance is undefined."""
 
-    _options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+    _options = (
+        "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay "
+        "differentiable"
+    )
     _checked = "lr eps betas weight_decay"
 
     def __init__(

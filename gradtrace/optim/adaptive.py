@@ -1,4 +1,6 @@
-"""Optimisers that scale each element by the squares of its past gradients: RMSprop, Adagrad, Adadelta."""
+"""Optimisers that scale each element by the squares of its past gradients: RMSprop, Adagrad,
+Adadelta.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,13 @@ from gradtrace.optim.updates import (
 
 
 class RMSprop(ElementwiseOptimizer):
-    """Gradient / running root mean square (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html)."""
+    """Gradient / running root mean square
+    (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html).
+    """
 
-    _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    _options = (
+        "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    )
     _checked = "lr eps momentum weight_decay alpha"
 
     def __init__(
@@ -45,11 +51,14 @@ class RMSprop(ElementwiseOptimizer):
         self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
-        momentum, centered = group["momentum"] > 0, bool(group["centered"])
+        momentum = group["momentum"] > 0
+        centered = bool(group["centered"])
         buffers = ["momentum_buffer"] * momentum + ["grad_avg"] * centered
         state = self._state_of(param, "square_avg", *buffers)
         advance(state)
-        square, alpha, lr = work(state["square_avg"]), group["alpha"], group["lr"]
+        square = work(state["square_avg"])
+        alpha = group["alpha"]
+        lr = group["lr"]
         decay_square(square, grad, alpha)
         if centered:
             mean = work(state["grad_avg"])
@@ -68,7 +77,10 @@ class RMSprop(ElementwiseOptimizer):
 class Adagrad(ElementwiseOptimizer):
     """Gradient divided by the root of the sum of all past squared gradients."""
 
-    _options = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+    _options = (
+        "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
+        "differentiable fused"
+    )
     _checked = "lr lr_decay weight_decay initial_accumulator_value eps"
 
     def __init__(
@@ -93,7 +105,10 @@ class Adagrad(ElementwiseOptimizer):
     def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
         state = self.state[param]
         if not state:
-            state.update(step=counter_tensor(), sum=zeros_like(param, self.defaults["initial_accumulator_value"]))
+            state.update(
+                step=counter_tensor(),
+                sum=zeros_like(param, self.defaults["initial_accumulator_value"]),
+            )
         return state
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
@@ -132,8 +147,10 @@ class Adadelta(ElementwiseOptimizer):
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._state_of(param, "square_avg", "acc_delta")
         advance(state)
-        rho, eps = group["rho"], group["eps"]
-        square, accumulated = work(state["square_avg"]), work(state["acc_delta"])
+        rho = group["rho"]
+        eps = group["eps"]
+        square = work(state["square_avg"])
+        accumulated = work(state["acc_delta"])
         decay_square(square, grad, rho)
         delta = xp.sqrt(accumulated + eps) / xp.sqrt(square + eps) * grad
         decay_square(accumulated, delta, rho)

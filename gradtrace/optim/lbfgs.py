@@ -1,7 +1,7 @@
 """L-BFGS with an optional strong Wolfe line search, based on minFunc as in PyTorch.
 
-https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html. All parameters form one flat vector; the arithmetic
-works on arrays.
+https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html. All parameters form one flat
+vector; the arithmetic works on arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Array = Any
 MEMORY = (
     "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss",
 )  # fmt: skip
-Objective = Callable[[Any, Array], "tuple[float, Array]"]  # (step length, direction) to loss and flat gradient
+# (step length, direction) to loss and flat gradient
+Objective = Callable[[Any, Array], "tuple[float, Array]"]
 
 
 class Point(NamedTuple):
@@ -34,7 +35,9 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Return the minimum of the cubic through both points, within bounds; the midpoint if there is none."""
+    """Return the minimum of the cubic through both points, within bounds; the midpoint if there is
+    none.
+    """
     low, high = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
     d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1**2 - a.gtd * b.gtd
@@ -49,11 +52,17 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
 
 
 class LineSearch:
-    """A search along `direction` for a step with the strong Wolfe conditions (Nocedal and Wright, algorithm 3.5)."""
+    """A search along `direction` for a step with the strong Wolfe conditions (Nocedal and Wright,
+    algorithm 3.5).
+    """
 
-    c1, c2, tolerance_change = 1e-4, 0.9, 1e-9
+    c1 = 1e-4
+    c2 = 0.9
+    tolerance_change = 1e-9
 
-    def __init__(self, objective: Objective, direction: Array, start: Point, max_steps: int) -> None:
+    def __init__(
+        self, objective: Objective, direction: Array, start: Point, max_steps: int
+    ) -> None:
         self.objective = objective
         self.direction = direction
         self.start = start
@@ -79,8 +88,11 @@ class LineSearch:
         return self.zoom(bracket)
 
     def find_bracket(self, t: Any) -> tuple[list[Point], bool]:
-        """Return two points around a minimum and False, or one point that satisfies the Wolfe conditions and True."""
-        previous, point = self.start, self.evaluate(t)
+        """Return two points around a minimum and False, or one point that satisfies the Wolfe
+        conditions and True.
+        """
+        previous = self.start
+        point = self.evaluate(t)
         while self.steps < self.max_steps:
             if self.too_high(point) or (self.steps > 1 and point.f >= previous.f):
                 return [previous, point], False
@@ -90,12 +102,15 @@ class LineSearch:
                 return [previous, point], False
             bounds = (point.t + 0.01 * (point.t - previous.t), point.t * 10)
             further = cubic_minimum(previous, point, bounds)
-            previous, point = point, self.evaluate(further)
+            previous = point
+            point = self.evaluate(further)
             self.steps += 1
         return [self.start, point], False
 
     def zoom(self, bracket: list[Point]) -> Point:
-        """Narrow the bracket until one of its ends satisfies the Wolfe conditions; return this point."""
+        """Narrow the bracket until one of its ends satisfies the Wolfe conditions; return this
+        point.
+        """
         size = np.abs(self.direction).max()
         stalled = False
         low, high = (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)
@@ -118,15 +133,20 @@ class LineSearch:
         return bracket[low]
 
     def inside(self, bracket: list[Point], t: Any, stalled: bool) -> tuple[Any, bool]:
-        """Move a step away from an end of the bracket if it is outside, or too close twice in a row (`stalled`)."""
+        """Move a step away from an end of the bracket if it is outside, or too close twice in a row
+        (`stalled`).
+        """
         ends = [point.t for point in bracket]
-        smallest, largest = min(ends), max(ends)
+        smallest = min(ends)
+        largest = max(ends)
         margin = 0.1 * (largest - smallest)
         if min(largest - t, t - smallest) >= margin:
             return t, False
         if not (stalled or t >= largest or t <= smallest):
             return t, True
-        return (largest - margin if abs(t - largest) < abs(t - smallest) else smallest + margin), False
+        return (
+            largest - margin if abs(t - largest) < abs(t - smallest) else smallest + margin
+        ), False
 
 
 def _arrays(value: Any) -> Any:
@@ -204,12 +224,16 @@ class LBFGS(Optimizer):
     # ---- the direction
 
     def _direction(self, state: dict[str, Any], grad: Array, history_size: int) -> Array:
-        """Return the negative gradient at first, then the two-loop recursion over past differences."""
+        """Return the negative gradient at first, then the two-loop recursion over past
+        differences.
+        """
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -grad
         self._remember(state, grad, history_size)
-        ys, ss, ro = state["old_dirs"], state["old_stps"], state["ro"]
+        ys = state["old_dirs"]
+        ss = state["old_stps"]
+        ro = state["ro"]
         alphas = [0.0] * len(ys)
         q = -grad
         for i in range(len(ys) - 1, -1, -1):
@@ -251,7 +275,9 @@ class LBFGS(Optimizer):
         state.update((name, _tensors(memory[name])) for name in MEMORY if name in memory)
         return first_loss
 
-    def _iterate(self, closure: Callable[[], Any], group: dict[str, Any], state: dict[str, Any], loss: float) -> None:
+    def _iterate(
+        self, closure: Callable[[], Any], group: dict[str, Any], state: dict[str, Any], loss: float
+    ) -> None:
         grad = self._flat_grad()
         if np.abs(grad).max() <= group["tolerance_grad"]:
             return
@@ -259,7 +285,8 @@ class LBFGS(Optimizer):
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             direction = self._direction(state, grad, group["history_size"])
-            before, slope = loss, dot_product(grad, direction)
+            before = loss
+            slope = dot_product(grad, direction)
             lr = scalar(group["lr"])
             length = min(1.0, 1.0 / np.abs(grad).sum()) * lr if state["n_iter"] == 1 else lr
             state.update(prev_flat_grad=grad.copy(), prev_loss=loss, d=direction, t=length)
@@ -267,7 +294,9 @@ class LBFGS(Optimizer):
                 break
             start = Point(0, loss, grad, slope)
             last = iteration == group["max_iter"]
-            length, loss, grad, used = self._advance(closure, group, direction, length, start, evaluations, last)
+            length, loss, grad, used = self._advance(
+                closure, group, direction, length, start, evaluations, last
+            )
             state["t"] = length
             evaluations += used
             state["func_evals"] += used
@@ -286,11 +315,15 @@ class LBFGS(Optimizer):
         evaluations: int,
         last: bool,
     ) -> tuple[Any, float, Array, int]:
-        """Move the parameters; return the step length, the new loss and gradient, and the number of evaluations."""
+        """Move the parameters; return the step length, the new loss and gradient, and the number of
+        evaluations.
+        """
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
-            search = LineSearch(self._objective(closure), direction, start, group["max_eval"] - evaluations)
+            search = LineSearch(
+                self._objective(closure), direction, start, group["max_eval"] - evaluations
+            )
             point = search.find_step(length)
             self._move(point.t, direction)
             return point.t, point.f, point.g, search.evaluations
@@ -300,7 +333,13 @@ class LBFGS(Optimizer):
         return length, float(evaluate(closure)), self._flat_grad(), 1
 
     def _converged(
-        self, group: dict[str, Any], grad: Array, direction: Array, length: Any, loss: float, before: float
+        self,
+        group: dict[str, Any],
+        grad: Array,
+        direction: Array,
+        length: Any,
+        loss: float,
+        before: float,
     ) -> bool:
         if np.abs(grad).max() <= group["tolerance_grad"]:
             return True

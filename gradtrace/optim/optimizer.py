@@ -1,7 +1,8 @@
 """Optimizer: parameter groups, state per parameter, and their saving and loading.
 
-https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer. Options that choose an implementation (foreach,
-fused, capturable) are kept in the groups, as PyTorch shows them, and change nothing here.
+https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer. Options that choose an
+implementation (foreach, fused, capturable) are kept in the groups, as PyTorch shows them, and
+change nothing here.
 """
 
 from __future__ import annotations
@@ -22,25 +23,44 @@ from gradtrace.lazy_names import words
 from gradtrace.nn.homes import MOVED, OwnConstructor
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
-from gradtrace.optim.updates import Array, begin, commit, counter_tensor, gradient, scalar, with_numbers, zeros_like
+from gradtrace.optim.updates import (
+    Array,
+    begin,
+    commit,
+    counter_tensor,
+    gradient,
+    scalar,
+    with_numbers,
+    zeros_like,
+)
 
 Group = dict[str, Any]
 Hook = Callable[..., Any]
-HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+HOOKS = (
+    "step_pre",
+    "step_post",
+    "state_dict_pre",
+    "state_dict_post",
+    "load_state_dict_pre",
+    "load_state_dict_post",
+)
 TITLES = {"lr": "learning rate", "eps": "epsilon value"}  # of options in messages
 SET_MESSAGE = (
-    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+    "in sets will change "
     "between runs. Please use a list instead."
 )
 DUPLICATE_WARNING = (
-    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+    "error; see "
     "github.com/pytorch/pytorch/issues/40967 for more information"
 )
 
 
 # PyTorch has a module for each optimiser.
 MOVED.update(
-    (name, f"optim.{name.lower()}") for name in words("ASGD Rprop Adadelta Adagrad RMSprop AdamW Adamax NAdam RAdam")
+    (name, f"optim.{name.lower()}")
+    for name in words("ASGD Rprop Adadelta Adagrad RMSprop AdamW Adamax NAdam RAdam")
 )
 
 
@@ -53,12 +73,16 @@ required = _Required()
 
 
 def options(values: Mapping[str, Any], names: str) -> Group:
-    """Return the options of a group: of `values`, the local variables of an `__init__`, those with these names."""
+    """Return the options of a group: of `values`, the local variables of an `__init__`, those with
+    these names.
+    """
     return {name: values[name] for name in words(names)}
 
 
 class Optimizer(OwnConstructor):
-    """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and options."""
+    """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params`
+    and options.
+    """
 
     defaults: dict[str, Any]
     state: defaultdict[Any, dict[str, Any]]
@@ -76,8 +100,8 @@ class Optimizer(OwnConstructor):
         self._hooks: dict[str, OrderedDict[int, Hook]] = {kind: OrderedDict() for kind in HOOKS}
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + typename(params)
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                "but got " + typename(params)
             )
         if defaults.get("fused") and defaults.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -95,7 +119,9 @@ class Optimizer(OwnConstructor):
         text = type(self).__name__ + " ("
         for i, group in enumerate(self.param_groups):
             text += f"\nParameter Group {i}\n"
-            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            text += "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
         return text + ")"
 
     # ---- parameters
@@ -110,12 +136,18 @@ class Optimizer(OwnConstructor):
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(param))
+                raise TypeError(
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    + typename(param)
+                )
             if not (param.is_leaf or param.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
+                )
             param_group.setdefault(name, default)
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
@@ -129,7 +161,8 @@ class Optimizer(OwnConstructor):
             if ("param_names" in param_group) != ("param_names" in group):
                 which = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(
-                    "all optimizer param groups should be with/without names. cannot add param group "
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    "group "
                     f"{which} to the optimizer"
                 )
         if not new.isdisjoint(id(p) for group in self.param_groups for p in group["params"]):
@@ -161,7 +194,9 @@ class Optimizer(OwnConstructor):
         return value
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Run `hook(optimizer, args, kwargs)` before step; `args[0]` is the optimiser; it may return new arguments."""
+        """Run `hook(optimizer, args, kwargs)` before step; `args[0]` is the optimiser; it may
+        return new arguments.
+        """
         return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
@@ -173,21 +208,29 @@ class Optimizer(OwnConstructor):
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Run `hook(optimizer, state_dict)` after state_dict; its result replaces the state_dict."""
+        """Run `hook(optimizer, state_dict)` after state_dict; its result replaces the
+        state_dict.
+        """
         return self._register("state_dict_post", hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(
+        self, hook: Hook, prepend: bool = False
+    ) -> RemovableHandle:
         """Run `hook(optimizer, state_dict)` before a load; its result replaces the state_dict."""
         return self._register("load_state_dict_pre", hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(
+        self, hook: Hook, prepend: bool = False
+    ) -> RemovableHandle:
         """Run `hook(optimizer)` after a load."""
         return self._register("load_state_dict_post", hook, prepend)
 
     # ---- saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """Return `state` by parameter index, and `param_groups` with indices in place of the parameters."""
+        """Return `state` by parameter index, and `param_groups` with indices in place of the
+        parameters.
+        """
         for hook in self._hooks["state_dict_pre"].values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -204,17 +247,25 @@ class Optimizer(OwnConstructor):
         return self._pass_through("state_dict_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state_dict of an optimiser; raise ValueError unless its groups have the same sizes."""
+        """Load the state_dict of an optimiser; raise ValueError unless its groups have the same
+        sizes.
+        """
         state_dict = self._pass_through("load_state_dict_pre", state_dict.copy())
-        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        groups = self.param_groups
+        saved = deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(own["params"]) != len(new["params"]) for own, new in zip(groups, saved, strict=True)):
+        if any(
+            len(own["params"]) != len(new["params"]) for own, new in zip(groups, saved, strict=True)
+        ):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
             )
         numbers = chain.from_iterable(group["params"] for group in saved)
-        params = dict(zip(numbers, chain.from_iterable(group["params"] for group in groups), strict=True))
+        params = dict(
+            zip(numbers, chain.from_iterable(group["params"] for group in groups), strict=True)
+        )
         self.state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
@@ -239,14 +290,20 @@ def _named(params: Any) -> tuple[list[Any], list[str]]:
     listed = list(params)
     names = [p[0] for p in listed if isinstance(p, tuple)]
     if names and len(names) != len(listed):
-        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        raise ValueError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
     return [p[1] if isinstance(p, tuple) else p for p in listed], names
 
 
 def _cast(param: Tensor, value: Any, key: Any = None) -> Any:
-    """A loaded state value in the parameter's dtype; `step` stays as it is. Tensors keep their storage if they can."""
+    """A loaded state value in the parameter's dtype; `step` stays as it is. Tensors keep their
+    storage if they can.
+    """
     if isinstance(value, Tensor):
-        return value if key == "step" or not param.is_floating_point() else value.to(dtype=param.dtype)
+        return (
+            value if key == "step" or not param.is_floating_point() else value.to(dtype=param.dtype)
+        )
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
     if type(value) in (list, tuple):
@@ -264,14 +321,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(self, Optimizer):
             raise TypeError(f"{typename(self)} is not an Optimizer")
         self.stepped = True
-        if "_hooks" not in vars(self):  # an optimizer around another one, which did not call this class's __init__
+        # an optimizer around another one, which did not call this class's __init__
+        if "_hooks" not in vars(self):
             return step(*args, **kwargs)
         for hook in self._hooks["step_pre"].values():
             replaced = hook(self, args, kwargs)
             if replaced is None:
                 continue
             if not (isinstance(replaced, tuple) and len(replaced) == 2):
-                raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}.")
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{replaced}."
+                )
             args, kwargs = replaced
         out = step(*args, **kwargs)
         state.watcher.stepped(self)
@@ -286,7 +347,9 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluate(closure: Callable[[], Any] | None) -> Any:
-    """Call the closure with gradient recording on and return its loss; return None without a closure."""
+    """Call the closure with gradient recording on and return its loss; return None without a
+    closure.
+    """
     if closure is None:
         return None
     with enable_grad():
@@ -296,7 +359,8 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
 class ElementwiseOptimizer(Optimizer):
     """Base of optimisers that update each parameter separately, in `_update`.
 
-    `_options` names the options of a group in PyTorch's order, `_checked` those that `check` looks at.
+    `_options` names the options of a group in PyTorch's order, `_checked` those that `check` looks
+    at.
     """
 
     _options = ""
@@ -316,24 +380,36 @@ class ElementwiseOptimizer(Optimizer):
                     extra = param._x
                     if extra is not None and extra.grad is not None:
                         array = begin(param)
-                        commit(param, array, self._update(param, array, gradient(param, group), group) or 1)
+                        commit(
+                            param,
+                            array,
+                            self._update(param, array, gradient(param, group), group) or 1,
+                        )
         return loss
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
-        """Update a parameter's array, or in a differentiable step the parameter; return the count of writes or None."""
+        """Update a parameter's array, or in a differentiable step the parameter; return the count
+        of writes or None.
+        """
         raise NotImplementedError
 
     def _state_of(self, param: Tensor, *zeros: str, **numbers: float) -> dict[str, Any]:
-        """Return a parameter's state; a new one has a step count, numbers, and zeros like the parameter."""
+        """Return a parameter's state; a new one has a step count, numbers, and zeros like the
+        parameter.
+        """
         state = self.state[param]
         if not state:
-            state.update((name, counter_tensor(value)) for name, value in {"step": 0.0, **numbers}.items())
+            state.update(
+                (name, counter_tensor(value)) for name, value in {"step": 0.0, **numbers}.items()
+            )
             state.update((name, zeros_like(param)) for name in zeros)
         return state
 
 
 def check(values: Mapping[str, Any], names: str) -> None:
-    """Raise ValueError unless the options with these names are at least 0 and the betas below 1, in this order."""
+    """Raise ValueError unless the options with these names are at least 0 and the betas below 1, in
+    this order.
+    """
     for name in words(names):
         value = values[name]
         if name == "betas":

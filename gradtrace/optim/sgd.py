@@ -22,7 +22,9 @@ from gradtrace.optim.updates import (
 
 
 def refuse_negative(value: Any, what: str) -> None:
-    """Raise ValueError for a negative value; unlike the other checks it accepts nan, as in PyTorch."""
+    """Raise ValueError for a negative value; unlike the other checks it accepts nan, as in
+    PyTorch.
+    """
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if scalar(value) < 0.0:
@@ -30,7 +32,9 @@ def refuse_negative(value: Any, what: str) -> None:
 
 
 class SGD(ElementwiseOptimizer):
-    """Gradient descent with momentum (https://pytorch.org/docs/stable/generated/torch.optim.SGD.html)."""
+    """Gradient descent with momentum
+    (https://pytorch.org/docs/stable/generated/torch.optim.SGD.html).
+    """
 
     def __init__(
         self,
@@ -46,7 +50,11 @@ class SGD(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        for value, what in ((lr, "learning rate"), (momentum, "momentum value"), (weight_decay, "weight_decay value")):
+        for value, what in (
+            (lr, "learning rate"),
+            (momentum, "momentum value"),
+            (weight_decay, "weight_decay value"),
+        ):
             refuse_negative(value, what)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -95,10 +103,13 @@ class ASGD(ElementwiseOptimizer):
         self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
-        lr, lambd = scalar(group["lr"]), group["lambd"]
+        lr = scalar(group["lr"])
+        lambd = group["lambd"]
         state = self._state_of(param, "ax", eta=lr, mu=1.0)
         step = advance(state)
-        eta, mu, average = state["eta"].item(), state["mu"].item(), work(state["ax"])
+        eta = state["eta"].item()
+        mu = state["mu"].item()
+        average = work(state["ax"])
         array *= 1 - lambd * eta
         follow(array, eta, grad)
         average[...] = array if mu == 1 else average + (array - average) * mu
@@ -108,7 +119,9 @@ class ASGD(ElementwiseOptimizer):
 
 
 class Rprop(ElementwiseOptimizer):
-    """Resilient backpropagation: each element has its own step size, which follows the gradient's sign."""
+    """Resilient backpropagation: each element has its own step size, which follows the gradient's
+    sign.
+    """
 
     def __init__(
         self,
@@ -125,7 +138,10 @@ class Rprop(ElementwiseOptimizer):
         check(locals(), "lr")
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
+        super().__init__(
+            params,
+            options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"),
+        )
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self.state[param]
@@ -133,7 +149,8 @@ class Rprop(ElementwiseOptimizer):
             size = zeros_like(param, scalar(group["lr"]))
             state.update(step=counter_tensor(), prev=zeros_like(param), step_size=size)
         advance(state)
-        previous, size = work(state["prev"]), work(state["step_size"])
+        previous = work(state["prev"])
+        size = work(state["step_size"])
         agreement = grad * copied(previous)
         down, up = group["etas"]
         new = xp.where(agreement > 0, size * up, xp.where(agreement < 0, size * down, size))

@@ -1,8 +1,10 @@
-"""In-place updates of parameters by optimisers, which work on arrays and increase the version counter.
+"""In-place updates of parameters by optimisers, which work on arrays and increase the version
+counter.
 
-An optimiser works on the arrays of its tensors, not through recorded operators: a step has no history, and recording
-would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation. In a
-differentiable step, where gradients are recorded (`ElementwiseOptimizer.step`), they work on the tensors themselves.
+An optimiser works on the arrays of its tensors, not through recorded operators: a step has no
+history, and recording would take half of a training loop's time. The formulas round like PyTorch's
+kernels, operation by operation. In a differentiable step, where gradients are recorded
+(`ElementwiseOptimizer.step`), they work on the tensors themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ xp = _Functions()
 
 
 def work(tensor: Tensor) -> Array:
-    """Return what a formula changes in place: the tensor's array, or in a differentiable step the tensor."""
+    """Return what a formula changes in place: the tensor's array, or in a differentiable step the
+    tensor.
+    """
     return tensor if modes.grad_enabled else tensor.array
 
 
@@ -41,7 +45,9 @@ def values(tensor: Tensor) -> Array:
 
 
 def copied(array: Array) -> Array:
-    """Return a copy of a tensor, for an operation that may save it: a step changes the tensor itself."""
+    """Return a copy of a tensor, for an operation that may save it: a step changes the tensor
+    itself.
+    """
     return array.clone() if isinstance(array, Tensor) else array
 
 
@@ -64,7 +70,9 @@ def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
 
 
 def gradient(param: Tensor, group: dict[str, Any]) -> Array:
-    """Return the parameter's gradient, negated for `maximize`, with the group's weight decay added."""
+    """Return the parameter's gradient, negated for `maximize`, with the group's weight decay
+    added.
+    """
     grad = param.grad
     assert grad is not None
     # array operations here would not become steps of the plan
@@ -92,7 +100,9 @@ def counter_tensor(value: float = 0.0) -> Tensor:
 def advance(state: dict[str, Any]) -> float:
     """Increment the step count in `state["step"]` and return it."""
     if not isinstance(state["step"], Tensor):
-        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors"
+        )
     step = state["step"].array
     step += 1
     return float(step)
@@ -116,7 +126,9 @@ def scalar(value: Any) -> Any:
 
 
 def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
-    """Return a group with numbers for its tensors of one element, or in a differentiable step tensors of no dim."""
+    """Return a group with numbers for its tensors of one element, or in a differentiable step
+    tensors of no dim.
+    """
     if PLAIN.issuperset(map(type, group.values())):
         return group
     as_number = Tensor.squeeze if modes.grad_enabled else Tensor.item

@@ -26,7 +26,9 @@ class Clock:
 
     def __init__(self, budget: Budget, spent: float = 0.0) -> None:
         self.budget = budget
-        self.deadline = min(time.monotonic() + budget.seconds, process_end.at) - min(spent, budget.seconds)
+        self.deadline = min(time.monotonic() + budget.seconds, process_end.at) - min(
+            spent, budget.seconds
+        )
 
     def deadline_error(self) -> BudgetError:
         return exceeded("seconds", f"the program ran longer than {self.budget.seconds:g} s")
@@ -37,7 +39,9 @@ def exceeded(field: str, message: str) -> BudgetError:
 
 
 class Output(io.StringIO):
-    """What a program prints, where it is kept instead of shown: at most so many letters as --max-output has bytes."""
+    """What a program prints, where it is kept instead of shown: at most so many letters as
+    --max-output has bytes.
+    """
 
     def __init__(self, budget: Budget) -> None:
         super().__init__()
@@ -63,7 +67,8 @@ UNLOADED = ("failed to map segment", "cannot allocate memory", "cannot map zero-
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out; a MemoryError raised by the program itself has a message.
+    """Whether an error means that memory ran out; a MemoryError raised by the program itself has a
+    message.
 
     The import of an extension module can also fail with ImportError for lack of memory.
     """

@@ -1,4 +1,6 @@
-"""torch.save and torch.load in programs: what may not be written to a file stays in memory for the run."""
+"""torch.save and torch.load in programs: what may not be written to a file stays in memory for the
+run.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ class Checkpoints:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
-        self.kept: dict[str, bytes] = {}  # the content of files that could not be written, by absolute path
-        self.os_functions: tuple[Any, ...] = ()  # those that are replaced while this run keeps files
+        # the content of files that could not be written, by absolute path
+        self.kept: dict[str, bytes] = {}
+        # those that are replaced while this run keeps files
+        self.os_functions: tuple[Any, ...] = ()
 
     def names(self) -> dict[str, dict[str, Any]]:
         """Return the names of this run by module."""
@@ -25,7 +29,9 @@ class Checkpoints:
         return {"torch": functions, "torch.serialization": functions, "torch.jit": models}
 
     def save(self, obj: Any, f: Any, *args: Any, **options: Any) -> None:
-        """Write an object to a file (torch.save); keep it in memory if the file cannot be written."""
+        """Write an object to a file (torch.save); keep it in memory if the file cannot be
+        written.
+        """
         from gradtrace.utils import serialization
 
         try:
@@ -43,7 +49,9 @@ class Checkpoints:
         """Return what a file holds (torch.load)."""
         from gradtrace.utils import serialization
 
-        return serialization.load(io.BytesIO(self.kept[path_of(f)]) if self.has(f) else f, *args, **options)
+        return serialization.load(
+            io.BytesIO(self.kept[path_of(f)]) if self.has(f) else f, *args, **options
+        )
 
     def load_model(self, f: Any, map_location: Any = None, *args: Any, **options: Any) -> Any:
         """Return the model that torch.jit.save has written (torch.jit.load)."""
@@ -57,7 +65,12 @@ class Checkpoints:
         """Let the functions of `os` that ask for a file or remove one find those that are kept."""
         if self.os_functions:
             return
-        remove, _, exists, isfile = self.os_functions = os.remove, os.unlink, os.path.exists, os.path.isfile
+        remove, _, exists, isfile = self.os_functions = (
+            os.remove,
+            os.unlink,
+            os.path.exists,
+            os.path.isfile,
+        )
 
         def forget(path: Any, *args: Any, **options: Any) -> None:
             if self.has(path):

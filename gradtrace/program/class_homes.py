@@ -47,7 +47,9 @@ MODULES_OF_CLASSES = {
         WeightedRandomSampler""",
     "torch.utils.hooks": "RemovableHandle",
 }
-MODULE_OF_CLASS = {name: module for module, names in MODULES_OF_CLASSES.items() for name in words(names)}
+MODULE_OF_CLASS = {
+    name: module for module, names in MODULES_OF_CLASSES.items() for name in words(names)
+}
 
 
 def torch_home(kind: type) -> str:

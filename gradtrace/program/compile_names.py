@@ -8,7 +8,9 @@ COMPILED_MODULES = ("torch.compiler", "torch.jit")
 
 
 def compiler_names(tell: Callable[[str], None]) -> dict[str, dict[str, Any]]:
-    """Return the names of torch.compile and torch.jit by module; `tell` prints a line for the user."""
+    """Return the names of torch.compile and torch.jit by module; `tell` prints a line for the
+    user.
+    """
 
     def say(name: str) -> None:
         tell(f"{name}: runs the function itself, without compiling it")

@@ -1,8 +1,8 @@
 """The recursion limit and stack size while a program is parsed or run.
 
-One call in a program takes several Python calls, some of them in C. If the C stack overflows, the process ends without
-an exception. On Linux the main thread's stack limit can be raised at run time; elsewhere the recursion limit stays
-lower, and deep recursion raises RecursionError sooner.
+One call in a program takes several Python calls, some of them in C. If the C stack overflows, the
+process ends without an exception. On Linux the main thread's stack limit can be raised at run time;
+elsewhere the recursion limit stays lower, and deep recursion raises RecursionError sooner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ STACK = 120_000_000  # bytes; Linux reserves about 128 MB for it
 
 
 class deep:
-    """Context manager that raises the limits to allow `calls` nested calls of a program (0: for parsing)."""
+    """Context manager that raises the limits to allow `calls` nested calls of a program (0: for
+    parsing).
+    """
 
     def __init__(self, calls: int = 0) -> None:
         self.calls = calls
@@ -42,7 +44,9 @@ def in_main_thread() -> bool:
 
 
 def grow_stack() -> tuple[int, int] | None:
-    """Raise the stack limit of the main thread; return the old limits, or None if it cannot be raised here."""
+    """Raise the stack limit of the main thread; return the old limits, or None if it cannot be
+    raised here.
+    """
     if not in_main_thread() or not sys.platform.startswith("linux"):
         return None
     import resource

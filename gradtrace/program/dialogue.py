@@ -3,8 +3,9 @@
     talk = Dialogue("note.md", budget)
     run = talk.run("import torch", stdout=out)
 
-What a program changes for the process (seed, print options) is restored after it and reapplied for the next one. With
-`record`, the operator calls of all programs are kept as those of one program with their joined text.
+What a program changes for the process (seed, print options) is restored after it and reapplied for
+the next one. With `record`, the operator calls of all programs are kept as those of one program
+with their joined text.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from gradtrace.program.source import Source, Span
 
 
 class Dialogue:
-    """A shared namespace and its programs. `record` and `watcher` have the same meaning as for `run`; `dtype` None
-    means float64, or float32 once torch has been imported.
+    """A shared namespace and its programs. `record` and `watcher` have the same meaning as for
+    `run`; `dtype` None means float64, or float32 once torch has been imported.
     """
 
     def __init__(
@@ -59,9 +60,13 @@ class Dialogue:
         return self.dtype or ("float32" if self.imports_torch else "float64")
 
     def parse(self, text: str) -> Program:
-        """Parse the next program; when recording, line numbers continue the last one's. Raises like `parse.parse`."""
+        """Parse the next program; when recording, line numbers continue the last one's. Raises like
+        `parse.parse`.
+        """
         if self.record is not None:
-            budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
+            budget = self.budget._replace(
+                source_bytes=self.budget.source_bytes + self.text.count("\n")
+            )
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)
             program = program._replace(source=Source.of(self.name, self.text + text))
         else:
@@ -69,8 +74,17 @@ class Dialogue:
         self.imports_torch = self.imports_torch or program.imports_torch
         return program._replace(imports_torch=self.imports_torch)
 
-    def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
-        """Run a program; errors: see `run`. `show` gets the value and text of each expression statement."""
+    def run(
+        self,
+        program: Program,
+        *,
+        stdout: Any,
+        stderr: Any,
+        show: Callable[[Any, str], None] | None = None,
+    ) -> Run:
+        """Run a program; errors: see `run`. `show` gets the value and text of each expression
+        statement.
+        """
         if self.record is not None:
             self.text = program.source.text.rstrip("\n") + "\n"
         if self.kept is not None:
@@ -101,4 +115,6 @@ class Dialogue:
         self.past.records.clear()
         self.past.scopes.clear()
         if self.record is not None:
-            self.past = self.past._replace(keeper=self.record(self.past.records, self.budget.record_bytes))
+            self.past = self.past._replace(
+                keeper=self.record(self.past.records, self.budget.record_bytes)
+            )

@@ -12,7 +12,9 @@ WRITING = frozenset("wax+")
 
 
 class discarding:
-    """Context manager for runs that are only tried. Files opened by `open`, also within libraries, are not written."""
+    """Context manager for runs that are only tried. Files opened by `open`, also within libraries,
+    are not written.
+    """
 
     def __enter__(self) -> None:
         self.before = builtins.open, io.open

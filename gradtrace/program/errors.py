@@ -11,14 +11,20 @@ from gradtrace.program.parse import Program
 from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.result import assigned_names
 
-REFUSED = "--allow-read PATH and --allow-write DIR grant files; a program has no network and starts no other programs"
+REFUSED = (
+    "--allow-read PATH and --allow-write DIR grant files; a program has no network and "
+    "starts no other programs"
+)
 FOLDER = "--allow-import DIR names the folder of your own modules; other packages must be installed"
 NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
-RESERVE = 4_000_000  # bytes that are freed for the report of an error that came from a lack of memory
+# bytes that are freed for the report of an error that came from a lack of memory
+RESERVE = 4_000_000
 
 
 class explained:
-    """Context manager that converts a program's exceptions to GradtraceErrors with a place; suppresses exit(0)."""
+    """Context manager that converts a program's exceptions to GradtraceErrors with a place;
+    suppresses exit(0).
+    """
 
     def __init__(self, program: Program, places: ProgramPlaces) -> None:
         self.program = program
@@ -91,13 +97,17 @@ class explained:
 
 
 def known_names(error: Exception, frames: Any, package: str) -> list[str]:
-    """Return the names that could have been meant: variables where the error was raised, an object's attributes, or the
-    modules in a package of torch.
+    """Return the names that could have been meant: variables where the error was raised, an
+    object's attributes, or the modules in a package of torch.
     """
     if isinstance(error, ModuleNotFoundError):
         from gradtrace.program.modules import MODULES
 
-        return sorted(last for outer, _, last in (module.rpartition(".") for module in MODULES) if outer == package)
+        return sorted(
+            last
+            for outer, _, last in (module.rpartition(".") for module in MODULES)
+            if outer == package
+        )
     if isinstance(error, AttributeError):
         return [name for name in dir(error.obj) if not name.startswith("_")]
     while frames.tb_next is not None:
@@ -107,7 +117,9 @@ def known_names(error: Exception, frames: Any, package: str) -> list[str]:
 
 
 def text_of(value: Any) -> str:
-    """Return str(value) of an exception or an exit code, which runs code of the program and may fail."""
+    """Return str(value) of an exception or an exit code, which runs code of the program and may
+    fail.
+    """
     try:
         return str(value)
     except Exception:

@@ -1,12 +1,14 @@
-"""Evaluate an expression in the process itself: a walk over its syntax tree, without numpy where there are no arrays.
+"""Evaluate an expression in the process itself: a walk over its syntax tree, without numpy where
+there are no arrays.
 
     with evaluating(parse("(x + w) * (w + 1)"), inputs) as run: ...
 
-An expression is the user's own text, or it is evaluated in a process that has given up its rights. It contains only
-what `grammar` allows. So it calls the functions that `mathematics` returns and no others, and reads attributes without
-an underscore at the front, of tensors, numbers and what describes them (`OPEN`): none of these leads to a module, a
-file or code, so nothing but numbers can be reached. This is the whole gate. Time and memory are bounded by the
-watchdog, and where a few characters ask for a value that fills the memory at once, by the operators themselves.
+An expression is the user's own text, or it is evaluated in a process that has given up its rights.
+It contains only what `grammar` allows. So it calls the functions that `mathematics` returns and no
+others, and reads attributes without an underscore at the front, of tensors, numbers and what
+describes them (`OPEN`): none of these leads to a module, a file or code, so nothing but numbers can
+be reached. This is the whole gate. Time and memory are bounded by the watchdog, and where a few
+characters ask for a value that fills the memory at once, by the operators themselves.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from gradtrace.program.watchdog import watched
 
 __all__ = ["Evaluation", "evaluating", "is_expression"]
 
-# The types of values whose public attributes an expression may read, and of a list those that do not change it.
+# The types of values whose public attributes an expression may read, and of a list those that do
+# not change it.
 OPEN = (Tensor, Node, bool, int, float, tuple, dtypes.dtype, device)
 OF_LISTS = ("count", "index")
 DEPTH = 1000  # of calls within each other
@@ -48,7 +51,8 @@ AN_ITEM = 8  # bytes of a list's item
 def evaluating(
     program: Program, inputs: dict[str, Tensor] | None = None, options: RunOptions = RunOptions()
 ) -> Iterator[Run]:
-    """Evaluate an expression and give its run, whose dtype, limits and error places apply until the context ends.
+    """Evaluate an expression and give its run, whose dtype, limits and error places apply until the
+    context ends.
 
     Raise ProgramError for its exceptions, UnknownNameError, or BudgetError.
     """
@@ -61,8 +65,21 @@ def evaluating(
     keeper = None if options.record is None else options.record(records, budget.record_bytes)
 
     def finished(root: Any, chosen: tuple[tuple[str, Tensor], ...]) -> Run:
-        env, spans, input_values = evaluation.env, evaluation.spans, dict(inputs or {})
-        return Run(program, env, root, chosen, records, spans, input_values, scopes, keeper, [program.source])
+        env = evaluation.env
+        spans = evaluation.spans
+        input_values = dict(inputs or {})
+        return Run(
+            program,
+            env,
+            root,
+            chosen,
+            records,
+            spans,
+            input_values,
+            scopes,
+            keeper,
+            [program.source],
+        )
 
     with restored(), deep(DEPTH), watched(Clock(budget, program.seconds), evaluation.place):
         dtypes.set_default_dtype(result.default_dtype(program, options.dtype))
@@ -85,7 +102,9 @@ def evaluating(
             if keeper is not None:
                 error.run = finished(None, ())
             raise
-        chosen = tuple((name, result.chosen_output(evaluation.env, name)) for name in options.outputs)
+        chosen = tuple(
+            (name, result.chosen_output(evaluation.env, name)) for name in options.outputs
+        )
         root = last if last is not None else result.assigned_root(program.tree, evaluation.env)
         state.set(recorder=planner, origin=0)
         with explained(evaluation):
@@ -93,7 +112,8 @@ def evaluating(
 
 
 class Evaluation:
-    """The evaluation of one expression: its variables, and the places of its operators (`state.origin` has an index).
+    """The evaluation of one expression: its variables, and the places of its operators
+    (`state.origin` has an index).
 
     There is a method for each type of node, which returns the node's value.
     """
@@ -112,7 +132,9 @@ class Evaluation:
             if isinstance(node, ast.Assign):
                 value = self.value(node.value)
                 self.env.update((target.id, value) for target in node.targets)  # type: ignore[attr-defined]
-            elif isinstance(node, ast.Expr) and not (is_text(node) and not position and tree.body[1:]):
+            elif isinstance(node, ast.Expr) and not (
+                is_text(node) and not position and tree.body[1:]
+            ):
                 value = self.value(node.value)
                 last = value if result.is_result(value) else last
                 if show is not None and value is not None:
@@ -151,7 +173,8 @@ class Evaluation:
         """Return the error for a name that has no value."""
         import difflib
 
-        name, hint = node.id, "assign it before it is used"
+        name = node.id
+        hint = "assign it before it is used"
         names = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
         if name in SYNONYMS:
             hint = f"it is '{SYNONYMS[name]}' here"
@@ -159,7 +182,9 @@ class Evaluation:
             hint = "it gets its value further down; assign it before it is used"
         elif close := difflib.get_close_matches(name, names, 1):
             hint = f"did you mean '{close[0]}'?"
-        return UnknownNameError(f"name '{name}' is not defined", hint, self.source.place(span_of(node)))
+        return UnknownNameError(
+            f"name '{name}' is not defined", hint, self.source.place(span_of(node))
+        )
 
     def attribute(self, node: ast.Attribute) -> Any:
         module, _ = dotted(node.value)
@@ -207,7 +232,9 @@ class Evaluation:
 
     def check_size(self, count: int) -> None:
         if count * AN_ITEM > self.memory:
-            raise exceeded("memory_bytes", f"a value of {count * AN_ITEM} bytes is larger than {self.memory}")
+            raise exceeded(
+                "memory_bytes", f"a value of {count * AN_ITEM} bytes is larger than {self.memory}"
+            )
 
     def unary(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
@@ -243,12 +270,18 @@ class Evaluation:
     # ---- items, lists
 
     def item(self, node: ast.Subscript) -> Any:
-        value, key = self.value(node.value), self.value(node.slice)
+        value = self.value(node.value)
+        key = self.value(node.slice)
         self.begin(node)
         return value[key]
 
     def slice(self, node: ast.Slice) -> Any:
-        return slice(*[None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)])
+        return slice(
+            *[
+                None if part is None else self.value(part)
+                for part in (node.lower, node.upper, node.step)
+            ]
+        )
 
     def items(self, node: ast.List | ast.Tuple) -> Any:
         values = [self.value(part) for part in node.elts]
@@ -301,7 +334,8 @@ class explained:
             raise late from error
         if isinstance(error, RecursionError):
             raise too_deep() from None
-        text, name = str(error), type(error).__name__
+        text = str(error)
+        name = type(error).__name__
         uncaught = ProgramError(f"{name}: {text}" if text else name, nearest(error), place)
         if origin := vars(error).get("__forward__", 0):
             uncaught.forward = self.evaluation.source.place(self.evaluation.spans[origin])
@@ -309,7 +343,9 @@ class explained:
 
 
 def nearest(error: Exception) -> str:
-    """Return a hint with the most similar attributes for one that does not exist; "" for any other error."""
+    """Return a hint with the most similar attributes for one that does not exist; "" for any other
+    error.
+    """
     if not isinstance(error, AttributeError) or error.obj is None:
         return ""
     import difflib

@@ -26,7 +26,8 @@ class FigureFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None:
-            self.loader, spec.loader = spec.loader, self
+            self.loader = spec.loader
+            spec.loader = self
         return spec
 
     def create_module(self, spec: Any) -> ModuleType | None:

@@ -1,4 +1,6 @@
-"""The same random numbers in each run of a program, also from generators of numpy that have no seed."""
+"""The same random numbers in each run of a program, also from generators of numpy that have no
+seed.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from gradtrace.annotations import Any
 
 
 class repeatable_generators:
-    """Context manager for runs that are compared: `numpy.random.default_rng()` counts its seeds in place of drawing
-    them from the system.
+    """Context manager for runs that are compared: `numpy.random.default_rng()` counts its seeds in
+    place of drawing them from the system.
     """
 
     def __enter__(self) -> None:

@@ -2,7 +2,8 @@
 
     (x + w) * (w + 1)        sin(x)**2        y = x @ w; y.sum(dim=0)        F.mse_loss(y, t, reduction="sum")
 
-An expression is evaluated in the process itself. Everything else, such as a loop, a lambda or an import, is a program.
+An expression is evaluated in the process itself. Everything else, such as a loop, a lambda or an
+import, is a program.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ ALLOWED = frozenset(
 )
 CONSTANT_TYPES = frozenset((bool, int, float, str, type(None), type(...)))
 # Methods that return objects of numpy or call functions, and the keyword for a result's place.
-LEFT_TO_PROGRAMS = frozenset(words("apply_ map_ map2_ numpy register_hook register_post_accumulate_grad_hook out"))
+LEFT_TO_PROGRAMS = frozenset(
+    words("apply_ map_ map2_ numpy register_hook register_post_accumulate_grad_hook out")
+)
 # Names of torch that are not operators.
 OTHER_NAMES = frozenset(
     words("""
@@ -36,11 +39,15 @@ OTHER_NAMES = frozenset(
 )
 LONGEST = 2  # names after the first in that of a module: torch.nn.functional
 FUNCTIONAL = ("torch.nn.functional", "F")
-MODULES = frozenset(("torch", "torch.linalg", "torch.special", "torch.autograd", "math", *FUNCTIONAL))
+MODULES = frozenset(
+    ("torch", "torch.linalg", "torch.special", "torch.autograd", "math", *FUNCTIONAL)
+)
 
 
 def is_expression(tree: ast.Module) -> bool:
-    """Whether a syntax tree is that of an expression, or of several with assignments of plain names."""
+    """Whether a syntax tree is that of an expression, or of several with assignments of plain
+    names.
+    """
     todo: list[Any] = [tree]
     paths: set[ast.AST] = set()  # the parts of a dotted name that has been checked as a whole
     for node in todo:  # grows during the loop
@@ -85,7 +92,9 @@ def is_allowed(node: Any, kind: type, paths: set[ast.AST]) -> bool:
 
 
 def is_text(node: Any) -> bool:
-    """Whether a node is that of a text, or of one that is repeated or joined: an expression cannot use its methods."""
+    """Whether a node is that of a text, or of one that is repeated or joined: an expression cannot
+    use its methods.
+    """
     parts = (node.left, node.right) if type(node) is ast.BinOp else (node,)
     return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts)
 
@@ -98,7 +107,9 @@ def is_name(name: str) -> bool:
 
 
 def dotted(node: Any) -> tuple[str, list[ast.AST]]:
-    """Return a name such as torch.linalg, with its nodes; "" for a longer one, and any other expression."""
+    """Return a name such as torch.linalg, with its nodes; "" for a longer one, and any other
+    expression.
+    """
     parts: list[ast.AST] = [node]
     names: list[str] = []
     while type(node) is ast.Attribute and len(names) < LONGEST:

@@ -1,8 +1,9 @@
 """The inputs of a program: its unbound names, and those it declares.
 
-An unbound name (used but never assigned, not a built-in, not a mathematical function or constant) is an input. In a
-program with imports it is optional: if it has no value, using it raises NameError, as in Python.
-`w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
+An unbound name (used but never assigned, not a built-in, not a mathematical function or constant)
+is an input. In a program with imports it is optional: if it has no value, using it raises
+NameError, as in Python. `w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with
+a default.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ READING = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")  # instructi
 
 
 class Input(NamedTuple):
-    """An input variable. Its `kind`: "leaf" requires grad, "data" does not, "free" (unbound) is a leaf by default."""
+    """An input variable. Its `kind`: "leaf" requires grad, "data" does not, "free" (unbound) is a
+    leaf by default.
+    """
 
     name: str
     kind: str
@@ -33,15 +36,23 @@ class Input(NamedTuple):
         return self.default is None and not self.optional
 
 
-def find_inputs(tree: ast.Module, source: Source, code: CodeType | None = None) -> tuple[Input, ...]:
+def find_inputs(
+    tree: ast.Module, source: Source, code: CodeType | None = None
+) -> tuple[Input, ...]:
     """Return the declared inputs, then the unbound names in the order of their first use.
 
-    `code` is the program as Python compiled it, which has resolved every name; None for an expression, which binds
-    names by assignments only.
+    `code` is the program as Python compiled it, which has resolved every name; None for an
+    expression, which binds names by assignments only.
     """
-    declared = {i.name: i for i in (declared_input(node, source) for node in tree.body) if i is not None}
+    declared = {
+        i.name: i for i in (declared_input(node, source) for node in tree.body) if i is not None
+    }
     nodes = list(ast.walk(tree))
-    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {
+        node.func.id
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     bound, used = names_of_nodes(nodes) if code is None else names_of_code(code)
     free: dict[str, Span] = {}
     for name, span in used:
@@ -53,7 +64,10 @@ def find_inputs(tree: ast.Module, source: Source, code: CodeType | None = None) 
             free[name] = span
     imports = any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in nodes)
     unbound = sorted(free.items(), key=lambda item: item[1])
-    return (*declared.values(), *(Input(name, "free", None, span, imports) for name, span in unbound))
+    return (
+        *declared.values(),
+        *(Input(name, "free", None, span, imports) for name, span in unbound),
+    )
 
 
 def declares_input(node: Any) -> bool:
@@ -82,11 +96,12 @@ def names_of_nodes(nodes: list[Any]) -> tuple[set[str], list[tuple[str, Span]]]:
 
 
 def names_of_code(code: CodeType) -> tuple[set[str], list[tuple[str, Span]]]:
-    """Return the names that a program binds in its module, and those that it reads there, each with its place.
+    """Return the names that a program binds in its module, and those that it reads there, each with
+    its place.
 
-    Python's compiler has found the scope of every name: comprehensions, parameters, classes, global and nonlocal,
-    imports, patterns and the rest. What these instructions read or write is a variable of the module or, in the body
-    of a class, of that class.
+    Python's compiler has found the scope of every name: comprehensions, parameters, classes, global
+    and nonlocal, imports, patterns and the rest. What these instructions read or write is a
+    variable of the module or, in the body of a class, of that class.
     """
     bound: set[str] = set()
     used: list[tuple[str, Span]] = []
@@ -99,18 +114,27 @@ def names_of_code(code: CodeType) -> tuple[set[str], list[tuple[str, Span]]]:
         if block is code:
             bound |= own
             own = set()
-        used += [(name, span) for kind, name, span in accesses if kind in READING and name not in own]
+        used += [
+            (name, span) for kind, name, span in accesses if kind in READING and name not in own
+        ]
     return bound, [(name, span) for name, span in used if not name.startswith("__")]
 
 
 def accesses_of(code: CodeType) -> Iterator[tuple[str, str, Span]]:
-    """Yield the instructions of a code object that read or write a name of its module or class, and their places."""
+    """Yield the instructions of a code object that read or write a name of its module or class, and
+    their places.
+    """
     from opcode import opmap
 
-    kinds = {opmap[kind]: kind for kind in (*READING, "STORE_NAME", "STORE_GLOBAL") if kind in opmap}
-    text, extended, higher = code.co_code, opmap["EXTENDED_ARG"], 0
+    kinds = {
+        opmap[kind]: kind for kind in (*READING, "STORE_NAME", "STORE_GLOBAL") if kind in opmap
+    }
+    text = code.co_code
+    extended = opmap["EXTENDED_ARG"]
+    higher = 0
     for at, where in zip(range(0, len(text), 2), code.co_positions()):
-        operation, argument = text[at], text[at + 1] | higher
+        operation = text[at]
+        argument = text[at + 1] | higher
         higher = argument << 8 if operation == extended else 0
         if operation in kinds:
             kind = kinds[operation]

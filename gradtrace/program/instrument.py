@@ -1,6 +1,8 @@
-"""Change the syntax tree of a program that is recorded, so that it notes its functions, loops and their passes.
+"""Change the syntax tree of a program that is recorded, so that it notes its functions, loops and
+their passes.
 
-The functions that the changed tree calls have names that are no identifiers; they are the methods of `Scopes`.
+The functions that the changed tree calls have names that are no identifiers; they are the methods
+of `Scopes`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def instrumented(tree: ast.Module, places: ProgramPlaces, file: int) -> ast.Modu
 
 
 class Instrument(ast.NodeTransformer):
-    """Adds calls that set `state.scope` around functions, lambdas, loops and passes, except in generators."""
+    """Adds calls that set `state.scope` around functions, lambdas, loops and passes, except in
+    generators.
+    """
 
     def __init__(self, places: ProgramPlaces, file: int) -> None:
         self.places = places
@@ -45,7 +49,8 @@ class Instrument(ast.NodeTransformer):
             return node
         self.inside(node, [node.name, "<locals>"])
         first = 1 if is_text(node.body[0]) else 0
-        head, body = node.body[:first], node.body[first:]
+        head = node.body[:first]
+        body = node.body[first:]
         if body:
             enter = ast.Expr(call(FUNCTION, [constant(name, body[0])], body[0]))
             node.body = [*head, ast.copy_location(enter, body[0]), self.leaving(body)]
@@ -87,7 +92,9 @@ class Instrument(ast.NodeTransformer):
 
     def header(self, node: Any, end: Any) -> int:
         """Return the number of a loop's first line: `for i in range(3)`, `while x < 2`."""
-        return self.places.add_span(Span(node.lineno, node.col_offset, end.end_lineno, end.end_col_offset, self.file))
+        return self.places.add_span(
+            Span(node.lineno, node.col_offset, end.end_lineno, end.end_col_offset, self.file)
+        )
 
     def loop(self, node: Any, header: int) -> Any:
         begin = ast.Expr(call(LOOP, [constant(header, node)], node))
@@ -174,7 +181,9 @@ class Scopes:
 
 
 class Passes:
-    """The items of a `for`; each is drawn in its own pass, as a loader's batch belongs to the step that uses it."""
+    """The items of a `for`; each is drawn in its own pass, as a loader's batch belongs to the step
+    that uses it.
+    """
 
     def __init__(self, loop: Scope, iterable: Any) -> None:
         self.loop = loop

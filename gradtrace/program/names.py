@@ -48,7 +48,8 @@ SYNONYMS = {
     "power": "pow",
 }
 BUILTINS = frozenset(vars(builtins))
-# Built-in functions whose names are also those of quantities: prices of open and close, the input of a layer.
+# Built-in functions whose names are also those of quantities: prices of open and close, the input
+# of a layer.
 QUANTITIES = frozenset(("open", "input"))
 # Built-in functions that no formula uses, so that in an expression these are names of variables.
 UNUSUAL = QUANTITIES.union(
@@ -57,7 +58,9 @@ UNUSUAL = QUANTITIES.union(
     """)
 )
 # Built-in functions and types that an expression may use.
-CALCULATING = frozenset(words("abs all any bool divmod float int len list max min pow round sum tuple"))
+CALCULATING = frozenset(
+    words("abs all any bool divmod float int len list max min pow round sum tuple")
+)
 
 
 def is_known(name: str) -> bool:

@@ -1,13 +1,15 @@
-"""Translate mathematical notation to Python, for the hints of errors: "2x² + sin x" is "2*x**2 + sin(x)".
+"""Translate mathematical notation to Python, for the hints of errors: "2x² + sin x" is "2*x**2 +
+sin(x)".
 
     translated("2x+1")                  "2*x+1"
     translated("|x|(x+1)")              "abs(x)*(x+1)"
     translated("x(x+1)", {"x"})         "x*(x+1)": x is a variable, not a function
 
-A product without its sign, powers as raised digits, roots, absolute values between bars, and functions without
-brackets are known. A longer word that stands beside another factor is not: "50 percent of x" is a sentence, so it is
-read only if it names a variable or a known function. A function takes the product that follows it, up to the
-next function: sin 2x cos x is sin(2*x)*cos(x).
+A product without its sign, powers as raised digits, roots, absolute values between bars, and
+functions without brackets are known. A longer word that stands beside another factor is not: "50
+percent of x" is a sentence, so it is read only if it names a variable or a known function. A
+function takes the product that follows it, up to the next function: sin 2x cos x is
+sin(2*x)*cos(x).
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ from gradtrace.ops import api
 from gradtrace.program import syntax as ast
 from gradtrace.program.names import SYNONYMS, is_known
 
-SIGNS = dict(zip("^×·⋅∙∗÷−–≤≥≠", ("**", "*", "*", "*", "*", "*", "/", "-", "-", "<=", ">=", "!="), strict=True))
+SIGNS = dict(
+    zip(
+        "^×·⋅∙∗÷−–≤≥≠",
+        ("**", "*", "*", "*", "*", "*", "/", "-", "-", "<=", ">=", "!="),
+        strict=True,
+    )
+)
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 MODULES = ("torch.", "math.", "np.", "F.")
 ROOTS = {"√": "sqrt({})", "∛": "({})**(1/3)"}
@@ -30,7 +38,12 @@ TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<raised>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     rf"|(?P<name>{WORD}(?:\.{WORD})*)|(?P<sign>\*\*|//|->|[<>=!]=|:=|\S))"
 )
-GREEK = frozenset(words("alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi omega"))
+GREEK = frozenset(
+    words(
+        "alpha beta gamma delta epsilon zeta eta theta kappa mu nu xi rho sigma tau phi chi psi "
+        "omega"
+    )
+)
 QUOTES = "\"'#\\`"  # of text, comments and code, which are not mathematics
 MANY = 2000  # characters of a line: a longer one is not translated
 DEEP = 50  # brackets within brackets
@@ -51,10 +64,14 @@ def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) ->
     text = line.strip()
     if not text or len(text) > MANY or any(sign in text for sign in QUOTES):
         return None
-    tokens = [Lexeme(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace()) for m in TOKEN.finditer(text)]
+    tokens = [
+        Lexeme(m.lastgroup or "", m[m.lastgroup or 0], m[0][:1].isspace())
+        for m in TOKEN.finditer(text)
+    ]
     try:
         formula = NotationReader(tokens, variables).statement()
-        if any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(formula))):  # *x alone is not a formula
+        # *x alone is not a formula
+        if any(isinstance(node, ast.Starred) for node in ast.walk(ast.parse(formula))):
             return None
     except (NotNotation, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -62,7 +79,9 @@ def translated(line: str, variables: frozenset[str] | set[str] = frozenset()) ->
 
 
 def is_long(name: str) -> bool:
-    """Whether a name has more letters than one, but for those of a Greek letter's name or an index: "of", not "x1"."""
+    """Whether a name has more letters than one, but for those of a Greek letter's name or an index:
+    "of", not "x1".
+    """
     letters = name.partition("_")[0].rstrip("0123456789").lower()
     return len(letters) > 1 and letters not in GREEK and letters.isascii()
 
@@ -72,7 +91,9 @@ def is_function(name: str) -> bool:
     if name.startswith(MODULES):
         name = name.partition(".")[2]
     return (
-        name in api.functions or name in SYNONYMS or (is_known(name) and name not in ("e", "pi", "inf", "nan", "tau"))
+        name in api.functions
+        or name in SYNONYMS
+        or (is_known(name) and name not in ("e", "pi", "inf", "nan", "tau"))
     )
 
 
@@ -113,18 +134,27 @@ class NotationReader:
             raise NotNotation
         sign = SIGNS.get(token.text, token.text)
         if sign == "/" and self.starts_factor():  # 1/2x is 1/(2*x)
-            gap, divisor = " " * self.next.spaced, self.product()
+            gap = " " * self.next.spaced
+            divisor = self.product()
             return f"{space}/{gap}{self.bracketed(divisor)}"
         return space + sign
 
     def starts_factor(self) -> bool:
         token = self.next
-        return token.kind in ("number", "name") or token.text in ROOTS or token.text in ("(", "[", "|")
+        return (
+            token.kind in ("number", "name") or token.text in ROOTS or token.text in ("(", "[", "|")
+        )
 
     def product(self) -> str:
         """Read factors that stand side by side."""
-        first, formula, count = self.next, self.factor(), 1
-        while self.starts_factor() and not (self.next.text == "|" and self.bars) and self.next.text != "[":
+        first = self.next
+        formula = self.factor()
+        count = 1
+        while (
+            self.starts_factor()
+            and not (self.next.text == "|" and self.bars)
+            and self.next.text != "["
+        ):
             formula += "*" + self.sided(first)
             count += 1
         self.factors = count
@@ -142,7 +172,11 @@ class NotationReader:
         elif token.text == "|":
             formula = f"abs({self.inside('|')})"
         elif token.text in ("(", "["):
-            formula = token.text + self.inside(")" if token.text == "(" else "]") + (")" if token.text == "(" else "]")
+            formula = (
+                token.text
+                + self.inside(")" if token.text == "(" else "]")
+                + (")" if token.text == "(" else "]")
+            )
         elif token.kind == "number":
             return token.text + self.power()
         else:
@@ -169,13 +203,16 @@ class NotationReader:
         return "pi" if name == "π" else name
 
     def argument(self) -> str:
-        """Read what a function or a root without brackets takes: a bracket alone, or a product up to a function."""
+        """Read what a function or a root without brackets takes: a bracket alone, or a product up
+        to a function.
+        """
         if self.next.text == "(":
             self.take()
             return self.inside(")")
         if not self.starts_factor():
             raise NotNotation
-        first, formula = self.next, self.factor()
+        first = self.next
+        formula = self.factor()
         while self.next.kind in ("number", "name") and not self.begins_function():
             formula += "*" + self.sided(first)
         return formula
@@ -187,7 +224,9 @@ class NotationReader:
         return self.factor()
 
     def is_word(self, token: Lexeme) -> bool:
-        """Whether a token is a word that nothing says to be a variable, a function or a constant."""
+        """Whether a token is a word that nothing says to be a variable, a function or a
+        constant.
+        """
         name = token.text
         return (
             token.kind == "name"
@@ -204,8 +243,13 @@ class NotationReader:
         return f"**{self.take().text.translate(RAISED)}" if self.next.kind == "raised" else ""
 
     def caret(self) -> str:
-        """Read the power between a function and its argument; sin^-1(x) may be the inverse, so it is not read."""
-        sign, number, after = (*self.tokens[self.at : self.at + 3], *[Lexeme("end", "", False)] * 3)[:3]
+        """Read the power between a function and its argument; sin^-1(x) may be the inverse, so it
+        is not read.
+        """
+        sign, number, after = (
+            *self.tokens[self.at : self.at + 3],
+            *[Lexeme("end", "", False)] * 3,
+        )[:3]
         if sign.text not in ("^", "**"):
             return ""
         if number.kind != "number" or (after.text != "(" and after.kind != "name"):
@@ -216,7 +260,8 @@ class NotationReader:
     def inside(self, end: str) -> str:
         """Read up to a closing bracket or bar."""
         self.depth += 1
-        bars, self.bars = self.bars, int(end == "|")
+        bars = self.bars
+        self.bars = int(end == "|")
         if self.depth > DEEP:
             raise NotNotation
         parts = []
@@ -225,24 +270,36 @@ class NotationReader:
                 raise NotNotation
             parts.append(self.part())
         self.take()
-        self.depth, self.bars = self.depth - 1, bars
+        self.depth = self.depth - 1
+        self.bars = bars
         return "".join(parts).strip()
 
 
 def called_like_function(text: str, name: str) -> str | None:
-    """Return the first line of a program that calls a variable, as a product: x(x+1) as "x*(x+1)"."""
+    """Return the first line of a program that calls a variable, as a product: x(x+1) as
+    "x*(x+1)".
+    """
     for line in text.splitlines():
         if re.search(rf"(?<![\w.]){re.escape(name)}\(", line):
             return translated(line, {name})
     return None
 
 
-# Lines of other notations: what each is written as, and whether that is code with which the line is replaced.
+# Lines of other notations: what each is written as, and whether that is code with which the line is
+# replaced.
 OTHERS = (
     (re.compile(r"(.+?)\?(.+?):(.+)"), "write {1} if {0} else {2}", True),
     (re.compile(r"(\w+)\s*:=(.+)"), "write {0} = {1}", True),
-    (re.compile(r"[d∂]\s*/\s*[d∂]\s*\w+\s*[(\[]?(.+?)[)\]]?"), "every result is differentiated; write {0}", True),
-    (re.compile(r"(\w+)\((\w+)\)\s*=(?!=)(.+)"), "write {2}, or a function: def {0}({1}): return {2}", False),
+    (
+        re.compile(r"[d∂]\s*/\s*[d∂]\s*\w+\s*[(\[]?(.+?)[)\]]?"),
+        "every result is differentiated; write {0}",
+        True,
+    ),
+    (
+        re.compile(r"(\w+)\((\w+)\)\s*=(?!=)(.+)"),
+        "write {2}, or a function: def {0}({1}): return {2}",
+        False,
+    ),
     (re.compile(r"[∑Σ]\s*(.+)"), "write sum({0})", True),
     (re.compile(r"[∏Π]\s*(.+)"), "write prod({0})", True),
     (re.compile(r".*?(\w+|\([^()]*\))!(?!=).*"), "{0}! is exp(lgamma({0} + 1))", False),
@@ -254,7 +311,9 @@ PERCENT = re.compile(
 
 
 def of_other_notation(line: str) -> str:
-    """Return what to write for a line of a notation that is not mathematics alone: a ? b : c, f(x) = ..., d/dx, n!."""
+    """Return what to write for a line of a notation that is not mathematics alone: a ? b : c, f(x)
+    = ..., d/dx, n!.
+    """
     line = line.strip()
     if len(line) > MANY or any(sign in line for sign in QUOTES):
         return ""
@@ -288,7 +347,9 @@ def is_program(text: str) -> bool:
 
 
 def correction(line: str) -> str:
-    """Return what to write for a line in mathematical notation, or with a word of Python as a name; "" for another."""
+    """Return what to write for a line in mathematical notation, or with a word of Python as a name;
+    "" for another.
+    """
     if advice := of_other_notation(line):
         return advice
     if line.rstrip()[-1:] in tuple("+-*/@%") and is_program(f"{line.strip()} 1"):
@@ -297,11 +358,17 @@ def correction(line: str) -> str:
     if meant is not None:
         return f"write {meant}"
     word = keyword_in(line)
-    return f"'{word}' is a word of Python; give the variable another name, such as {word[:3]}" if word else ""
+    return (
+        f"'{word}' is a word of Python; give the variable another name, such as {word[:3]}"
+        if word
+        else ""
+    )
 
 
 def keyword_in(line: str) -> str:
-    """Return the word of Python that stands in a formula as if it were a variable: lambda*x; "" if none does."""
+    """Return the word of Python that stands in a formula as if it were a variable: lambda*x; "" if
+    none does.
+    """
     for word in re.findall(r"[^\W\d]\w*", line):
         is_free = keyword.iskeyword(word) and word not in ("True", "False", "None")
         if is_free and is_program(re.sub(rf"\b{word}\b", f"{word}_", line).strip()):

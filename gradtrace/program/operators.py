@@ -1,4 +1,6 @@
-"""Python's operators; those that make an integer refuse one whose computation would take minutes."""
+"""Python's operators; those that make an integer refuse one whose computation would take
+minutes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ MOST_BITS = 1_000_000  # of an integer: the largest float has 1,024
 def check_bits(bits: int) -> None:
     """Raise BudgetError for an integer that would take long to compute."""
     if bits > MOST_BITS:
-        raise BudgetError(f"the integer has more than {MOST_BITS:,} bits", "compute with floats, such as 2.0")
+        raise BudgetError(
+            f"the integer has more than {MOST_BITS:,} bits", "compute with floats, such as 2.0"
+        )
 
 
 def power(a: Any, b: Any) -> Any:
@@ -31,7 +35,9 @@ def shift(a: Any, b: Any) -> Any:
 
 def remainder(a: Any, b: Any) -> Any:
     if type(a) is str:
-        raise UnknownNameError("'%' of a text is not available in an expression", "write a program in a file")
+        raise UnknownNameError(
+            "'%' of a text is not available in an expression", "write a program in a file"
+        )
     return a % b
 
 

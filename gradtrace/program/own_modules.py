@@ -1,8 +1,10 @@
-"""A program's own modules: files in the folder of `--allow-import DIR`, or those that a record holds.
+"""A program's own modules: files in the folder of `--allow-import DIR`, or those that a record
+holds.
 
-They are found by the import statements in its text and parsed before the program runs, so that a record has all of
-them. A finder gives them to Python's import system while the program runs; modules of torch, Python's standard library
-and numpy come before them. The file of `a.b` is `a/b.py` or `a/b/__init__.py`.
+They are found by the import statements in its text and parsed before the program runs, so that a
+record has all of them. A finder gives them to Python's import system while the program runs;
+modules of torch, Python's standard library and numpy come before them. The file of `a.b` is
+`a/b.py` or `a/b/__init__.py`.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ Find = Callable[[str], "tuple[str, str] | None"]
 def with_modules(program: Program, budget: Budget, find: Find | None = None) -> Program:
     """Return the program with all modules of its own that it imports, also indirectly, parsed.
 
-    `find` returns the file name and text of a module; without it, modules are searched in the folder of
-    --allow-import, which must exist (else UsageError).
+    `find` returns the file name and text of a module; without it, modules are searched in the
+    folder of --allow-import, which must exist (else UsageError).
     """
     find = find or in_folder(budget.allow_import)
     modules: dict[str, Program] = {}
@@ -45,23 +47,31 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
         shown, text = file
         left -= len(text)
         if left < 0:
-            raise ParseError(f"the program is larger than {budget.source_bytes} bytes", advice("source_bytes"))
+            raise ParseError(
+                f"the program is larger than {budget.source_bytes} bytes", advice("source_bytes")
+            )
         module = modules[name] = parse(text, shown, budget)
         waiting += imported_names(module, package_of(name, module))
     return program._replace(modules=modules)
 
 
 def may_be_own(name: str) -> bool:
-    """Whether a program may have its own module of this name: gradtrace imports those of Python and numpy itself."""
+    """Whether a program may have its own module of this name: gradtrace imports those of Python and
+    numpy itself.
+    """
     package = name.partition(".")[0]
-    return package not in (*PACKAGES, "gradtrace", "numpy") and package not in sys.stdlib_module_names
+    return (
+        package not in (*PACKAGES, "gradtrace", "numpy") and package not in sys.stdlib_module_names
+    )
 
 
 def in_folder(name: str) -> Find:
     """Return a function that finds modules in a folder."""
     folder = os.path.realpath(name)
     if not os.path.isdir(folder):
-        raise UsageError(f"--allow-import: {name} is not a folder", "name the folder of the modules")
+        raise UsageError(
+            f"--allow-import: {name} is not a folder", "name the folder of the modules"
+        )
 
     def find(module: str) -> tuple[str, str] | None:
         path = path_of(module, folder)
@@ -82,7 +92,9 @@ def among(files: Iterable[tuple[str, str]]) -> Find:
 
 
 def package_of(name: str, program: Program) -> str:
-    """Return the package that contains a module; for the `__init__.py` of a package, the package itself."""
+    """Return the package that contains a module; for the `__init__.py` of a package, the package
+    itself.
+    """
     return name if is_package(program) else name.rpartition(".")[0]
 
 
@@ -91,7 +103,9 @@ def is_package(program: Program) -> bool:
 
 
 def path_of(name: str, folder: str) -> str | None:
-    """Return the path of a module's file with links resolved; None if the folder has no such file."""
+    """Return the path of a module's file with links resolved; None if the folder has no such
+    file.
+    """
     base = os.path.join(folder, *name.split("."))
     for path in (base + ".py", os.path.join(base, "__init__.py")):
         real = os.path.realpath(path)
@@ -140,7 +154,9 @@ def absolute(module: str, level: int, package: str) -> str:
 class OwnModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """A finder of the program's own modules. `execute` runs the text of one in a namespace."""
 
-    def __init__(self, programs: dict[str, Program], execute: Callable[[Program, dict[str, Any]], None]) -> None:
+    def __init__(
+        self, programs: dict[str, Program], execute: Callable[[Program, dict[str, Any]], None]
+    ) -> None:
         self.programs = programs
         self.execute = execute
 
@@ -163,7 +179,9 @@ class OwnModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if program is None:
             return None
         origin = program.source.name
-        return importlib.machinery.ModuleSpec(name, self, origin=origin, is_package=is_package(program))
+        return importlib.machinery.ModuleSpec(
+            name, self, origin=origin, is_package=is_package(program)
+        )
 
     def create_module(self, spec: Any) -> None:
         """Return None: Python makes the module."""

@@ -1,4 +1,6 @@
-"""Parse a text into a Program: its syntax tree and its inputs. The errors are those of Python's own compiler."""
+"""Parse a text into a Program: its syntax tree and its inputs. The errors are those of Python's own
+compiler.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def size_of(text: str) -> int:
 
 
 def compiled(source: Source) -> tuple[ast.Module, CodeType | None]:
-    """Return the syntax tree of a program, and the program as Python compiles it; for an expression the tree only."""
+    """Return the syntax tree of a program, and the program as Python compiles it; for an expression
+    the tree only.
+    """
     import warnings
 
     if "\0" in source.text:
@@ -68,15 +72,20 @@ def compiled(source: Source) -> tuple[ast.Module, CodeType | None]:
     except (RecursionError, MemoryError):
         raise too_deep() from None
     except ValueError:  # a surrogate
-        raise ParseError("the program is not text", "remove the characters that are not Unicode text") from None
+        raise ParseError(
+            "the program is not text", "remove the characters that are not Unicode text"
+        ) from None
 
 
 def syntax_error(error: SyntaxError, source: Source) -> ParseError:
     message = error.msg
-    line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
+    line = error.lineno or 1
+    column = max((error.offset or 1) - 1, 0)
     shown = source.line(line)
     width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1
-    start, end = (len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1)))
+    start, end = (
+        len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1))
+    )
     from gradtrace.program.notation import correction
 
     hint = correction(shown) or "fix the marked code"

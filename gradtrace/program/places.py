@@ -1,7 +1,8 @@
-"""The places of a program in execution: the innermost frame of its code, as the number of an instruction.
+"""The places of a program in execution: the innermost frame of its code, as the number of an
+instruction.
 
-Instructions are converted to spans by the positions that the compiler stores (PEP 657), once for each. Both front ends
-note and convert places in this way.
+Instructions are converted to spans by the positions that the compiler stores (PEP 657), once for
+each. Both front ends note and convert places in this way.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 class Places:
     """Numbers of places, which are (code object, instruction); 0 stands for no place.
 
-    Code objects are found by their id(), since hashing one takes longer than all the rest. A subclass keeps them, so
-    that no other one gets the id() of one.
+    Code objects are found by their id(), since hashing one takes longer than all the rest. A
+    subclass keeps them, so that no other one gets the id() of one.
     """
 
     def __init__(self) -> None:
@@ -39,15 +40,20 @@ class Places:
 
 
 class Positions:
-    """The lines and columns of instructions, from what the compiler stores and from the syntax tree of a file."""
+    """The lines and columns of instructions, from what the compiler stores and from the syntax tree
+    of a file.
+    """
 
     def __init__(self, find_tree: Callable[[str], ast.Module | None]) -> None:
         self._find_tree = find_tree  # by the file name of a code object
-        self._stored: dict[int, tuple[Any, list[Any]]] = {}  # by id() of the code object, which is kept
+        # by id() of the code object, which is kept
+        self._stored: dict[int, tuple[Any, list[Any]]] = {}
         self._exact: dict[str, dict[Position, Position]] = {}
 
     def find(self, code: Any, instruction: int) -> Position | None:
-        """Return the position of an instruction's expression; None if the compiler has stored none."""
+        """Return the position of an instruction's expression; None if the compiler has stored
+        none.
+        """
         if id(code) not in self._stored:
             self._stored[id(code)] = code, list(code.co_positions())
         line, end_line, column, end_column = self._stored[id(code)][1][instruction // 2]
@@ -61,7 +67,9 @@ class Positions:
 
 
 class ProgramPlaces(Places):
-    """The places of a program that gradtrace runs: their spans, and the sources that they are in, by `Span.file`."""
+    """The places of a program that gradtrace runs: their spans, and the sources that they are in,
+    by `Span.file`.
+    """
 
     def __init__(self, spans: list[Span] | None = None) -> None:
         super().__init__()
@@ -92,7 +100,9 @@ class ProgramPlaces(Places):
         return self.of_stack(sys._current_frames().get(thread))
 
     def of_stack(self, frame: Any) -> int:
-        """Return the number of the innermost place of the program on the stack that ends with a frame."""
+        """Return the number of the innermost place of the program on the stack that ends with a
+        frame.
+        """
         while frame is not None:
             code = frame.f_code
             if code.co_filename in self._files:
@@ -136,8 +146,8 @@ class ProgramPlaces(Places):
 def exact_positions(tree: ast.Module) -> dict[Position, Position]:
     """Return the positions of expressions for which the compiler stores other ones.
 
-    What a loop or a comprehension takes its items from is called with the position of the whole, and a method that
-    follows its object on another line with the position of its name.
+    What a loop or a comprehension takes its items from is called with the position of the whole,
+    and a method that follows its object on another line with the position of its name.
     """
     positions: dict[Position, Position] = {}
     for node in ast.walk(tree):
@@ -148,8 +158,11 @@ def exact_positions(tree: ast.Module) -> dict[Position, Position]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name = node.func
             if name.end_lineno != node.lineno:
-                line, column = name.end_lineno or 0, (name.end_col_offset or 0) - len(name.attr.encode())
-                positions[line, node.end_lineno or 0, column, node.end_col_offset or 0] = position_of(node)
+                line = name.end_lineno or 0
+                column = (name.end_col_offset or 0) - len(name.attr.encode())
+                positions[line, node.end_lineno or 0, column, node.end_col_offset or 0] = (
+                    position_of(node)
+                )
         elif isinstance(node, ast.Assert):
             positions[position_of(node)] = position_of(node.test)
     return positions

@@ -11,19 +11,26 @@ from gradtrace.engine.data.state import state
 
 
 class restored:
-    """Context manager that restores grad mode, default dtype, print options, warning filters and random numbers.
+    """Context manager that restores grad mode, default dtype, print options, warning filters and
+    random numbers.
 
-    Of gradtrace's generator only seeding is undone: an unseeded one is not rewound. Those of Python and numpy, which
-    have no other seed, are: the next run of the program draws the same numbers. Exceptions of a program's generator
-    while Python deallocates it are ignored, as in Python, but also not reported on stderr.
+    Of gradtrace's generator only seeding is undone: an unseeded one is not rewound. Those of Python
+    and numpy, which have no other seed, are: the next run of the program draws the same numbers.
+    Exceptions of a program's generator while Python deallocates it are ignored, as in Python, but
+    also not reported on stderr.
     """
 
     def __enter__(self) -> None:
         self.modes = state.modes()
-        self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
+        self.dtype, self.options, self.generator = (
+            dtypes.get_default_dtype(),
+            print_options(),
+            random_state(),
+        )
         self.others = other_random_states()
         self.graphs, self.validates = graphs([None]), validates_arguments(True)
-        self.hook, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
+        self.hook = sys.unraisablehook
+        sys.unraisablehook = lambda unraisable: None
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
 
@@ -50,7 +57,9 @@ def validates_arguments(value: bool) -> bool:
 
 
 def graphs(stack: list[Any]) -> list[Any]:
-    """Replace the stack of static graphs (None stands for a new graph), close all sessions, return the old stack."""
+    """Replace the stack of static graphs (None stands for a new graph), close all sessions, return
+    the old stack.
+    """
     module = sys.modules.get("gradtrace.static.graph")
     if module is None:
         return [None]
@@ -61,7 +70,9 @@ def graphs(stack: list[Any]) -> list[Any]:
 
 
 def print_options() -> dict[str, Any] | None:
-    """Return the print options; None (default options) if the module that prints tensors is not imported."""
+    """Return the print options; None (default options) if the module that prints tensors is not
+    imported.
+    """
     text = sys.modules.get("gradtrace.engine.data.text")
     return None if text is None else {**text.get_printoptions(), "numpy": dict(text.numpy_options)}
 
@@ -76,7 +87,9 @@ def put_print_options(options: dict[str, Any] | None) -> None:
 
 
 def random_state() -> tuple[Any, Any] | None:
-    """Return the seed and stream of the default generator; None if the generator's module is not imported."""
+    """Return the seed and stream of the default generator; None if the generator's module is not
+    imported.
+    """
     random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return None
@@ -90,17 +103,23 @@ def put_random_state(before: tuple[Any, Any] | None) -> None:
     generator = random.default_generator
     if before is None:
         generator.seed()
-    elif generator._seed != before[0] or (before[1] is not None and generator._source is not before[1]):
+    elif generator._seed != before[0] or (
+        before[1] is not None and generator._source is not before[1]
+    ):
         generator._seed, generator._source = before
 
 
 def other_random_states() -> list[tuple[Any, Any]]:
-    """Return the states of the random numbers of Python and numpy, each with the function that restores it."""
+    """Return the states of the random numbers of Python and numpy, each with the function that
+    restores it.
+    """
     states: list[tuple[Any, Any]] = []
     if "random" in sys.modules:
         states.append((sys.modules["random"].setstate, sys.modules["random"].getstate()))
     if "numpy.random" in sys.modules:
-        states.append((sys.modules["numpy.random"].set_state, sys.modules["numpy.random"].get_state()))
+        states.append(
+            (sys.modules["numpy.random"].set_state, sys.modules["numpy.random"].get_state())
+        )
     return states
 
 

@@ -22,7 +22,9 @@ MakeKeeper = Callable[[list[Any], int], WriteWatcher]
 
 
 class Run(NamedTuple):
-    """The result of a run: variables, root (the result), recorded operator calls and their source spans."""
+    """The result of a run: variables, root (the result), recorded operator calls and their source
+    spans.
+    """
 
     program: Program
     env: dict[str, Any]
@@ -32,8 +34,10 @@ class Run(NamedTuple):
     spans: list[Span]
     inputs: dict[str, Tensor]
     scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
-    keeper: Any = None  # what `record` made: the contents of its tensors before they were overwritten
-    sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
+    # what `record` made: the contents of its tensors before they were overwritten
+    keeper: Any = None
+    # by Span.file: the program, and the modules of its own that it imported
+    sources: list[Source] = []
 
 
 class EarlierRecords(NamedTuple):
@@ -50,19 +54,22 @@ class SharedNamespace(NamedTuple):
 
     module: ModuleType
     past: EarlierRecords | None = None
-    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
+    # called after a program, before its global changes are undone
+    leave: Callable[[], None] | None = None
     recorder: Any = None  # gets operator calls where the program is not recorded
 
 
 class RunOptions(NamedTuple):
     """How a program runs.
 
-    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in the keeper that this
-                makes (`trace.keeper.Keeper`); a GradtraceError has the calls so far in `run`
+    record      keep the operator calls, as passed to `state.recorder`, and what they overwrite, in
+                the keeper that this makes (`trace.keeper.Keeper`); a GradtraceError has the calls
+                so far in `run`
     outputs     the names of the tensors to use as outputs in place of the last value
     dtype       the default dtype, by name or object; None: float64 without imports, else float32
     watcher     gets the events other than operator calls (`engine/data/state.py`)
-    planner     is called instead of the recorder, also after the program's end, and for values that a plan would lose
+    planner     is called instead of the recorder, also after the program's end, and for values that
+                a plan would lose
     show        gets the value of each expression statement and its repr
     stdout      gets what the program prints; None: sys.stdout; so `stderr`
     within      the namespace to run in
@@ -83,13 +90,16 @@ class RunOptions(NamedTuple):
 def note_place(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
     """Note the place of an operator's call in its node."""
     for result in out if type(out) is tuple else (out,):
-        node = result._fn if isinstance(result, Tensor) else None  # a Function of the program returns anything
+        # a Function of the program returns anything
+        node = result._fn if isinstance(result, Tensor) else None
         if node is not None and not node.origin:
             node.origin = origin
 
 
 def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """Return a recorder that keeps every call with its scope, notes its place in its node, and notifies the watcher."""
+    """Return a recorder that keeps every call with its scope, notes its place in its node, and
+    notifies the watcher.
+    """
 
     def keep(name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         note_place(name, args, out, origin)
@@ -102,26 +112,34 @@ def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callab
 
 
 def default_dtype(program: Program, dtype: Any) -> Any:
-    """Return the dtype of a run: the one asked for, by name or object, or that of the program's kind."""
+    """Return the dtype of a run: the one asked for, by name or object, or that of the program's
+    kind.
+    """
     if dtype is None:
         return dtypes.float32 if program.imports_torch else dtypes.float64
     return dtypes.BY_NAME[dtype] if isinstance(dtype, str) else dtype
 
 
 def is_result(value: Any) -> bool:
-    """Whether an expression's value can be the program's result (not None, nor the model that `eval()` returns)."""
+    """Whether an expression's value can be the program's result (not None, nor the model that
+    `eval()` returns).
+    """
     return isinstance(value, (Tensor, int, float, list, tuple, str))
 
 
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
-    """Return the last assigned tensor, preferring computed tensors to leaves that require grad (parameters)."""
+    """Return the last assigned tensor, preferring computed tensors to leaves that require grad
+    (parameters).
+    """
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
     computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
     return (computed or tensors or [None])[-1]
 
 
 def assigned_names(body: list[Any]) -> Iterator[str]:
-    """Yield the names that a module assigns, in the order of the text, without those in functions and classes."""
+    """Yield the names that a module assigns, in the order of the text, without those in functions
+    and classes.
+    """
     todo = list(reversed(body))
     while todo:
         node = todo.pop()
@@ -129,7 +147,11 @@ def assigned_names(body: list[Any]) -> Iterator[str]:
             continue
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
         for target in targets:
-            yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name)) if target is not None else ()
+            yield from (
+                (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+                if target is not None
+                else ()
+            )
         for field in ("finalbody", "orelse", "handlers", "body"):
             todo.extend(reversed(getattr(node, field, None) or ()))
 
@@ -137,5 +159,7 @@ def assigned_names(body: list[Any]) -> Iterator[str]:
 def chosen_output(env: dict[str, Any], name: str) -> Tensor:
     output = env.get(name)
     if not isinstance(output, Tensor):
-        raise UnknownNameError(f"the program has no tensor named '{name}'", "choose one that it assigns")
+        raise UnknownNameError(
+            f"the program has no tensor named '{name}'", "choose one that it assigns"
+        )
     return output

@@ -1,4 +1,6 @@
-"""Run a program in Python: compile it, bind its inputs, locate its errors, and restore global state."""
+"""Run a program in Python: compile it, bind its inputs, locate its errors, and restore global
+state.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ MAIN = "__main__"
 
 
 def run(program: Program, inputs: dict[str, Tensor] | None = None, **options: Any) -> Run:
-    """Run a program and return its run; `options` are those of RunOptions, errors those of `running`."""
+    """Run a program and return its run; `options` are those of RunOptions, errors those of
+    `running`.
+    """
     with running(program, inputs, RunOptions(**options)) as done:
         pass
     return done
@@ -55,11 +59,11 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, **options: An
 def running(
     program: Program, inputs: dict[str, Tensor] | None = None, options: RunOptions = RunOptions()
 ) -> Iterator[Run]:
-    """Run a program and give its run; its dtype, limits and error places apply until the context ends, since backward
-    may call code of the program.
+    """Run a program and give its run; its dtype, limits and error places apply until the context
+    ends, since backward may call code of the program.
 
-    Raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError; SystemExit if the
-    program exits with a nonzero status.
+    Raise ProgramError for its exceptions, LanguageError for what cannot be run, or BudgetError;
+    SystemExit if the program exits with a nonzero status.
     """
     if options.within is None and is_expression(program.tree):
         with evaluating(program, inputs, options) as done:
@@ -77,8 +81,8 @@ def running(
 
 
 def find_forward(program: Program, error: ProgramError, options: RunOptions, passed: float) -> Any:
-    """Return the place of the operation in whose backward a program failed: of a second run, with places; None if that
-    ends in another way or would take too long.
+    """Return the place of the operation in whose backward a program failed: of a second run, with
+    places; None if that ends in another way or would take too long.
     """
     import io
 
@@ -100,10 +104,16 @@ def find_forward(program: Program, error: ProgramError, options: RunOptions, pas
 
 @context
 def executing(
-    program: Program, inputs: dict[str, Tensor] | None, options: RunOptions, has_places: bool = False
+    program: Program,
+    inputs: dict[str, Tensor] | None,
+    options: RunOptions,
+    has_places: bool = False,
 ) -> Iterator[Run]:
-    """Run a program, see `running`. With `has_places` the backward graph's nodes have their operations' places."""
-    from contextlib import redirect_stderr, redirect_stdout  # expressions, which start fast, need none of these
+    """Run a program, see `running`. With `has_places` the backward graph's nodes have their
+    operations' places.
+    """
+    # expressions, which start fast, need none of these
+    from contextlib import redirect_stderr, redirect_stdout
 
     from gradtrace.program.surroundings import Surroundings
 
@@ -124,7 +134,9 @@ def executing(
             grad_enabled=True,
             inference=False,
             devices=() if within is None else state.devices,
-            recorder=execution.recorder or (note_place if has_places else planner) or (within and within.recorder),
+            recorder=execution.recorder
+            or (note_place if has_places else planner)
+            or (within and within.recorder),
             watcher=options.watcher,
             keeper=execution.keeper,
             planner=planner,
@@ -144,15 +156,17 @@ def executing(
                 within.leave()
         variables = execution.variables()
         chosen = tuple((name, chosen_output(variables, name)) for name in options.outputs)
-        root = execution.last if execution.last is not None else assigned_root(program.tree, variables)
+        root = (
+            execution.last if execution.last is not None else assigned_root(program.tree, variables)
+        )
         state.set(recorder=planner, origin=0, locate=None if planner is None else places.here)
         with explained(program, places):
             yield execution.result(root, chosen)
 
 
 def load_random_numbers(program: Program) -> None:
-    """Import the modules of random numbers that a program imports, so that the state of their generators is restored
-    after it.
+    """Import the modules of random numbers that a program imports, so that the state of their
+    generators is restored after it.
     """
     imported = imported_modules(program.tree)
     if "random" in imported:
@@ -165,7 +179,11 @@ class Execution:
     """One run of a program: its namespace, its places, and what is recorded."""
 
     def __init__(
-        self, program: Program, inputs: dict[str, Tensor], budget: Budget, within: SharedNamespace | None
+        self,
+        program: Program,
+        inputs: dict[str, Tensor],
+        budget: Budget,
+        within: SharedNamespace | None,
     ) -> None:
         self.program = program
         self.inputs = inputs
@@ -186,7 +204,9 @@ class Execution:
     def begin_record(self, make_keeper: MakeKeeper | None, watcher: Any) -> None:
         if make_keeper is not None:
             if self.past is not None:
-                self.records, self.scopes, self.keeper = self.past.records, self.past.scopes, self.past.keeper
+                self.records = self.past.records
+                self.scopes = self.past.scopes
+                self.keeper = self.past.keeper
             else:
                 self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
             self.recorder = make_recorder(self.records, self.scopes, watcher)
@@ -199,7 +219,9 @@ class Execution:
     # ---- execution
 
     def execute(self, show: Callable[[Any, str], None] | None) -> None:
-        """Execute the statements; keep the value of the last expression statement that is a result in `last`."""
+        """Execute the statements; keep the value of the last expression statement that is a result
+        in `last`.
+        """
 
         def value(result: Any) -> None:
             if is_result(result):
@@ -211,7 +233,11 @@ class Execution:
         if not self.program.imports_torch:
             self.builtins.update(find_mathematics(self.program.tree))
         source = self.program.source
-        name = source.name if self.within is None or self.past is not None else f"<{source.name}, {id(self)}>"
+        name = (
+            source.name
+            if self.within is None or self.past is not None
+            else f"<{source.name}, {id(self)}>"
+        )
         with deep(0):
             code = self.compiled(self.program, name, with_values)
         try:
@@ -219,13 +245,19 @@ class Execution:
         finally:
             del self.builtins[VALUE]  # it refers to this object, which refers to it
 
-    def compiled(self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree) -> Any:
-        """Return the code of the program or of one of its modules, changed; `name` is the file of its code objects."""
+    def compiled(
+        self, program: Program, name: str, change: Callable[[Any], Any] = lambda tree: tree
+    ) -> Any:
+        """Return the code of the program or of one of its modules, changed; `name` is the file of
+        its code objects.
+        """
         source = program.source
         file = self.places.add_source(source, program.tree, name)
         try:
-            tree = ast.parse(source.text, name)  # a copy, since the changes must not be seen elsewhere
-            tree.body = tree.body[len(tree.body) - len(program.tree.body) :]  # of a prompt's text, the last entry
+            # a copy, since the changes must not be seen elsewhere
+            tree = ast.parse(source.text, name)
+            # of a prompt's text, the last entry
+            tree.body = tree.body[len(tree.body) - len(program.tree.body) :]
             tree = change(tree)
             if self.is_instrumented:
                 from gradtrace.program.instrument import instrumented
@@ -263,4 +295,8 @@ class Execution:
 
 def variables_of(module: ModuleType) -> dict[str, Any]:
     """Return the variables of a module without the names that Python gives every module."""
-    return {name: value for name, value in vars(module).items() if not (name[:2] == "__" and name[-2:] == "__")}
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not (name[:2] == "__" and name[-2:] == "__")
+    }

@@ -41,7 +41,9 @@ class PlottingModule(Substitute):
 
 
 class Plotted:
-    """A function or object of matplotlib: it can be called, indexed, iterated and unpacked, and draws nothing."""
+    """A function or object of matplotlib: it can be called, indexed, iterated and unpacked, and
+    draws nothing.
+    """
 
     def __init__(self, name: str, length: int = 0) -> None:
         self._name = name
@@ -100,7 +102,14 @@ def make_axes(nrows: int = 1, ncols: int = 1, squeeze: bool = True, **how: Any) 
 class ProgressBar:
     """A progress bar over an iterable, which prints nothing."""
 
-    def __init__(self, iterable: Any = None, desc: Any = None, total: Any = None, initial: int = 0, **look: Any):
+    def __init__(
+        self,
+        iterable: Any = None,
+        desc: Any = None,
+        total: Any = None,
+        initial: int = 0,
+        **look: Any,
+    ):
         self.iterable = iterable
         self.n: float = initial
         self.total = len(iterable) if total is None and hasattr(iterable, "__len__") else total
@@ -149,5 +158,7 @@ def make_module(name: str, tell: Callable[[str], None]) -> Substitute:
     if name.partition(".")[0] in PLOTTING:
         return PlottingModule(name, tell)
     module = Substitute(name)
-    module.__dict__.update(tqdm=ProgressBar, trange=lambda *args, **look: ProgressBar(range(*args), **look))
+    module.__dict__.update(
+        tqdm=ProgressBar, trange=lambda *args, **look: ProgressBar(range(*args), **look)
+    )
     return module

@@ -1,4 +1,6 @@
-"""What a program finds around it: its namespace as the module `__main__`, its arguments, and what it can import."""
+"""What a program finds around it: its namespace as the module `__main__`, its arguments, and what
+it can import.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Surroundings:
 
     def __enter__(self) -> None:
         execution = self.execution
-        program, budget = execution.program, execution.clock.budget
+        program = execution.program
+        budget = execution.clock.budget
         if program.modules is None and budget.allow_import:
             program = with_modules(program, budget)
         name = program.source.name
@@ -34,9 +37,18 @@ class Surroundings:
         sys.modules[MAIN] = execution.module
         sys.argv = [name, *budget.arguments]
         if budget.allow_import:
-            sys.path.append(budget.allow_import)  # last: a file there must not replace a module of Python
-        for source in (program.source, *(module.source for module in (program.modules or {}).values())):
-            linecache.cache[source.name] = len(source.text), None, source.text.splitlines(True), source.name
+            # last: a file there must not replace a module of Python
+            sys.path.append(budget.allow_import)
+        for source in (
+            program.source,
+            *(module.source for module in (program.modules or {}).values()),
+        ):
+            linecache.cache[source.name] = (
+                len(source.text),
+                None,
+                source.text.splitlines(True),
+                source.name,
+            )
         self.stack.enter_context(OwnModules(program.modules or {}, execution.execute_module))
         self.stack.enter_context(modules.installed(self.tell))
 

@@ -1,7 +1,8 @@
-"""Python's syntax trees without the module `ast`, which takes longer to import than a small program takes to run.
+"""Python's syntax trees without the module `ast`, which takes longer to import than a small program
+takes to run.
 
-The node classes and the parser are Python's. The functions of `ast` that gradtrace uses are reimplemented with the
-same behaviour: `from gradtrace.program import syntax as ast`.
+The node classes and the parser are Python's. The functions of `ast` that gradtrace uses are
+reimplemented with the same behaviour: `from gradtrace.program import syntax as ast`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ast import *  # noqa: F403
-    from ast import copy_location, get_docstring, get_source_segment, iter_child_nodes, iter_fields, parse, walk
+    from ast import (
+        copy_location,
+        get_docstring,
+        get_source_segment,
+        iter_child_nodes,
+        iter_fields,
+        parse,
+        walk,
+    )
 else:
     from _ast import *  # noqa: F403
     from _ast import AST, Constant, Expr, PyCF_ONLY_AST
@@ -50,7 +59,9 @@ else:
         return value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
 
     def get_source_segment(source, node):
-        lines = source.encode("utf-8", "surrogatepass").split(b"\n")[node.lineno - 1 : node.end_lineno]
+        lines = source.encode("utf-8", "surrogatepass").split(b"\n")[
+            node.lineno - 1 : node.end_lineno
+        ]
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         return b"\n".join(lines).decode("utf-8", "surrogatepass")

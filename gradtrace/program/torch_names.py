@@ -1,8 +1,9 @@
-"""The modules of torch, and the names in them that gradtrace's library does not have under the same name.
+"""The modules of torch, and the names in them that gradtrace's library does not have under the same
+name.
 
-LIBRARY maps a module of PyTorch to gradtrace's module, of which only public names are available: those in `__all__`,
-those that its `__getattr__` returns, and those that are defined in it. ANSWERS has the queries of the machine, whose
-only device is the CPU.
+LIBRARY maps a module of PyTorch to gradtrace's module, of which only public names are available:
+those in `__all__`, those that its `__getattr__` returns, and those that are defined in it. ANSWERS
+has the queries of the machine, whose only device is the CPU.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ LAYER_FILES = words("""
     activation batchnorm container conv dropout instancenorm lazy linear loss module normalization padding pooling rnn
     sparse transformer utils
 """)
-OPTIMIZER_FILES = words("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd")
+OPTIMIZER_FILES = words(
+    "adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd"
+)
 DISTRIBUTION_FILES = words("""
     bernoulli beta binomial categorical dirichlet distribution exp_family exponential gamma independent laplace
     log_normal multivariate_normal normal one_hot_categorical poisson transformed_distribution uniform
@@ -43,7 +46,9 @@ LIBRARY = {
     "torch": "gradtrace",
     "torch.functional": "gradtrace",
     **{f"torch.{name}": f"gradtrace.{name}" for name in SAME_NAMES},
-    **{f"torch.{name}": "gradtrace.nn" for name in MOVED.values() if name.startswith("nn.modules.")},
+    **{
+        f"torch.{name}": "gradtrace.nn" for name in MOVED.values() if name.startswith("nn.modules.")
+    },
     **{f"torch.nn.modules.{name}": f"gradtrace.nn.modules.{name}" for name in LAYER_FILES},
     "torch.nn.parallel.data_parallel": "gradtrace.nn.modules.container",
     "torch.nn.parallel.distributed": "gradtrace.nn.modules.container",
@@ -51,9 +56,15 @@ LIBRARY = {
     **{f"torch.distributions.{name}": "gradtrace.distributions" for name in DISTRIBUTION_FILES},
     **{f"torch.optim.{name}": "gradtrace.optim" for name in OPTIMIZER_FILES},
     **{f"torch.utils.data.{name}": "gradtrace.utils.data" for name in DATA_FILES},
-    **{f"torch.nn.utils.{name}": "gradtrace.nn.utils" for name in ("clip_grad", "convert_parameters")},
+    **{
+        f"torch.nn.utils.{name}": "gradtrace.nn.utils"
+        for name in ("clip_grad", "convert_parameters")
+    },
     **{f"torch.amp.{name}": "gradtrace.amp" for name in ("autocast_mode", "grad_scaler")},
-    **{f"torch.cuda.amp{name}": "gradtrace.amp.cuda" for name in ("", ".autocast_mode", ".grad_scaler")},
+    **{
+        f"torch.cuda.amp{name}": "gradtrace.amp.cuda"
+        for name in ("", ".autocast_mode", ".grad_scaler")
+    },
     "torch.distributions.utils": "gradtrace.distributions.distribution",
     "torch.autograd.function": "gradtrace.engine.calls.function",
     "torch.autograd.grad_mode": "gradtrace.engine.data.modes",
@@ -122,7 +133,9 @@ def without_device(*args: Any, **kwargs: Any) -> Any:
 
 
 class OutOfMemoryError(RuntimeError):
-    """The class of PyTorch's errors of GPUs without memory, which scripts name where they handle errors."""
+    """The class of PyTorch's errors of GPUs without memory, which scripts name where they handle
+    errors.
+    """
 
 
 OutOfMemoryError.__module__ = "torch"
@@ -133,7 +146,9 @@ def without_type(name: str) -> type:
     """Return a class of torch.cuda, whose constructor raises PyTorch's error."""
 
     def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled.")
+        raise TypeError(
+            f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."
+        )
 
     return type(name, (), {"__module__": "torch.cuda", "__new__": refuse})
 
@@ -145,7 +160,10 @@ def without_network(*args: Any, **kwargs: Any) -> Any:
 
 def without_group(*args: Any, **kwargs: Any) -> Any:
     """Raise PyTorch's error for a query of a group of processes."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    raise ValueError(
+        "Default process group has not been initialized, please make sure to call "
+        "init_process_group."
+    )
 
 
 def no_changes(*args: Any, **kwargs: Any) -> Any:
@@ -159,7 +177,9 @@ def answers(value: Any, names: str) -> dict[str, Any]:
 
 
 class SDPBackend(Enum):
-    """The kernels of scaled_dot_product_attention in PyTorch, between which nothing is chosen here."""
+    """The kernels of scaled_dot_product_attention in PyTorch, between which nothing is chosen
+    here.
+    """
 
     MATH = 0
     FLASH_ATTENTION = 1
@@ -173,7 +193,8 @@ OTHER_DEVICE = {
     **answers(0, "device_count"),
     **answers(None, "empty_cache manual_seed manual_seed_all synchronize"),
 }
-# The settings that change nothing here: what returns the value, what sets it, and the value of a new run.
+# The settings that change nothing here: what returns the value, what sets it, and the value of a
+# new run.
 SETTINGS = (
     ("are_deterministic_algorithms_enabled", "use_deterministic_algorithms", False),
     ("get_deterministic_debug_mode", "set_deterministic_debug_mode", 0),
@@ -194,8 +215,18 @@ ANSWERS: dict[str, dict[str, Any]] = {
         **answers(False, "is_autocast_enabled is_storage set_flush_denormal"),
         **answers(None, "clear_autocast_cache"),
     },
-    "torch.version": {"__version__": VERSION, "cuda": None, "debug": False, "git_version": "", "hip": None},
-    "torch.accelerator": {**UNAVAILABLE, **answers(0, "device_count"), **answers(None, "current_accelerator")},
+    "torch.version": {
+        "__version__": VERSION,
+        "cuda": None,
+        "debug": False,
+        "git_version": "",
+        "hip": None,
+    },
+    "torch.accelerator": {
+        **UNAVAILABLE,
+        **answers(0, "device_count"),
+        **answers(None, "current_accelerator"),
+    },
     "torch.backends": {},
     "torch.backends.cuda": {
         **answers(False, "is_built"),
@@ -223,8 +254,14 @@ ANSWERS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(words("get_rank get_world_size"), without_group),
     },
     "torch.multiprocessing": answers(None, "set_start_method set_sharing_strategy"),
-    "torch.cpu": {**answers(True, "is_available"), **answers(1, "device_count"), **answers(None, "synchronize")},
-    "torch.hub": dict.fromkeys(words("download_url_to_file help list load load_state_dict_from_url"), without_network),
+    "torch.cpu": {
+        **answers(True, "is_available"),
+        **answers(1, "device_count"),
+        **answers(None, "synchronize"),
+    },
+    "torch.hub": dict.fromkeys(
+        words("download_url_to_file help list load load_state_dict_from_url"), without_network
+    ),
     "torch.utils.model_zoo": {"load_url": without_network},
     "torch.mps": OTHER_DEVICE,
     "torch.mtia": OTHER_DEVICE,
@@ -235,10 +272,15 @@ ANSWERS: dict[str, dict[str, Any]] = {
         **answers(0, "memory_allocated memory_cached memory_reserved"),
         **answers(False, "is_initialized is_bf16_supported"),
         **answers([], "get_arch_list get_rng_state_all"),
-        **answers(None, "ipc_collect reset_max_memory_allocated reset_peak_memory_stats seed seed_all set_stream"),
+        **answers(
+            None,
+            "ipc_collect reset_max_memory_allocated reset_peak_memory_stats seed seed_all "
+            "set_stream",
+        ),
         **dict.fromkeys(words("current_stream get_device_capability mem_get_info"), without_device),
         **dict.fromkeys(
-            words("default_stream get_rng_state init initial_seed set_rng_state synchronize"), without_device
+            words("default_stream get_rng_state init initial_seed set_rng_state synchronize"),
+            without_device,
         ),
         "stream": no_changes,
         "OutOfMemoryError": OutOfMemoryError,
@@ -266,7 +308,9 @@ def settings() -> dict[str, dict[str, Any]]:
 
 
 def public_value(module: str, name: str) -> Any:
-    """Return the public value of this name in gradtrace's module for a module of torch, or ABSENT."""
+    """Return the public value of this name in gradtrace's module for a module of torch, or
+    ABSENT.
+    """
     if name.startswith("__") or name not in ONLY.get(module, (name,)):
         return ABSENT
     library = import_module(LIBRARY[module])

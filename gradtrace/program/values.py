@@ -11,8 +11,8 @@ VALUE = "<value>"
 
 
 def with_values(tree: ast.Module) -> ast.Module:
-    """Change top-level expressions to give their value to `<value>`, and leave out declared inputs (`w: leaf = 1.0`),
-    which have their values already.
+    """Change top-level expressions to give their value to `<value>`, and leave out declared inputs
+    (`w: leaf = 1.0`), which have their values already.
     """
     body: list[Any] = []
     for number, node in enumerate(tree.body):
@@ -27,7 +27,11 @@ def with_values(tree: ast.Module) -> ast.Module:
 
 def is_text(node: Any) -> bool:
     """Whether a statement is a text alone, such as a docstring."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def call(name: str, arguments: list[Any], place: Any) -> Any:

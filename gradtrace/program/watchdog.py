@@ -1,13 +1,13 @@
 """Limits on wall time and on the process while a program runs.
 
-In the command line's process (never in the library) a timer signal raises at the deadline as soon as Python code runs
-again, and a waiting thread reports the error and ends the process if a call into native code has not returned by then.
-Where no Python thread can run, the parent process ends this one (`cli/broker.py`). RLIMIT_DATA, set to the memory limit
-or to a share of the machine's memory if that is smaller, makes the system refuse larger allocations. The timer also
-checks the memory and stops the program earlier, because many small values would leave Python no room to raise an
-exception.
-RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled. On a system without
-these (Windows) the thread alone watches the time.
+In the command line's process (never in the library) a timer signal raises at the deadline as soon
+as Python code runs again, and a waiting thread reports the error and ends the process if a call
+into native code has not returned by then. Where no Python thread can run, the parent process ends
+this one (`cli/broker.py`). RLIMIT_DATA, set to the memory limit or to a share of the machine's
+memory if that is smaller, makes the system refuse larger allocations. The timer also checks the
+memory and stops the program earlier, because many small values would leave Python no room to raise
+an exception. RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are
+disabled. On a system without these (Windows) the thread alone watches the time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of t
 TICK = 0.05  # seconds between two alarms
 AGAIN = 0.25  # seconds until the alarm raises again, in case the first exception was swallowed
 LAST = 3  # further seconds of CPU time per processor
-ROOM = 96_000_000  # bytes in addition to a program's values, for numpy and other modules imported while it runs
+# bytes in addition to a program's values, for numpy and other modules imported while it runs
+ROOM = 96_000_000
 LATE = 160_000_000  # bytes between the alarm's limit and the system's
 ROOM_FOR_A_THREAD = 48_000_000  # stack and buffer of each OpenBLAS thread
 SHARE = 0.85  # fraction of the memory of the machine or container
@@ -37,8 +38,8 @@ LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
 class _state:
-    """`end` reports an error to `stderr` and returns the exit code; None in a process that is not the command line's.
-    `grace` is how many seconds after its deadline a run may last.
+    """`end` reports an error to `stderr` and returns the exit code; None in a process that is not
+    the command line's. `grace` is how many seconds after its deadline a run may last.
     """
 
     end: Callable[[BudgetError], int] | None = None
@@ -48,8 +49,11 @@ class _state:
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
-    """Watch all later runs of this process; `end` reports a run's error when the whole process must be ended."""
-    _state.end, _state.stderr = end, sys.stderr
+    """Watch all later runs of this process; `end` reports a run's error when the whole process must
+    be ended.
+    """
+    _state.end = end
+    _state.stderr = sys.stderr
 
 
 def watches() -> bool:
@@ -58,7 +62,9 @@ def watches() -> bool:
 
 
 class patient:
-    """Context manager for runs that are only tried: at their deadline they raise, and the process goes on."""
+    """Context manager for runs that are only tried: at their deadline they raise, and the process
+    goes on.
+    """
 
     def __enter__(self) -> None:
         _state.grace = PATIENCE
@@ -68,7 +74,9 @@ class patient:
 
 
 class watched:
-    """Context manager that watches a run; `place` returns its current place. A nested run is part of the outer one."""
+    """Context manager that watches a run; `place` returns its current place. A nested run is part
+    of the outer one.
+    """
 
     def __init__(self, clock: Clock, place: Callable[[], Any]) -> None:
         self.clock = clock
@@ -86,8 +94,9 @@ class watched:
         if not hasattr(os, "fork"):
             self.watch_from_thread()
             return
-        # Modules that the alarm needs are imported here: if a signal interrupts an import and its handler imports too,
-        # Python 3.11 fails in the first import with a KeyError of the thread's number.
+        # Modules that the alarm needs are imported here: if a signal interrupts an import and its
+        # handler imports too, Python 3.11 fails in the first import with a KeyError of the thread's
+        # number.
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
         import _thread  # noqa: F401
         import resource  # noqa: F401
@@ -107,13 +116,16 @@ class watched:
 
     def watch_from_thread(self) -> None:
         """Watch the time alone, on a system without timer signals and limits of the process."""
-        if sys.platform == "emscripten":  # a browser: it has no threads either, and ends a page that takes too long
+        # a browser: it has no threads either, and ends a page that takes too long
+        if sys.platform == "emscripten":
             return
         _state.on = self.on = True
         self.start_thread(max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST)))
 
     def start(self) -> None:
-        """Start the parts that only a longer run needs: a watching thread, and the check of the machine's memory."""
+        """Start the parts that only a longer run needs: a watching thread, and the check of the
+        machine's memory.
+        """
         left = max(0.001, min(self.clock.deadline - time.monotonic(), LONGEST))
         self.start_thread(left)
         self.memory.lower_to_machine()
@@ -135,7 +147,8 @@ class watched:
 
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, self.before)
-        self.place = nowhere  # the thread may end later and must not keep the program's values alive
+        # the thread may end later and must not keep the program's values alive
+        self.place = nowhere
         if self.lock is not None:
             self.lock.release()
         if self.memory is not None:
@@ -168,8 +181,12 @@ class watched:
         return error
 
     def wait(self, seconds: float) -> None:
-        """Wait in a thread for the end of the run; end the process if the run is still going after `seconds`."""
-        if self.lock.acquire(timeout=seconds) or (self.raised and self.lock.acquire(timeout=UNWINDING)):
+        """Wait in a thread for the end of the run; end the process if the run is still going after
+        `seconds`.
+        """
+        if self.lock.acquire(timeout=seconds) or (
+            self.raised and self.lock.acquire(timeout=UNWINDING)
+        ):
             return
         status = 1
         try:
@@ -195,9 +212,12 @@ class _Memory:
         self.page = os.sysconf("SC_PAGE_SIZE")
         whole, data = self.used()
         threads = 0 if "numpy" in sys.modules else ROOM_FOR_A_THREAD * (os.cpu_count() or 1)
-        self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # leaves room to report an error
+        # leaves room to report an error
+        self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)
         self.most = data + threads + ROOM + budget.memory_bytes
-        memory_limit.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
+        memory_limit.field = (
+            "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
+        )
         self.least = data + threads + ROOM
 
     def lower_to_machine(self) -> None:
@@ -207,7 +227,8 @@ class _Memory:
             return
         import resource
 
-        memory_limit.field, self.most = "", machine
+        memory_limit.field = ""
+        self.most = machine
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         if soft == resource.RLIM_INFINITY or machine + LATE < soft:
             resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))
@@ -266,11 +287,15 @@ def _widen(seconds: float) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     most = _cpu(seconds, os.cpu_count() or 1)
     if soft not in (resource.RLIM_INFINITY, hard):
-        resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+        )
 
 
 def _written(most: int) -> int:
-    """Return the limit on the size of a file; it includes room for stdout and stderr with error messages, in UTF-8."""
+    """Return the limit on the size of a file; it includes room for stdout and stderr with error
+    messages, in UTF-8.
+    """
     sizes = [0]
     for stream in (1, 2):
         try:

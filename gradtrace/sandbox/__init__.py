@@ -4,8 +4,9 @@
          │                     │
          └──── broker ◀── pipe ┘   bytes with a kind and a length; never a path, never a pickle
 
-`kernel` gives up the rights (Landlock, seccomp), `confine` also the environment and the resources, `system_calls` lists
-what remains allowed, `scratch` has the folder for temporary files, `growth` measures it, and `channel` is the child's
-end of the pipe. The broker is `gradtrace.cli.broker`; `gradtrace.cli.grants` says which files a child may read. Nothing
-here knows what the program is: any code meets this wall.
+`kernel` gives up the rights (Landlock, seccomp), `confine` also the environment and the resources,
+`system_calls` lists what remains allowed, `scratch` has the folder for temporary files, `growth`
+measures it, and `channel` is the child's end of the pipe. The broker is `gradtrace.cli.broker`;
+`gradtrace.cli.grants` says which files a child may read. Nothing here knows what the program is:
+any code meets this wall.
 """

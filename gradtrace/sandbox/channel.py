@@ -9,8 +9,8 @@
     END    {}                                ->
                                              <-  SAY
 
-A confined process has one broker, whose end stays open in `state`. Requests are answered one after the other. An error
-of the broker is raised here as the exception of gradtrace that it names.
+A confined process has one broker, whose end stays open in `state`. Requests are answered one after
+the other. An error of the broker is raised here as the exception of gradtrace that it names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ import os
 from gradtrace import errors
 from gradtrace.annotations import Any, Callable
 
-ASK, SAY, DATA, SEEK, END, STOP = b"?", b"!", b"d", b"s", b".", b"x"
+ASK = b"?"
+SAY = b"!"
+DATA = b"d"
+SEEK = b"s"
+END = b"."
+STOP = b"x"
 KINDS = frozenset((ASK, SAY, DATA, SEEK, END, STOP))
 HEADER = 9  # bytes
 PIECE = 1 << 20  # bytes of a DATA frame
@@ -35,17 +40,21 @@ class _State:
 
     def __init__(self) -> None:
         self.channel: Channel | None = None
-        self.outputs: tuple[str, ...] = ()  # the names of the outputs that the command line asks for
+        # the names of the outputs that the command line asks for
+        self.outputs: tuple[str, ...] = ()
 
 
 state = _State()
 
 
 class Channel:
-    """One end of the two pipes. `cut_by`: Ctrl-C or a limit, which has ended a frame in its middle; none can follow."""
+    """One end of the two pipes. `cut_by`: Ctrl-C or a limit, which has ended a frame in its middle;
+    none can follow.
+    """
 
     def __init__(self, incoming: int, outgoing: int) -> None:
-        self.incoming, self.outgoing = incoming, outgoing
+        self.incoming = incoming
+        self.outgoing = outgoing
         self.cut_by: BaseException | None = None
 
     def send(self, kind: bytes, body: bytes | memoryview = b"") -> None:
@@ -104,7 +113,9 @@ def ask_with(what: str, content: bytes, **details: Any) -> bytes:
 
 
 def write_to(name: str, fill: Callable[[Any], None]) -> None:
-    """Have the broker write an output of the command line; `fill` is called with a file to write to."""
+    """Have the broker write an output of the command line; `fill` is called with a file to write
+    to.
+    """
     stream_to("write", fill, output=number_of(name))
 
 
@@ -115,7 +126,9 @@ def ask_about(name: str, what: str) -> None:
 
 def number_of(name: str) -> int:
     if name not in state.outputs:
-        raise errors.UsageError(f"cannot write '{name}': the command line does not name it", "give it with -o")
+        raise errors.UsageError(
+            f"cannot write '{name}': the command line does not name it", "give it with -o"
+        )
     return state.outputs.index(name)
 
 
@@ -136,8 +149,8 @@ def stream_to(what: str, fill: Callable[[Any], Any], **details: Any) -> None:
 
 
 class Outgoing(io.RawIOBase):
-    """A file for writing whose content goes to the broker; once `is_abandoned`, what buffers around it still hold is
-    dropped.
+    """A file for writing whose content goes to the broker; once `is_abandoned`, what buffers around
+    it still hold is dropped.
     """
 
     def __init__(self) -> None:
@@ -163,7 +176,9 @@ class Outgoing(io.RawIOBase):
         return len(piece)
 
     def flush(self) -> None:
-        pieces, self.waiting, self.held = self.waiting, [], 0
+        pieces = self.waiting
+        self.waiting = []
+        self.held = 0
         if pieces and not self.is_abandoned:
             send_data(b"".join(pieces))
 

@@ -10,7 +10,8 @@ from gradtrace.annotations import Any, Callable, Iterable, Iterator, NamedTuple
 from gradtrace.sandbox import kernel
 from gradtrace.sandbox.kernel import Rights, Walls
 
-# Environment variables that a confined process keeps: how to speak to the terminal, and gradtrace's own settings.
+# Environment variables that a confined process keeps: how to speak to the terminal, and gradtrace's
+# own settings.
 KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE FONTCONFIG_PATH FORCE_COLOR HOME LANG
     LANGUAGE LINES NO_COLOR OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS PATH SHELL SOURCE_DATE_EPOCH TERM TZ"""
 KEPT_PREFIXES = ("LC_", "PYTHON", "GRADTRACE_", "_GRADTRACE_")
@@ -20,8 +21,12 @@ SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so
     /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes"""
 USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
-# Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout, a zip's folder).
-PACKAGES = "gradtrace numpy click rich pygments graphviz pygraphviz PIL sympy mpmath pyarrow tensorboardX matplotlib"
+# Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout,
+# a zip's folder).
+PACKAGES = (
+    "gradtrace numpy click rich pygments graphviz pygraphviz PIL sympy mpmath pyarrow "
+    "tensorboardX matplotlib"
+)
 LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
 MOST_OPEN = 4096  # descriptors: the parent looks at each of them
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr
@@ -36,11 +41,13 @@ class Limits(NamedTuple):
     cpu_seconds: int | None = None
 
 
-def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable[int] | None = None) -> Walls:
+def confine(
+    rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable[int] | None = None
+) -> Walls:
     """Give up everything but `rights` and return the walls that stand.
 
-    Of the open descriptors those in `kept` stay, beside 0, 1 and 2; all of them without it, for a process that was
-    started with no other.
+    Of the open descriptors those in `kept` stay, beside 0, 1 and 2; all of them without it, for a
+    process that was started with no other.
     """
     if kept is not None:
         close_others(kept)
@@ -51,12 +58,25 @@ def confine(rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable
 
 
 def to_start(program: str) -> Rights:
-    """Return the rights of a process that becomes a program of this machine: to start it and what loads it."""
-    return Rights(execute=(os.path.realpath(program), "/bin", "/usr/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64"))
+    """Return the rights of a process that becomes a program of this machine: to start it and what
+    loads it.
+    """
+    return Rights(
+        execute=(
+            os.path.realpath(program),
+            "/bin",
+            "/usr/bin",
+            "/lib",
+            "/lib64",
+            "/usr/lib",
+            "/usr/lib64",
+        )
+    )
 
 
 def starting(limits: Limits, rights: Rights | None = None) -> Callable[[], None]:
-    """Return the `preexec_fn` of a subprocess that ends with this process and has limits that it cannot raise.
+    """Return the `preexec_fn` of a subprocess that ends with this process and has limits that it
+    cannot raise.
 
     With `rights` it also gives up all others, before it becomes another program.
     """
@@ -87,7 +107,9 @@ def user_fonts() -> Iterator[str]:
 
 
 def python_folders() -> Iterator[str]:
-    """Yield the folders that Python imports from, without the current one and those of the user's own modules."""
+    """Yield the folders that Python imports from, without the current one and those of the user's
+    own modules.
+    """
     for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
         yield from (os.path.join(prefix, name) for name in ("lib", "lib64"))
     yield os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -95,14 +117,20 @@ def python_folders() -> Iterator[str]:
         if os.path.basename(entry) in INSTALLED or entry.endswith(".zip"):
             yield entry
         elif entry:
-            yield from (os.path.join(entry, name + suffix) for name in PACKAGES.split() for suffix in ("", ".py"))
+            yield from (
+                os.path.join(entry, name + suffix)
+                for name in PACKAGES.split()
+                for suffix in ("", ".py")
+            )
 
 
 # ---- the environment
 
 
 def clear_environment() -> None:
-    """Remove environment variables but for KEPT, also from the process's memory, where native code could read them."""
+    """Remove environment variables but for KEPT, also from the process's memory, where native code
+    could read them.
+    """
     dropped = {name: value for name, value in os.environ.items() if not is_kept(name)}
     texts = environment_texts()
     values = [v for k, v in raw_environment().items() if os.fsdecode(k) in dropped]
@@ -154,4 +182,6 @@ def set_limits(limits: Limits) -> None:
         soft, hard = resource.getrlimit(which)
         if most is None or (hard != resource.RLIM_INFINITY and hard <= most):
             continue
-        resource.setrlimit(which, (most if soft == resource.RLIM_INFINITY else min(soft, most), most))
+        resource.setrlimit(
+            which, (most if soft == resource.RLIM_INFINITY else min(soft, most), most)
+        )

@@ -1,8 +1,9 @@
 """How much a confined process has written below a folder: the parent's measure.
 
-The kernel limits a single file (RLIMIT_FSIZE) but not their sum, so the parent adds up the folder. A process can write
-only below the folders that Landlock leaves it, and a file that has lost its name there is still found by the process's
-descriptors and mappings, so nothing that takes up space is missed.
+The kernel limits a single file (RLIMIT_FSIZE) but not their sum, so the parent adds up the folder.
+A process can write only below the folders that Landlock leaves it, and a file that has lost its
+name there is still found by the process's descriptors and mappings, so nothing that takes up space
+is missed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import time
 
 from gradtrace.annotations import Iterator
 
-SMALLEST = 4096  # bytes that each file and folder counts for at least: an empty one takes up an inode
+# bytes that each file and folder counts for at least: an empty one takes up an inode
+SMALLEST = 4096
 PAUSE = 10  # a walk through the folder is followed by a pause of this many times its duration
 DELETED = " (deleted)"
 COUNTERS = (b"wchar:", b"write_bytes:")  # of /proc/PID/io
@@ -22,21 +24,25 @@ COUNTERS = (b"wchar:", b"write_bytes:")  # of /proc/PID/io
 class Growth:
     """The growth of a folder since this object was created.
 
-    `most` is the number of bytes that it may grow by, `largest` the size of the largest file that the kernel allows
-    (0: without a limit). Growth by other processes counts too.
+    `most` is the number of bytes that it may grow by, `largest` the size of the largest file that
+    the kernel allows (0: without a limit). Growth by other processes counts too.
     """
 
     def __init__(self, folder: str, most: int, largest: int) -> None:
-        self.folder, self.most, self.largest = os.path.realpath(folder), most, largest
+        self.folder = os.path.realpath(folder)
+        self.most = most
+        self.largest = largest
         self.size = 0
         self.written = 0
         self.next_walk = 0.0
         self.initial = self.walked(most)
 
     def is_over(self, pid: int, *, at_end: bool = False) -> bool:
-        """Whether the folder has grown by more than `most` bytes; `pid` is the process that may write there.
+        """Whether the folder has grown by more than `most` bytes; `pid` is the process that may
+        write there.
 
-        The folder is walked through only if its pause is over, or if the process has written enough to be over.
+        The folder is walked through only if its pause is over, or if the process has written enough
+        to be over.
         """
         written = bytes_written(pid)
         may_be_over = self.size + written - self.written > self.most and not at_end
@@ -58,10 +64,11 @@ class Growth:
     def walked(self, most: int) -> int:
         """Return the bytes of all files below the folder.
 
-        A folder that cannot be read because a path is too long, or that is not readable to its owner, counts as if it
-        were larger than allowed: only hostile programs make those.
+        A folder that cannot be read because a path is too long, or that is not readable to its
+        owner, counts as if it were larger than allowed: only hostile programs make those.
         """
-        total, pending = 0, [self.folder]
+        total = 0
+        pending = [self.folder]
         while pending and (total <= most or not self.next_walk):
             try:
                 with os.scandir(pending.pop()) as entries:
@@ -76,9 +83,11 @@ class Growth:
         return total
 
     def unnamed(self, pid: int) -> int:
-        """Return the bytes of files below the folder that have no name any more but are still in use.
+        """Return the bytes of files below the folder that have no name any more but are still in
+        use.
 
-        The size of a file that is only mapped cannot be seen: it counts as the largest possible one.
+        The size of a file that is only mapped cannot be seen: it counts as the largest possible
+        one.
         """
         sizes = dict(self.mapped(pid))
         sizes.update(self.opened(pid))
@@ -101,12 +110,15 @@ class Growth:
                 continue
 
     def mapped(self, pid: int) -> Iterator[tuple[int, int]]:
-        """Yield the inode of each nameless file that the process has mapped, and the largest size it may have."""
+        """Yield the inode of each nameless file that the process has mapped, and the largest size
+        it may have.
+        """
         try:
             with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
                 for line in file:
                     if line.endswith(DELETED + "\n"):
-                        fields = line.rstrip("\n").split(maxsplit=5)  # addresses, modes, offset, device, inode, path
+                        # addresses, modes, offset, device, inode, path
+                        fields = line.rstrip("\n").split(maxsplit=5)
                         if self.holds(fields[5]):
                             yield int(fields[4]), self.largest or self.most + 1
         except OSError:
@@ -117,7 +129,9 @@ class Growth:
 
 
 def size_of_entry(entry: os.DirEntry[str]) -> int:
-    """Return the size of a file or folder; 0 if it was removed or renamed since its folder was read."""
+    """Return the size of a file or folder; 0 if it was removed or renamed since its folder was
+    read.
+    """
     try:
         return size_of(entry.stat(follow_symlinks=False))
     except FileNotFoundError:
@@ -129,7 +143,9 @@ def size_of(status: os.stat_result) -> int:
 
 
 def bytes_written(pid: int) -> int:
-    """Return how many bytes a process has written, also to pipes and mapped files; 0 without such a count."""
+    """Return how many bytes a process has written, also to pipes and mapped files; 0 without such a
+    count.
+    """
     try:
         with open(f"/proc/{pid}/io", "rb") as file:
             counts = [int(count) for name, count in map(bytes.split, file) if name in COUNTERS]

@@ -1,13 +1,17 @@
-"""Give up a process's rights for good: Landlock and seccomp, by ctypes alone (Linux; x86-64 and aarch64).
+"""Give up a process's rights for good: Landlock and seccomp, by ctypes alone (Linux; x86-64 and
+aarch64).
 
-After `lock(...)` the calling process can never again open a file outside of what was granted, start a program, make a
-socket, fork, or signal or trace another process, whatever code runs in it: the kernel decides, and no call takes a
-right back. It needs no privileges. It must be called before the process has threads, as both hold for the calling
-thread and what it starts.
+After `lock(...)` the calling process can never again open a file outside of what was granted, start
+a program, make a socket, fork, or signal or trace another process, whatever code runs in it: the
+kernel decides, and no call takes a right back. It needs no privileges. It must be called before the
+process has threads, as both hold for the calling thread and what it starts.
 
-- Landlock (Linux 5.13, https://docs.kernel.org/userspace-api/landlock.html) decides which files may be opened.
-- seccomp (https://docs.kernel.org/userspace-api/seccomp_filter.html) allows the system calls of `system_calls`.
-- The capabilities of a root process are dropped, but for those to read files in spite of their modes.
+- Landlock (Linux 5.13, https://docs.kernel.org/userspace-api/landlock.html) decides which files may
+  be opened.
+- seccomp (https://docs.kernel.org/userspace-api/seccomp_filter.html) allows the system calls of
+  `system_calls`.
+- The capabilities of a root process are dropped, but for those to read files in spite of their
+  modes.
 """
 
 from __future__ import annotations
@@ -23,8 +27,16 @@ from gradtrace.sandbox.system_calls import NONE_OF, WHOLE, Condition, Table
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on all architectures
 PATH_BENEATH = 1
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, MOVE, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 13, 1 << 14
+EXECUTE = 1 << 0
+WRITE_FILE = 1 << 1
+READ_FILE = 1 << 2
+READ_DIR = 1 << 3
+REMOVE_DIR = 1 << 4
+REMOVE_FILE = 1 << 5
+MAKE_DIR = 1 << 7
+MAKE_REG = 1 << 8
+MOVE = 1 << 13
+TRUNCATE = 1 << 14
 WRITING = READ_FILE | READ_DIR | WRITE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 SEES_TRUNCATION = 3  # the version of Landlock's interface that does
@@ -32,20 +44,27 @@ FIRST_RIGHTS = (1 << 13) - 1
 # rights that later versions of Landlock's interface added: version -> bit
 LATER_RIGHTS = {2: MOVE, 3: TRUNCATE, 5: 1 << 15}
 
-SET_NO_NEW_PRIVS, SET_SECCOMP, SET_PDEATHSIG = 38, 22, 1
+SET_NO_NEW_PRIVS = 38
+SET_SECCOMP = 22
+SET_PDEATHSIG = 1
 FILTER = 2
 KEPT_CAPABILITIES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 CAPABILITY_VERSION = 0x20080522
 
 LOAD, EQUAL, ABOVE, AND, RETURN = 0x20, 0x15, 0x25, 0x54, 0x06  # instructions of seccomp's filters
-ALLOW, KILL = 0x7FFF0000, 0x80000000
-EPERM, ENOSYS, ANSWER_ZERO = 0x00050000 | 1, 0x00050000 | 38, 0x00050000
+ALLOW = 0x7FFF0000
+KILL = 0x80000000
+EPERM = 0x00050000 | 1
+ENOSYS = 0x00050000 | 38
+ANSWER_ZERO = 0x00050000
 # machine: (the kernel's name of its calls, column of the table)
 MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 
 
 class Walls(NamedTuple):
-    """What the kernel holds: the version of Landlock's interface (0: none), and whether seccomp filters calls."""
+    """What the kernel holds: the version of Landlock's interface (0: none), and whether seccomp
+    filters calls.
+    """
 
     landlock: int
     seccomp: bool
@@ -56,8 +75,8 @@ class Walls(NamedTuple):
 
 
 class Rights(NamedTuple):
-    """The files and folders that a confined process may read, write below, and start programs from; the folders for
-    temporary files, where it may also remove and rename.
+    """The files and folders that a confined process may read, write below, and start programs from;
+    the folders for temporary files, where it may also remove and rename.
     """
 
     read: tuple[str, ...] = ()
@@ -73,7 +92,9 @@ def offered() -> Walls:
 
 
 def lock(rights: Rights) -> Walls:
-    """Give up all rights but these; return what holds from now on. An older kernel holds less, or nothing."""
+    """Give up all rights but these; return what holds from now on. An older kernel holds less, or
+    nothing.
+    """
     version = landlock_version()
     prctl(SET_NO_NEW_PRIVS, 1)
     drop_capabilities()
@@ -83,8 +104,8 @@ def lock(rights: Rights) -> Walls:
 
 
 def forbid_changes() -> bool:
-    """Give up the rights to write, make or remove files and to connect anywhere; reading stays. Return whether the
-    kernel can hold that.
+    """Give up the rights to write, make or remove files and to connect anywhere; reading stays.
+    Return whether the kernel can hold that.
     """
     version = landlock_version()
     if version:
@@ -120,9 +141,12 @@ def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
     """Grant these rights alone; those in `allowed` hold everywhere."""
     handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
     handled &= ~allowed
-    ports, scopes = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
+    ports = 3 if version >= 4 else 0
+    scopes = 3 if version >= 6 else 0
     size = 24 if version >= 6 else 16 if version >= 4 else 8
-    rules = checked(syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0))
+    rules = checked(
+        syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0)
+    )
     for paths, granted in (
         (rights.read, READ_FILE | READ_DIR),
         (rights.write, WRITING),
@@ -152,7 +176,9 @@ def add_rule(rules: int, path: str, granted: int) -> None:
 
 
 def filters_calls() -> bool:
-    """Whether the kernel has seccomp's filters; a filter that cannot be read is refused with EFAULT if it has."""
+    """Whether the kernel has seccomp's filters; a filter that cannot be read is refused with EFAULT
+    if it has.
+    """
     return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == 14
 
 
@@ -169,7 +195,9 @@ def restrict_calls(rights: Rights, version: int) -> bool:
     )
     code = filter_code(name, wanted)
     text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in code))
-    return prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))) == 0
+    return (
+        prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))) == 0
+    )
 
 
 def filter_code(name: int, wanted: Table) -> list[tuple[int, int, int, int]]:
@@ -189,19 +217,30 @@ def filter_code(name: int, wanted: Table) -> list[tuple[int, int, int, int]]:
 
 
 def condition_code(condition: Condition) -> list[tuple[int, int, int, int]]:
-    """Return the instructions that refuse a call unless the condition holds, and go on after them if it does."""
+    """Return the instructions that refuse a call unless the condition holds, and go on after them
+    if it does.
+    """
     load = [(LOAD, 0, 0, 16 + 8 * condition.argument)]
     if condition.mask != WHOLE:
         load.append((AND, 0, 0, condition.mask))
     if condition.test == NONE_OF:
-        return [*load, *(step for value in condition.values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, EPERM)))]
+        return [
+            *load,
+            *(
+                step
+                for value in condition.values
+                for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, EPERM))
+            ),
+        ]
     most = len(condition.values)
     tests = [(EQUAL, most - place, 0, value) for place, value in enumerate(condition.values)]
     return [*load, *tests, (RETURN, 0, 0, EPERM)]
 
 
 def drop_capabilities() -> None:
-    """Keep no capability but those to read files: CAP_SYS_RESOURCE would lift the limits of the process."""
+    """Keep no capability but those to read files: CAP_SYS_RESOURCE would lift the limits of the
+    process.
+    """
     if os.geteuid() != 0 or machine() not in MACHINES:
         return
     column = MACHINES[machine()][1]
@@ -211,7 +250,9 @@ def drop_capabilities() -> None:
     if syscall(getting, header, held) < 0:
         return
     effective, permitted = struct.unpack_from("II", held)
-    kept = struct.pack("IIIIII", effective & KEPT_CAPABILITIES, permitted & KEPT_CAPABILITIES, 0, 0, 0, 0)
+    kept = struct.pack(
+        "IIIIII", effective & KEPT_CAPABILITIES, permitted & KEPT_CAPABILITIES, 0, 0, 0, 0
+    )
     syscall(setting, header, kept)
 
 

@@ -1,7 +1,9 @@
-"""Where a confined process keeps intermediate results: a nameless file, and a folder for temporary files.
+"""Where a confined process keeps intermediate results: a nameless file, and a folder for temporary
+files.
 
-The nameless file is opened before the rights are given up. The folder is created by the parent for a program that is
-Python (`tempfile`, matplotlib's cache), is writable to the child alone, and is removed by the parent at the end.
+The nameless file is opened before the rights are given up. The folder is created by the parent for
+a program that is Python (`tempfile`, matplotlib's cache), is writable to the child alone, and is
+removed by the parent at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from gradtrace.annotations import Any
 # Variables that name the folder for temporary files, and those of caches in it.
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 CACHES = {"MPLCONFIGDIR": "matplotlib", "XDG_CACHE_HOME": "cache"}
-FONT_LISTS = "fontlist-"  # what matplotlib's lists of fonts are called: it takes a second to make one
+# what matplotlib's lists of fonts are called: it takes a second to make one
+FONT_LISTS = "fontlist-"
 LARGEST_FONT_LIST = 4 << 20  # bytes
 PREFIX = "gradtrace-run-"  # of the folder's name
 YOUNG = 60.0  # seconds: a folder may not be locked yet
@@ -34,7 +37,9 @@ _state = _State()
 
 
 def prepare(folder: str = "") -> int:
-    """Open this process's file in a folder (default: that for temporary files), and return its descriptor."""
+    """Open this process's file in a folder (default: that for temporary files), and return its
+    descriptor.
+    """
     folder = folder or os.environ.get("TMPDIR") or "/tmp"
     try:
         _state.descriptor = os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
@@ -52,7 +57,9 @@ def descriptor() -> int:
 
 
 def free_bytes(place: str | int) -> int:
-    """Return how many bytes may be written to the disk of a folder or of an open file; 0 where nobody can say."""
+    """Return how many bytes may be written to the disk of a folder or of an open file; 0 where
+    nobody can say.
+    """
     try:
         filesystem = os.statvfs(place)
     except (AttributeError, OSError):
@@ -61,7 +68,8 @@ def free_bytes(place: str | int) -> int:
 
 
 class empty_file:
-    """Context manager: an empty file for reading and writing, in `folder` where this process is not confined.
+    """Context manager: an empty file for reading and writing, in `folder` where this process is not
+    confined.
 
     A confined process has one, so two must not be in use at the same time.
     """
@@ -90,7 +98,8 @@ class empty_file:
 
 
 def create_folder(parent: str = "") -> str:
-    """Create a folder for temporary files that only this user may read, with matplotlib's list of fonts; return it.
+    """Create a folder for temporary files that only this user may read, with matplotlib's list of
+    fonts; return it.
 
     Folders of processes that were killed, and so could not remove theirs, are removed.
     """
@@ -107,7 +116,9 @@ def create_folder(parent: str = "") -> str:
 
 
 def remove_abandoned(parent: str) -> None:
-    """Remove this user's folders that no process has locked: the kernel releases the lock of one that has ended."""
+    """Remove this user's folders that no process has locked: the kernel releases the lock of one
+    that has ended.
+    """
     for name in os.listdir(parent):
         if name.startswith(PREFIX):
             try:
@@ -129,7 +140,9 @@ def remove_if_abandoned(path: str) -> None:
 
 
 def is_lockable(descriptor: int) -> bool:
-    """Lock an open folder until this process ends; return False if another process has locked it."""
+    """Lock an open folder until this process ends; return False if another process has locked
+    it.
+    """
     import fcntl
 
     try:
@@ -140,7 +153,9 @@ def is_lockable(descriptor: int) -> bool:
 
 
 def copy_font_lists(folder: str) -> None:
-    """Copy the lists of fonts that matplotlib keeps for this user, so that a program need not make them again."""
+    """Copy the lists of fonts that matplotlib keeps for this user, so that a program need not make
+    them again.
+    """
     home = os.environ.get("HOME", "")
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     source = os.environ.get("MPLCONFIGDIR") or os.path.join(cache, "matplotlib")
@@ -164,8 +179,8 @@ def use_folder(path: str) -> None:
 def remove_folder(path: str) -> None:
     """Remove a folder and all that is in it, whatever a process that has ended has left there.
 
-    Folders may be nested deeper than a path can say, and may be unreadable to their owner. So each one is moved to the
-    top before it is emptied: no path has more than two names.
+    Folders may be nested deeper than a path can say, and may be unreadable to their owner. So each
+    one is moved to the top before it is emptied: no path has more than two names.
     """
     top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -188,7 +203,9 @@ def remove_folder(path: str) -> None:
 
 
 def lift_folders(inner: int, top: int, number: int) -> int:
-    """Remove the files of a folder, and move its folders to `top`; return the number that the last one is named by."""
+    """Remove the files of a folder, and move its folders to `top`; return the number that the last
+    one is named by.
+    """
     for name in os.listdir(inner):
         if not is_folder(name, inner):
             os.unlink(name, dir_fd=inner)

@@ -1,10 +1,10 @@
 """The system calls that a confined process may make, for x86-64 and aarch64.
 
-It is an allow-list: a call that is missing, or that a later kernel adds, is refused. Left out on purpose are all calls
-that start programs or processes, connect sockets, signal, trace or tune other processes, change a file's mode, owner,
-times or attributes, link files, mount, load, or set up asynchronous I/O. Opening, truncating, removing and renaming
-files is allowed where Landlock decides about it. An open file is never one of the caller's: stdin, stdout and stderr
-are pipes.
+It is an allow-list: a call that is missing, or that a later kernel adds, is refused. Left out on
+purpose are all calls that start programs or processes, connect sockets, signal, trace or tune other
+processes, change a file's mode, owner, times or attributes, link files, mount, load, or set up
+asynchronous I/O. Opening, truncating, removing and renaming files is allowed where Landlock decides
+about it. An open file is never one of the caller's: stdin, stdout and stderr are pipes.
 
 Numbers: `asm/unistd_64.h` for x86-64 and `asm-generic/unistd.h` for aarch64 of Linux 6.1.
 """
@@ -13,28 +13,38 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
-ONE_OF, NONE_OF = "one of", "none of"
+ONE_OF = "one of"
+NONE_OF = "none of"
 WHOLE = 0xFFFFFFFF
 
 CLONE_THREAD = 0x10000
-O_TRUNC, O_ACCMODE, O_WRONLY, O_RDWR = 0o1000, 3, 1, 2
+O_TRUNC = 0o1000
+O_ACCMODE = 3
+O_WRONLY = 1
+O_RDWR = 2
 SET_USER_OR_GROUP = 0o6000  # the bits of a file's mode that lend its owner's rights
-# Landlock before Linux 6.2 does not see truncation, but always whether a file is opened for writing.
+# Landlock before Linux 6.2 does not see truncation, but always whether a file is opened for
+# writing.
 OPENED = (0, 1, 2, 3, O_TRUNC | O_WRONLY, O_TRUNC | O_RDWR)
-MAP_SHARED, MAP_ANONYMOUS = 1, 0x20
+MAP_SHARED = 1
+MAP_ANONYMOUS = 0x20
 RENAME_NOREPLACE = 1
-# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; not TIOCSTI, which types into the terminal
+# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX; not TIOCSTI, which types into the
+# terminal
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ; not F_SETOWN, which aims signals
+# F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ; not F_SETOWN,
+# which aims signals
 FCNTLS = (0, 1, 2, 3, 1030, 1031, 1032)
 LOCKS = (5, 6, 7)  # F_GETLK, F_SETLK, F_SETLKW
-AF_UNIX, SOCK_STREAM, SOCKET_TYPE = 1, 1, 0xF
+AF_UNIX = 1
+SOCK_STREAM = 1
+SOCKET_TYPE = 0xF
 PRCTLS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 
 
 class Condition(NamedTuple):
-    """A condition on the low 32 bits of a call's argument, under which the call is allowed: what `mask` leaves of it
-    is one of the values, or none of them.
+    """A condition on the low 32 bits of a call's argument, under which the call is allowed: what
+    `mask` leaves of it is one of the values, or none of them.
     """
 
     argument: int
@@ -44,14 +54,17 @@ class Condition(NamedTuple):
 
 
 def opening(flags: int) -> tuple[Condition, ...]:
-    """Return the conditions for opening a file: its flags are argument `flags`, and its mode is the next argument."""
+    """Return the conditions for opening a file: its flags are argument `flags`, and its mode is the
+    next argument.
+    """
     return (
         Condition(flags, ONE_OF, OPENED, O_TRUNC | O_ACCMODE),
         Condition(flags + 1, ONE_OF, (0,), SET_USER_OR_GROUP),
     )
 
 
-# name:number on x86-64:number on aarch64; frequent calls first, for the filter is read from its start
+# name:number on x86-64:number on aarch64; frequent calls first, for the filter is read from its
+# start
 ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10:226
     munmap:11:215 brk:12:214 clock_gettime:228:113 newfstatat:262:79 stat:4: lstat:6: statx:332:291 getpid:39:172
     gettid:186:178 poll:7: ppoll:271:73 select:23: pselect6:270:72 pread64:17:67 pwrite64:18:68 readv:19:65
@@ -71,8 +84,11 @@ ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10
     sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:
     chdir:80:49 fchdir:81:50"""
 CONDITIONAL = {
-    # Shared memory without a file: what is unmapped of it stays in use, and no count of the process shows it.
-    "mmap:9:222": (Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),),
+    # Shared memory without a file: what is unmapped of it stays in use, and no count of the process
+    # shows it.
+    "mmap:9:222": (
+        Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),
+    ),
     "openat:257:56": opening(2),
     "open:2:": opening(1),
     "ioctl:16:29": (Condition(1, ONE_OF, IOCTLS),),
@@ -81,24 +97,37 @@ CONDITIONAL = {
     "clone:56:220": (Condition(0, NONE_OF, (0,), CLONE_THREAD),),
     "prlimit64:302:261": (Condition(0, ONE_OF, (0,)),),  # its own limits, which it can only lower
 }
-TO_ITSELF = ("kill:62:129", "tgkill:234:131")  # allowed where the first argument is the process itself
+# allowed where the first argument is the process itself
+TO_ITSELF = ("kill:62:129", "tgkill:234:131")
 TO_TRUNCATE = ("truncate:76:45",)
 TO_MAKE_FOLDERS = ("mkdir:83:", "mkdirat:258:34")
-# A process with a folder for temporary files may be any Python program. Landlock lets it remove and rename there alone.
-# Of sockets it gets connected pairs of its own (asyncio): with them the other calls reach nothing else.
+# A process with a folder for temporary files may be any Python program. Landlock lets it remove and
+# rename there alone. Of sockets it gets connected pairs of its own (asyncio): with them the other
+# calls reach nothing else.
 TO_REMOVE = ("unlink:87:", "unlinkat:263:35", "rmdir:84:", "rename:82:", "renameat:264:38")
-ON_PAIRS = ("sendto:44:206", "recvfrom:45:207", "getsockname:51:204", "getsockopt:55:209", "shutdown:48:210")
+ON_PAIRS = (
+    "sendto:44:206",
+    "recvfrom:45:207",
+    "getsockname:51:204",
+    "getsockopt:55:209",
+    "shutdown:48:210",
+)
 OF_PROGRAMS = {
     "renameat2:316:276": (Condition(4, ONE_OF, (0, RENAME_NOREPLACE)),),
-    "socketpair:53:199": (Condition(0, ONE_OF, (AF_UNIX,)), Condition(1, ONE_OF, (SOCK_STREAM,), SOCKET_TYPE)),
+    "socketpair:53:199": (
+        Condition(0, ONE_OF, (AF_UNIX,)),
+        Condition(1, ONE_OF, (SOCK_STREAM,), SOCKET_TYPE),
+    ),
     "fcntl:72:25": (Condition(1, ONE_OF, (*FCNTLS, *LOCKS)),),  # sqlite3 locks its files
 }
 TO_START = ("execve:59:221",)
-# Answered as by a kernel without them, so that libraries use the older call, whose arguments a filter can read.
+# Answered as by a kernel without them, so that libraries use the older call, whose arguments a
+# filter can read.
 MISSING = ("clone3:435:435", "openat2:437:437")
 # Answered with 0 and not carried out: the parent's mask holds for new files.
 IGNORED = ("umask:95:166",)
-# The same for a Python program's changes of modes and times and for lists of attributes: shutil.copy goes on then.
+# The same for a Python program's changes of modes and times and for lists of attributes:
+# shutil.copy goes on then.
 IGNORED_FOR_PROGRAMS = """chmod:90: fchmod:91:52 fchmodat:268:53 utime:132: utimes:235: futimesat:261: utimensat:280:88
     listxattr:194:11 llistxattr:195:12 flistxattr:196:13"""
 LAST_KNOWN = 450  # a call with a higher number is answered as MISSING too
@@ -123,13 +152,18 @@ def table(
     temporary: bool = False,
     seen: bool = True,
 ) -> Table:
-    """Return the numbers of one architecture (column 1: x86-64, 2: aarch64) for the process with the id `process`.
+    """Return the numbers of one architecture (column 1: x86-64, 2: aarch64) for the process with
+    the id `process`.
 
-    `writes`: it may make folders where Landlock lets it; `starts`: it may start programs where Landlock lets it;
-    `temporary`: it has a folder for temporary files, where Landlock lets it remove and rename them; `seen`: Landlock
-    sees truncation by name.
+    `writes`: it may make folders where Landlock lets it; `starts`: it may start programs where
+    Landlock lets it; `temporary`: it has a folder for temporary files, where Landlock lets it
+    remove and rename them; `seen`: Landlock sees truncation by name.
     """
-    allowed = [*ALLOWED.split(), *(TO_MAKE_FOLDERS if writes else ()), *(TO_START if starts else ())]
+    allowed = [
+        *ALLOWED.split(),
+        *(TO_MAKE_FOLDERS if writes else ()),
+        *(TO_START if starts else ()),
+    ]
     conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, (Condition(0, ONE_OF, (process,)),))}
     if writes and seen:
         allowed += TO_TRUNCATE

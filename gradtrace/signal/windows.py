@@ -1,7 +1,9 @@
-"""torch.signal.windows: window functions of M points, 1 at the middle; symmetric, or periodic with `sym=False`.
+"""torch.signal.windows: window functions of M points, 1 at the middle; symmetric, or periodic with
+`sym=False`.
 
-https://pytorch.org/docs/stable/signal.html. Each is computed in PyTorch's steps, in the dtype asked for. ValueError for
-a negative M, for dtypes other than float32 and float64, and for parameters out of range.
+https://pytorch.org/docs/stable/signal.html. Each is computed in PyTorch's steps, in the dtype asked
+for. ValueError for a negative M, for dtypes other than float32 and float64, and for parameters out
+of range.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ class Points:
     """The length and dtype of a window, and whether it requires grad."""
 
     def __init__(
-        self, name: str, M: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+        self,
+        name: str,
+        M: Any,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
     ) -> None:
         dtype = dtypes.get_default_dtype() if dtype is None else dtype
         if not isinstance(M, int):
@@ -51,7 +59,9 @@ def span(M: int, sym: bool) -> int:
     return M - 1 if sym else M
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any
+) -> Tensor:
     """exp(-abs(n - center) / tau) (torch.signal.windows.exponential)."""
     points = Points("exponential", M, **options)
     if tau <= 0:
@@ -88,13 +98,16 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """i0(beta sqrt(1 - (n / half)^2)) / i0(beta), n counted from the middle (torch.signal.windows.kaiser)."""
+    """i0(beta sqrt(1 - (n / half)^2)) / i0(beta), n counted from the middle
+    (torch.signal.windows.kaiser).
+    """
     points = Points("kaiser", M, **options)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if M < 2:
         return points.filled("ones" if M else "empty")
-    i0, dtype = torch("i0"), points.options["dtype"]
+    i0 = torch("i0")
+    dtype = points.options["dtype"]
     width = torch("tensor")(beta, dtype=dtype)
     constant = 2.0 * width / span(M, sym)
     end = torch("minimum")(width, -width + (M - 1) * constant)
@@ -111,7 +124,9 @@ def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
 
 
 def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Tensor:
-    """a[0] - a[1] cos(t) + a[2] cos(2 t) - ..., t from 0 to 2 pi (torch.signal.windows.general_cosine)."""
+    """a[0] - a[1] cos(t) + a[2] cos(2 t) - ..., t from 0 to 2 pi
+    (torch.signal.windows.general_cosine).
+    """
     points = Points("general_cosine", M, **options)
     if M < 2:
         return points.filled("ones" if M else "empty")
@@ -135,7 +150,9 @@ def _of_cosines(name: str, *weights: float) -> Callable[..., Tensor]:
         return general_cosine(M, a=list(weights), sym=sym, **options)
 
     window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"general_cosine with the coefficients {weights} (torch.signal.windows.{name})."
+    window.__doc__ = (
+        f"general_cosine with the coefficients {weights} (torch.signal.windows.{name})."
+    )
     return window
 
 

@@ -1,8 +1,10 @@
 """Plans, which are traced once and executed many times, and static graphs with sessions.
 
-plan = optimise(trace(f, {"x": 2.0, "w": 1.0}))     steps of values and gradients, from one run on examples
+plan = optimise(trace(f, {"x": 2.0, "w": 1.0}))     steps of values and gradients, from one run on
+examples
 run = PlanProgram(plan)                             the plan as a function
-run(2.0, 1.0)                                       (6.0, 2.0, 5.0); can be called with other numbers
+run(2.0, 1.0)                                       (6.0, 2.0, 5.0); can be called with other
+                                                    numbers
 
 with Graph().as_default() as graph:                 a graph built by hand, with loops
     x = placeholder("float32", (), "x")

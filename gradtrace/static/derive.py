@@ -1,7 +1,7 @@
 """Gradients of a static graph, as operations of the graph.
 
-The derivative rules run once on example values, and each of their steps becomes an operation of the graph, named under
-`gradients/`.
+The derivative rules run once on example values, and each of their steps becomes an operation of the
+graph, named under `gradients/`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,40 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import using
 from gradtrace.engine.operators.op import records
 from gradtrace.static import record
-from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
+from gradtrace.static.graph import (
+    Graph,
+    Operation,
+    Tensor,
+    add_constant,
+    constant,
+    get_default_graph,
+)
 from gradtrace.static.plan import Step, refs, replaced
 from gradtrace.static.record import Recorder
 from gradtrace.static.replay import ancestors, new_leaf, replay
 
 
-def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients") -> list[Tensor | None]:
-    """Return the gradients of the sum of `ys` with respect to each of `xs`, as nodes; None if no y depends on it.
+def gradients(
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients"
+) -> list[Tensor | None]:
+    """Return the gradients of the sum of `ys` with respect to each of `xs`, as nodes; None if no y
+    depends on it.
 
     `grad_ys` weights the ys. Raises LookupError where the gradient would have to go through a loop.
     """
     outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
-    seeds = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
-    weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(seeds, outputs, strict=False)]
+    seeds = (
+        []
+        if grad_ys is None
+        else list(grad_ys)
+        if isinstance(grad_ys, (list, tuple))
+        else [grad_ys]
+    )
+    weights = [
+        w if isinstance(w, Tensor) else constant(w, y.dtype)
+        for w, y in zip(seeds, outputs, strict=False)
+    ]
     reached = [depends_on(outputs, x) for x in inputs]
     chosen = [x for x, there in zip(inputs, reached, strict=True) if there]
     if not chosen:
@@ -36,13 +55,19 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients") ->
 
     graph = get_default_graph()
     graph.check_open()
-    parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
+    parts = (
+        list(map(graph.reach, outputs)),
+        list(map(graph.reach, chosen)),
+        list(map(graph.reach, weights)),
+    )
     grads = iter(add_gradients(graph, *parts, name))
     return [next(grads) if there else None for there in reached]
 
 
 def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
-    """Return whether any output depends on x by differentiable operations; LookupError if it does through a loop."""
+    """Return whether any output depends on x by differentiable operations; LookupError if it does
+    through a loop.
+    """
     seen: set[Operation] = set()
     waiting = list(outputs)
     depends = False
@@ -67,7 +92,9 @@ def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
 def add_gradients(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> list[Tensor]:
-    """Add the steps of the derivative rules to the graph as operations, and return the gradients of `inputs`."""
+    """Add the steps of the derivative rules to the graph as operations, and return the gradients of
+    `inputs`.
+    """
     recorder = Recorder()
     values: dict[Tensor, engine.Tensor] = {}
     for operation in graph.operations:
@@ -97,8 +124,12 @@ def add_gradients(
     return [as_node(graph, recorder, there, n, name) for n in numbers]
 
 
-def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:
-    """Return the steps needed to compute the values `numbers` from `there`, the values that the graph already has."""
+def needed_steps(
+    steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]
+) -> list[Step]:
+    """Return the steps needed to compute the values `numbers` from `there`, the values that the
+    graph already has.
+    """
     wanted = set(numbers) - there.keys()
     needed = []
     for step in reversed(steps):
@@ -108,10 +139,14 @@ def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int,
     return needed[::-1]
 
 
-def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
+def as_node(
+    graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str
+) -> Tensor:
     """Return the tensor of the graph for value `number`: an existing tensor, or a new constant."""
     if number not in there:
-        there[number] = add_constant(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
+        there[number] = add_constant(
+            graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant)
+        )
     return there[number]
 
 

@@ -1,6 +1,7 @@
 """Execute a recorded plan dynamically: call the operators on tensors, then backward, at each run.
 
-The static programs are compared with this baseline: the same operators, without the cost of parsing a program.
+The static programs are compared with this baseline: the same operators, without the cost of parsing
+a program.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from gradtrace.static.plan import FORWARD, Plan, replaced
 
 
 class DynamicProgram:
-    """A program that calls the operators of a plan's forward steps, then backward. `built` and `runs` are counters."""
+    """A program that calls the operators of a plan's forward steps, then backward. `built` and
+    `runs` are counters.
+    """
 
     def __init__(self, recorded: Plan, wanted: list[str]) -> None:
         self.plan = recorded
@@ -26,7 +29,9 @@ class DynamicProgram:
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Return the value and the gradients as raw data."""
-        have: dict[int, Any] = {n: Tensor._wrap(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant}
+        have: dict[int, Any] = {
+            n: Tensor._wrap(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant
+        }
         leaves = []
         for (name, number), raw in zip(self.plan.inputs, inputs, strict=True):
             have[number] = Tensor._wrap(raw)

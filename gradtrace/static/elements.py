@@ -23,7 +23,9 @@ class DType(NamedTuple):
 
 
 def dtype_name(dtype: Any) -> str:
-    """Return the name of a dtype: a DType, an engine dtype, a numpy dtype or a name. TypeError for other values."""
+    """Return the name of a dtype: a DType, an engine dtype, a numpy dtype or a name. TypeError for
+    other values.
+    """
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     name = {"float": "float32", "double": "float64", "int": "int32"}.get(name or "", name)
     if name not in dtypes.BY_NAME:
@@ -32,15 +34,21 @@ def dtype_name(dtype: Any) -> str:
 
 
 def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Convert a Python value to an ndarray; as in TensorFlow, floats default to float32 and integers to int32."""
+    """Convert a Python value to an ndarray; as in TensorFlow, floats default to float32 and
+    integers to int32.
+    """
     array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
     if dtype is not None:
         array = array.astype(dtype_name(dtype))
     elif not hasattr(value, "dtype"):
-        array = array.astype({"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, array.dtype))
+        array = array.astype(
+            {"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, array.dtype)
+        )
     dtypes.from_np(array.dtype)
     return np.array(array) if shape is None else np.array(np.broadcast_to(array, tuple(shape)))
 
 
 def has_fraction(value: Any) -> bool:
-    return isinstance(value, float) or (hasattr(value, "dtype") and np.dtype(value.dtype).kind == "f")
+    return isinstance(value, float) or (
+        hasattr(value, "dtype") and np.dtype(value.dtype).kind == "f"
+    )

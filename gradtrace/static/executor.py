@@ -3,8 +3,9 @@
     PlanProgram(plan)(2.0, 1.0)     one run; a register for each value
     RowProgram(plan).run(...)       many rows, in blocks; registers for buffers too (see `rows`)
 
-In one run, a register holds what a tensor of the engine holds: a Python float or bool for a scalar of float64 or bool,
-else an array. Each step calls what the engine calls, so the results are bitwise equal to the engine's.
+In one run, a register holds what a tensor of the engine holds: a Python float or bool for a scalar
+of float64 or bool, else an array. Each step calls what the engine calls, so the results are bitwise
+equal to the engine's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class Instruction(NamedTuple):
-    """A call of a function, whose arguments `read` takes from the registers; `writes` are the results' registers."""
+    """A call of a function, whose arguments `read` takes from the registers; `writes` are the
+    results' registers.
+    """
 
     function: Callable[..., Any]
     read: Callable[[list[Any]], tuple[Any, ...]]
@@ -29,7 +32,8 @@ class Instruction(NamedTuple):
 
 
 class Instructions:
-    """A list of instructions and the initial registers: one for each value of the plan, then further ones.
+    """A list of instructions and the initial registers: one for each value of the plan, then
+    further ones.
 
     `places` has the register of each value that is not in the register of its own number.
     """
@@ -45,15 +49,20 @@ class Instructions:
         return len(self.registers) - 1
 
     def find(self, argument: Any) -> int:
-        """Return the register of an argument: that of a value for a Ref, a new one for anything else."""
+        """Return the register of an argument: that of a value for a Ref, a new one for anything
+        else.
+        """
         if type(argument) is Ref:
             return self.places.get(argument.number, argument.number)
         return self.new_register(argument)
 
-    def add(self, function: Callable[..., Any], reads: Iterable[int], writes: Iterable[int] = ()) -> None:
+    def add(
+        self, function: Callable[..., Any], reads: Iterable[int], writes: Iterable[int] = ()
+    ) -> None:
         """Append an instruction."""
         numbers = tuple(reads)
-        read = itemgetter(*numbers) if len(numbers) > 1 else reader(numbers)  # itemgetter is much faster than a loop
+        # itemgetter is much faster than a loop
+        read = itemgetter(*numbers) if len(numbers) > 1 else reader(numbers)
         self.calls.append(Instruction(function, read, tuple(writes)))
 
     def run(self, registers: list[Any]) -> None:
@@ -85,7 +94,9 @@ class PlanProgram:
             self.instructions.add(function, map(self.instructions.find, args), step.out)
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
-        """Return the outputs as raw data, for inputs of the plan's shapes and dtypes, in its order."""
+        """Return the outputs as raw data, for inputs of the plan's shapes and dtypes, in its
+        order.
+        """
         self.runs += 1
         registers = self.instructions.registers.copy()
         for (_, number), value in zip(self.plan.inputs, inputs, strict=True):
@@ -106,14 +117,19 @@ def call_of_step(step: Step, plan: Plan) -> Call:
     args = step.args
     kernel = record.kernel
     function = record.scalar
-    if any(True for a in args if type(a) in (tuple, list) for _ in refs(a)):  # a sequence of tensors
+    # a sequence of tensors
+    if any(True for a in args if type(a) in (tuple, list) for _ in refs(a)):
         kernel = with_sequences(kernel, args)
         function = None
         args = tuple(map(Ref, refs(args)))
     operands = [i for i, a in enumerate(args) if type(a) is Ref]
     numbers = {i for i in operands if is_number(plan.values[args[i].number])}
     kernel = on_arrays(kernel, numbers, len(step.out) > 1)
-    if function is None or len(numbers) < len(operands) or not all(is_number(plan.values[n]) for n in step.out):
+    if (
+        function is None
+        or len(numbers) < len(operands)
+        or not all(is_number(plan.values[n]) for n in step.out)
+    ):
         return kernel, args
     return on_floats(function, kernel), args
 
@@ -130,7 +146,9 @@ def as_raw(result: Any) -> Any:
 
 
 def on_arrays(kernel: Callable[..., Any], numbers: set[int], several: bool) -> Callable[..., Any]:
-    """Return a function that calls a kernel with arrays in place of the numbers at these positions."""
+    """Return a function that calls a kernel with arrays in place of the numbers at these
+    positions.
+    """
 
     def call_kernel(*operands: Any) -> Any:
         if numbers:
@@ -144,7 +162,9 @@ def on_arrays(kernel: Callable[..., Any], numbers: set[int], several: bool) -> C
 
 
 def on_floats(function: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of floats that calls a kernel where Python raises but IEEE arithmetic gives inf or nan."""
+    """Return a function of floats that calls a kernel where Python raises but IEEE arithmetic gives
+    inf or nan.
+    """
 
     def call_on_floats(*operands: Any) -> Any:
         try:
@@ -156,7 +176,9 @@ def on_floats(function: Callable[..., Any], kernel: Callable[..., Any]) -> Calla
 
 
 def with_sequences(kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return a function of the values of all Refs among nested arguments that calls a kernel with these arguments."""
+    """Return a function of the values of all Refs among nested arguments that calls a kernel with
+    these arguments.
+    """
 
     def call_with_sequences(*operands: Any) -> Any:
         following = iter(operands)
@@ -166,7 +188,8 @@ def with_sequences(kernel: Callable[..., Any], args: tuple[Any, ...]) -> Callabl
 
 
 def loop_function(step: Step) -> Callable[..., Any]:
-    """Return a function that runs a loop: from its variables and the outer values to the last variables.
+    """Return a function that runs a loop: from its variables and the outer values to the last
+    variables.
 
     The condition and the body are plans of all these values.
     """
@@ -174,7 +197,8 @@ def loop_function(step: Step) -> Callable[..., Any]:
     count = len(step.out)
 
     def run_loop(*values: Any) -> Any:
-        variables, outside = values[:count], values[count:]
+        variables = values[:count]
+        outside = values[count:]
         while condition(*variables, *outside)[0]:
             variables = body(*variables, *outside)
         return variables if count > 1 else variables[0]

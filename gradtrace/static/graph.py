@@ -7,8 +7,9 @@
     with Session(graph=graph) as session:
         session.run(y, {x: 3.0})      # 6.0
 
-A node has a name, a shape and a dtype, but no value. To infer shapes and dtypes, and to report errors while the graph
-is built, each operation runs on example values: placeholders are ones. Names and their numbering follow TensorFlow 1.
+A node has a name, a shape and a dtype, but no value. To infer shapes and dtypes, and to report
+errors while the graph is built, each operation runs on example values: placeholders are ones. Names
+and their numbering follow TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BOOL_MESSAGE = (
-    "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value while it is built. "
+    "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value "
+    "while it is built. "
     "Use while_loop for a loop and where for a choice."
 )
 FROZEN_MESSAGE = "Graph is finalized and cannot be modified."
@@ -40,7 +42,12 @@ class Operation:
     __slots__ = ("compute", "graph", "inputs", "name", "outputs", "type")
 
     def __init__(
-        self, graph: Graph, op_type: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
+        self,
+        graph: Graph,
+        op_type: str,
+        name: str,
+        inputs: tuple[Tensor, ...],
+        compute: Callable[..., Any],
     ) -> None:
         self.graph = graph
         self.type = op_type
@@ -100,7 +107,9 @@ class Tensor:
         raise TypeError("a static Tensor cannot be iterated over while the graph is built")
 
     def __float__(self) -> float:
-        raise TypeError("a static Tensor has no value while the graph is built; run it in a Session")
+        raise TypeError(
+            "a static Tensor has no value while the graph is built; run it in a Session"
+        )
 
     __int__: Any = __float__
     __index__: Any = __float__
@@ -151,13 +160,21 @@ class Graph:
         return candidate
 
     def reach(self, tensor: Tensor) -> Tensor:
-        """Return the tensor to use as an operand in this graph; ValueError for a tensor of another graph."""
+        """Return the tensor to use as an operand in this graph; ValueError for a tensor of another
+        graph.
+        """
         if tensor.graph is not self:
-            raise ValueError(f"{tensor} must be from the same graph as the operation that reads it.")
+            raise ValueError(
+                f"{tensor} must be from the same graph as the operation that reads it."
+            )
         return tensor
 
-    def add(self, op_type: str, name: str, inputs: Sequence[Tensor], run: Callable[..., Any]) -> tuple[Tensor, ...]:
-        """Add an operation under a name that is already unique; raise RuntimeError if the graph is frozen."""
+    def add(
+        self, op_type: str, name: str, inputs: Sequence[Tensor], run: Callable[..., Any]
+    ) -> tuple[Tensor, ...]:
+        """Add an operation under a name that is already unique; raise RuntimeError if the graph is
+        frozen.
+        """
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
@@ -210,9 +227,13 @@ def add_constant(graph: Graph, name: str, raw: Any) -> Tensor:
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
-    """Add a node that is fed at every run; ValueError inside a loop, and for a shape that is not known."""
+    """Add a node that is fed at every run; ValueError inside a loop, and for a shape that is not
+    known.
+    """
     if shape is None or None in shape:
-        raise ValueError(f"placeholder '{name}': give the whole shape; unknown sizes (None) are not supported")
+        raise ValueError(
+            f"placeholder '{name}': give the whole shape; unknown sizes (None) are not supported"
+        )
     kind = dtype_name(dtype)
     graph = get_default_graph()
     graph.check_open()
@@ -231,10 +252,14 @@ def unfed(*_: Any) -> Any:
 # ---- operations
 
 
-def apply(op_type: str, function: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
-    """Add an operation that computes `function` on engine tensors; numbers become constants of the others' dtype.
+def apply(
+    op_type: str, function: Callable[..., Any], args: Sequence[Any], name: str | None = None
+) -> Any:
+    """Add an operation that computes `function` on engine tensors; numbers become constants of the
+    others' dtype.
 
-    Returns one Tensor, or a tuple of several. Raises TypeError for different dtypes, and the errors of `function`.
+    Returns one Tensor, or a tuple of several. Raises TypeError for different dtypes, and the errors
+    of `function`.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -247,14 +272,20 @@ def apply(op_type: str, function: Callable[..., Any], args: Sequence[Any], name:
     for i, a in enumerate(args):
         if not isinstance(a, Tensor):
             label = "xyz"[i] if i < 3 else f"arg{i}"
-            whole = first is not None and not first.dtype.is_floating and has_fraction(a)
-            if whole:
-                raise TypeError(f"Expected {first.dtype.name} passed to '{label}' of '{op_type}', got {a!r}.")  # type: ignore[union-attr]
+            if first is not None and not first.dtype.is_floating and has_fraction(a):
+                raise TypeError(
+                    f"Expected {first.dtype.name} passed to '{label}' of '{op_type}', got {a!r}."
+                )
             dtype = None if first is None or first.dtype.name == "bool" else first.dtype
             a = add_constant(graph, f"{own}/{label}", raw_of(a, dtype))
-        elif first is not None and a.dtype != first.dtype and "bool" not in (a.dtype.name, first.dtype.name):
+        elif (
+            first is not None
+            and a.dtype != first.dtype
+            and "bool" not in (a.dtype.name, first.dtype.name)
+        ):
             raise TypeError(
-                f"Input '{'xyz'[i] if i < 3 else i}' of '{op_type}' Op has type {a.dtype.name} that does not match "
+                f"Input '{'xyz'[i] if i < 3 else i}' of '{op_type}' Op has type {a.dtype.name} "
+                "that does not match "
                 f"type {first.dtype.name} of argument 'x'."
             )
         inputs.append(a)
@@ -296,6 +327,11 @@ SIGNS = {
 for _sign_name, (_type, _torch) in SIGNS.items():
     setattr(Tensor, f"__{_sign_name}__", _sign(_type, _torch))
     setattr(Tensor, f"__r{_sign_name}__", _sign(_type, _torch, reflected=True))
-for _sign_name, _type in {"lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}.items():
+for _sign_name, _type in {
+    "lt": "Less",
+    "le": "LessEqual",
+    "gt": "Greater",
+    "ge": "GreaterEqual",
+}.items():
     setattr(Tensor, f"__{_sign_name}__", _sign(_type, _sign_name))
 setattr(Tensor, "__neg__", lambda a: apply("Neg", function_of("neg"), (a,)))  # noqa: B010  unknown to the class

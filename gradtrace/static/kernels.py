@@ -1,9 +1,10 @@
 """Numpy calls that execute each elementwise operator into a buffer.
 
-    instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
+    instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any
+                               other step
 
-A call is (function, arguments). An argument is a Ref, OUT (the buffer for the step's result), or a constant. The
-results are bitwise equal to those of the operator's kernel.
+A call is (function, arguments). An argument is a Ref, OUT (the buffer for the step's result), or a
+constant. The results are bitwise equal to those of the operator's kernel.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ OUT = object()
 
 
 def is_elementwise(step: Step) -> bool:
-    """Return whether each element of the result depends only on the operands' elements at the same position."""
+    """Return whether each element of the result depends only on the operands' elements at the same
+    position.
+    """
     record = records.get(step.op)
     return record is not None and record.kind == "elementwise"
 
@@ -40,7 +43,9 @@ UFUNCS: dict[Any, str] = {
 
 
 def ufunc_of(record: Op) -> Any:
-    """Return the numpy ufunc that does all the work of an operator's kernel, or None if there is none."""
+    """Return the numpy ufunc that does all the work of an operator's kernel, or None if there is
+    none.
+    """
     kernel = getattr(record._kernel, "ufunc", record._kernel)
     name = kernel if isinstance(kernel, str) else UFUNCS.get(record.scalar)
     ufunc = None if name is None else getattr(np, name)
@@ -63,9 +68,13 @@ def instructions(step: Step, plan: Plan) -> list[Call] | None:
 
 
 def reads_once(calls: list[Call]) -> bool:
-    """Return whether only the first call reads the operands, so that the result may reuse an operand's buffer."""
+    """Return whether only the first call reads the operands, so that the result may reuse an
+    operand's buffer.
+    """
     first = calls[0][0]
-    return isinstance(first, np.ufunc) and not any(True for _, args in calls[1:] for _ in refs(args))
+    return isinstance(first, np.ufunc) and not any(
+        True for _, args in calls[1:] for _ in refs(args)
+    )
 
 
 def copied(kernel: Any, *rest: Any) -> None:
@@ -85,7 +94,8 @@ def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
     return [(copied, (records["pow_scalar"].kernel, a, exponent, OUT))]
 
 
-# Elementwise operators whose kernel is not a ufunc, as calls that need no other array than the result's.
+# Elementwise operators whose kernel is not a ufunc, as calls that need no other array than the
+# result's.
 TABLE: dict[str, Callable[..., list[Call]]] = record_table(
     "static.kernels.TABLE",
     {
@@ -93,7 +103,10 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
         "pow_scalar": power,
         "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
         "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
-        "where": lambda plan, c, a, b: [(np.copyto, (OUT, b)), (np.copyto, (OUT, a, "same_kind", c))],
+        "where": lambda plan, c, a, b: [
+            (np.copyto, (OUT, b)),
+            (np.copyto, (OUT, a, "same_kind", c)),
+        ],
         "erf": lambda plan, a: [(erf_into, (a, OUT))],
         "cast": lambda plan, a, dtype: [(np.copyto, (OUT, a, "unsafe"))],
     },
@@ -104,7 +117,8 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
 
 
 class RowStep:
-    """A step that runs on many rows: its results, and the values in `rowwise`, have a leading row axis.
+    """A step that runs on many rows: its results, and the values in `rowwise`, have a leading row
+    axis.
 
     `value` is the step's first operand, and `shape` that of its first result, both of one row.
     """
@@ -120,7 +134,8 @@ class RowStep:
 
 
 def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    """Return a function that runs a step on many rows: its batched form if there is one, else its kernel for each row.
+    """Return a function that runs a step on many rows: its batched form if there is one, else its
+    kernel for each row.
 
     The function takes the values of the step's Refs.
     """
@@ -131,7 +146,8 @@ def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 
 def one_by_one(step: RowStep) -> Any:
     """Return a function that calls a step's kernel for each row."""
-    numbers, rowwise = step.numbers, step.rowwise
+    numbers = step.numbers
+    rowwise = step.rowwise
     kernel = records[step.op].kernel
 
     def call_each_row(*operands: Any) -> Any:
@@ -184,13 +200,16 @@ def over_dims(name: str) -> Any:
         axes = tuple(axis % len(value.shape) + 1 for axis in axes)
         shape = step.shape
         count = math.prod(value.shape[axis - 1] for axis in axes) if name == "mean" else 1
-        return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(len(a), *shape)
+        return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(
+            len(a), *shape
+        )
 
     return reduce_dims
 
 
 def summed_to(step: RowStep) -> Any:
-    before, shape = step.value.shape, step.shape
+    before = step.value.shape
+    shape = step.shape
     lead = len(before) - len(shape)
     axes = tuple(range(1, lead + 1)) + tuple(
         i + lead + 1 for i, n in enumerate(shape) if n == 1 and before[i + lead] != 1
@@ -240,7 +259,8 @@ def placed(step: RowStep) -> Any:
 
 
 def stacked(step: RowStep) -> Any:
-    numbers, rowwise = step.numbers, step.rowwise
+    numbers = step.numbers
+    rowwise = step.rowwise
     rank = len(step.shape)
     axis = step.args[1] % rank + 1
     join = np.stack if step.op == "stack" else np.concatenate
@@ -260,14 +280,26 @@ def stacked(step: RowStep) -> Any:
 BATCHED: dict[str, Any] = record_table(
     "static.kernels.BATCHED",
     {
-        **{"sum": summed, "mean": averaged, "sum_dim": over_dims("sum"), "mean_dim": over_dims("mean")},
+        **{
+            "sum": summed,
+            "mean": averaged,
+            "sum_dim": over_dims("sum"),
+            "mean_dim": over_dims("mean"),
+        },
         **{"sum_to": summed_to, "expand": expanded},
         **dict.fromkeys(words("permute transpose t"), transposed),
         **dict.fromkeys(words("mm mv dot vdot"), product),
         **{"select": selected, "slice": selected, "select_place": placed, "slice_place": placed},
         **{"stack": stacked, "cat": stacked},
-        **dict.fromkeys(words("reshape view unsafe_view unsqueeze squeeze_all squeeze_dim squeeze_dims"), reshaped),
+        **dict.fromkeys(
+            words("reshape view unsafe_view unsqueeze squeeze_all squeeze_dim squeeze_dims"),
+            reshaped,
+        ),
     },
 )
 # Steps whose result is, or may be, a view of an operand.
-VIEWS = frozenset(name for name, function in BATCHED.items() if function in (reshaped, expanded, transposed, selected))
+VIEWS = frozenset(
+    name
+    for name, function in BATCHED.items()
+    if function in (reshaped, expanded, transposed, selected)
+)

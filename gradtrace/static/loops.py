@@ -1,6 +1,7 @@
 """`while_loop` as a node of a static graph, whose condition and body are graphs that become plans.
 
-The condition and the body may use tensors of the outer graph; they capture them, and these become inputs of the node.
+The condition and the body may use tensors of the outer graph; they capture them, and these become
+inputs of the node.
 """
 
 from __future__ import annotations
@@ -12,14 +13,25 @@ from gradtrace.engine.data import tensor as engine
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
 from gradtrace.static.elements import raw_of
-from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, results, unfed
+from gradtrace.static.graph import (
+    Graph,
+    Operation,
+    Tensor,
+    add_constant,
+    constant,
+    get_default_graph,
+    results,
+    unfed,
+)
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
 from gradtrace.static.replay import plan_of
 
 
 class Part(Graph):
-    """A graph inside a node. `inputs` are its inputs; `captured` is filled with the outer tensors that it uses."""
+    """A graph inside a node. `inputs` are its inputs; `captured` is filled with the outer tensors
+    that it uses.
+    """
 
     def __init__(self, outside: Graph, captured: dict[Tensor, None]) -> None:
         super().__init__()
@@ -49,36 +61,47 @@ class Part(Graph):
         raise ValueError("placeholders must be created outside while_loop")
 
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Add inputs like `inputs` to this graph, call `function` on them, and return its results, the outputs."""
+        """Add inputs like `inputs` to this graph, call `function` on them, and return its results,
+        the outputs.
+        """
         self.inputs = [self.receive(t, f"var_{i}") for i, t in enumerate(inputs)]
         with self.as_default():
             out = function(*self.inputs)
             self.outputs = tuple(
-                self.reach(t) if isinstance(t, Tensor) else add_constant(self, self.unique("Const"), raw_of(t))
+                self.reach(t)
+                if isinstance(t, Tensor)
+                else add_constant(self, self.unique("Const"), raw_of(t))
                 for t in results(out)
             )
         return self.outputs
 
     def plan(self, outside: list[Tensor]) -> Plan:
-        """Return the plan from the inputs and the values of the outer tensors `outside` to the outputs."""
+        """Return the plan from the inputs and the values of the outer tensors `outside` to the
+        outputs.
+        """
         feeds = [*self.inputs, *map(self.stands_for.get, outside)]
         examples = [tensor.example for tensor in (*self.inputs, *outside)]
         return plan_of(list(self.outputs), feeds, examples)
 
 
 def while_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Sequence[Any], name: str = "while"
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Sequence[Any],
+    name: str = "while",
 ) -> Any:
-    """Add a node that runs `body` on the variables while `cond(*variables)` holds; return the list of last values.
+    """Add a node that runs `body` on the variables while `cond(*variables)` holds; return the list
+    of last values.
 
-    Both functions take and return nodes. `body` must return as many nodes as it takes, with the same dtypes and shapes;
-    else TypeError or ValueError is raised. The node has no gradient.
+    Both functions take and return nodes. `body` must return as many nodes as it takes, with the
+    same dtypes and shapes; else TypeError or ValueError is raised. The node has no gradient.
     """
     graph = get_default_graph()
     graph.check_open()
     first = [v if isinstance(v, Tensor) else constant(v) for v in loop_vars]
     captured: dict[Tensor, None] = {}
-    test, step = Part(graph, captured), Part(graph, captured)
+    test = Part(graph, captured)
+    step = Part(graph, captured)
     asked = test.build(cond, first)
     if len(asked) != 1 or asked[0].dtype.name != "bool" or asked[0].shape != ():
         raise TypeError("the condition of while_loop must be one bool scalar")

@@ -1,7 +1,8 @@
 """Optimisation passes: constant folding, algebraic identities, common subexpressions, dead steps.
 
-Every rewrite keeps the IEEE result to the last bit, including signed zeros, infinities and NaN (except the sign of a
-NaN, which no comparison sees). Rewrites that may change the result are in `FAST` and run only on request:
+Every rewrite keeps the IEEE result to the last bit, including signed zeros, infinities and NaN
+(except the sign of a NaN, which no comparison sees). Rewrites that may change the result are in
+`FAST` and run only on request:
 
     x + 0 -> x            -0 + 0 is +0
     x * 0 -> 0            inf * 0 is NaN
@@ -22,16 +23,28 @@ from gradtrace.engine.operators.op import records
 from gradtrace.engine.operators.tables import record_table
 from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 
-PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")
+PASSES = (
+    "constants folded",
+    "identities cleared",
+    "common subexpressions shared",
+    "dead steps dropped",
+)
 LARGEST = 65536  # elements of a constant created by folding
 ROUNDS = 20  # maximum number of rounds; each round but the last removes or simplifies something
 Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
 
 
 def optimise(plan: Plan, fast: bool = False) -> Plan:
-    """Run all passes until nothing changes; `fast` also applies rewrites that change the last bits."""
+    """Run all passes until nothing changes; `fast` also applies rewrites that change the last
+    bits.
+    """
     counts = dict.fromkeys(PASSES, 0)
-    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: simplify(p, fast), share, drop)
+    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (
+        fold,
+        lambda p: simplify(p, fast),
+        share,
+        drop,
+    )
     for _ in range(ROUNDS):
         done = 0
         for name, run in zip(PASSES, passes, strict=True):
@@ -48,7 +61,8 @@ def optimise(plan: Plan, fast: bool = False) -> Plan:
 
 def fold(plan: Plan) -> tuple[Plan, int]:
     """Evaluate steps that depend only on constants."""
-    values, steps = list(plan.values), []
+    values = list(plan.values)
+    steps = []
     for step in plan.steps:
         data = folded(step, values)
         if data is None:
@@ -60,7 +74,9 @@ def fold(plan: Plan) -> tuple[Plan, int]:
 
 
 def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
-    """Return the raw results of a step that depends only on constants (and is not too large); None for other steps."""
+    """Return the raw results of a step that depends only on constants (and is not too large); None
+    for other steps.
+    """
     record = records.get(step.op)
     if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
         return None
@@ -75,7 +91,11 @@ def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
 
 def filled(value: PlanValue, number: float) -> Any:
     """Return a constant with a value's shape and dtype, all of whose elements are `number`."""
-    return number if value.dtype == "float64" and not value.shape else np.full(value.shape, number, value.dtype)
+    return (
+        number
+        if value.dtype == "float64" and not value.shape
+        else np.full(value.shape, number, value.dtype)
+    )
 
 
 # ---- identities
@@ -90,7 +110,9 @@ class Context:
         self.fast = fast
 
     def number(self, arg: Any) -> float | None:
-        """Return the number that an argument stands for (itself, or a constant of equal elements); else None."""
+        """Return the number that an argument stands for (itself, or a constant of equal elements);
+        else None.
+        """
         if type(arg) is Ref:
             step = self.maker.get(arg.number)
             if step is not None and step.op == "expand":  # one number, expanded
@@ -105,10 +127,13 @@ class Context:
         return step.args[0] if step is not None and step.op == "neg" else None
 
     def fits(self, arg: Any, out: int) -> bool:
-        """Return whether an argument has the shape and dtype of result `out`, so that it can replace the result."""
+        """Return whether an argument has the shape and dtype of result `out`, so that it can
+        replace the result.
+        """
         if type(arg) is not Ref:
             return False
-        mine, its = self.values[arg.number], self.values[out]
+        mine = self.values[arg.number]
+        its = self.values[out]
         return mine.shape == its.shape and mine.dtype == its.dtype
 
 
@@ -117,12 +142,16 @@ def one_number(raw: Any) -> float | None:
     if type(raw) in (float, int, bool):
         return float(raw)
     flat = raw.reshape(-1)
-    same = flat.size > 0 and bool((flat == flat[0]).all()) and len(set(np.signbit(flat).tolist())) == 1
+    same = (
+        flat.size > 0 and bool((flat == flat[0]).all()) and len(set(np.signbit(flat).tolist())) == 1
+    )
     return float(flat[0]) if same else None
 
 
 def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
-    """Replace steps by one of their arguments, a constant, or a cheaper step. Return the plan and the count."""
+    """Replace steps by one of their arguments, a constant, or a cheaper step. Return the plan and
+    the count.
+    """
     context = Context(plan, fast)
     same: dict[int, int] = {}
     steps: list[Step] = []
@@ -136,7 +165,9 @@ def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
             continue
         if isinstance(result, float):
             out = step.out[0]
-            context.values[out] = context.values[out]._replace(constant=filled(context.values[out], result))
+            context.values[out] = context.values[out]._replace(
+                constant=filled(context.values[out], result)
+            )
             continue
         for new in written(context, step, result):
             for number in new.out:
@@ -147,7 +178,9 @@ def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
 
 
 def written(context: Context, step: Step, found: Any) -> list[Step]:
-    """Return the steps for `found`, the replacement (op, args) of `step`; an argument may be a nested (op, args)."""
+    """Return the steps for `found`, the replacement (op, args) of `step`; an argument may be a
+    nested (op, args).
+    """
     if found is None:
         return [step]
     name, args = found
@@ -163,19 +196,28 @@ def written(context: Context, step: Step, found: Any) -> list[Step]:
 
 
 def rewritten(context: Context, step: Step) -> Rewrite:
-    """Return the replacement of a step: one of its arguments, an (op, args), or a number; None to keep the step."""
+    """Return the replacement of a step: one of its arguments, an (op, args), or a number; None to
+    keep the step.
+    """
     if len(step.out) != 1:
         return None
-    op, args, out = step.op, step.args, step.out[0]
+    op = step.op
+    args = step.args
+    out = step.out[0]
     record = records.get(op)
-    if record is not None and record.identity:  # values are immutable in a plan, so a copy is the value itself
+    # values are immutable in a plan, so a copy is the value itself
+    if record is not None and record.identity:
         same: Rewrite = args[record.tensor_names.index(record.identity)]
         if context.fits(same, out):
             return same
     if op in ("view", "unsafe_view"):
         return "reshape", args  # equivalent, whatever the strides
     rule = RULES.get(op)
-    rewrite = None if rule is None or not context.values[out].dtype.startswith("float") else rule(context, out, *args)
+    rewrite = (
+        None
+        if rule is None or not context.values[out].dtype.startswith("float")
+        else rule(context, out, *args)
+    )
     if rewrite is None and context.fast and op in FAST:
         rewrite = FAST[op](context, out, *args)
     return rewrite
@@ -201,7 +243,8 @@ def sub_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     if is_zero(c.number(b), 1.0) and c.fits(a, out):
         return a
     minus = c.negated(b)
-    return ("add", (a, minus)) if minus is not None else None  # -a - b is not -(a + b), because 0 has a sign
+    # -a - b is not -(a + b), because 0 has a sign
+    return ("add", (a, minus)) if minus is not None else None
 
 
 def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
@@ -212,7 +255,8 @@ def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
         if number == -1 and c.fits(right, out):
             return "neg", (right,)
         minus = c.negated(right)
-        if minus is not None and number is not None and c.fits(minus, out):  # a constant may determine the shape
+        # a constant may determine the shape
+        if minus is not None and number is not None and c.fits(minus, out):
             return "mul", (minus, -number)
         if minus is not None and type(left) is Ref:
             return "neg", (("mul", (minus, left)),)
@@ -232,7 +276,9 @@ def div_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
 
 
 def is_power_of_two(number: float) -> bool:
-    """Return whether dividing by `number` equals multiplying by its reciprocal, which must not be subnormal."""
+    """Return whether dividing by `number` equals multiplying by its reciprocal, which must not be
+    subnormal.
+    """
     if not math.isfinite(number):
         return False
     mantissa, exponent = math.frexp(abs(number))
@@ -281,13 +327,19 @@ def fast_mul(c: Context, out: int, a: Any, b: Any) -> Rewrite:
 
 def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     number = c.number(b)
-    return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) and c.fits(a, out) else None
+    return (
+        ("mul", (a, 1 / number))
+        if number and math.isfinite(1 / number) and c.fits(a, out)
+        else None
+    )
 
 
 FAST: dict[str, Callable[..., Rewrite]] = record_table(
     "static.passes.FAST",
     {
-        "add": lambda c, out, a, b: next((y for x, y in ((a, b), (b, a)) if c.number(x) == 0 and c.fits(y, out)), None),
+        "add": lambda c, out, a, b: next(
+            (y for x, y in ((a, b), (b, a)) if c.number(x) == 0 and c.fits(y, out)), None
+        ),
         "sub": lambda c, out, a, b: a if c.number(b) == 0 and c.fits(a, out) else None,
         "mul": fast_mul,
         "div": fast_div,
@@ -299,7 +351,9 @@ FAST: dict[str, Callable[..., Rewrite]] = record_table(
 
 
 def share(plan: Plan) -> tuple[Plan, int]:
-    """Compute steps of one operator on the same arguments only once. Return the plan and the number removed."""
+    """Compute steps of one operator on the same arguments only once. Return the plan and the number
+    removed.
+    """
     same = equal_constants(plan)
     seen: dict[Any, tuple[int, ...]] = {}
     steps: list[Step] = []
@@ -331,12 +385,16 @@ def equal_constants(plan: Plan) -> dict[int, int]:
 
 
 def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
-    """Return a hashable key that is equal for equal steps; None for a step that must not be shared."""
+    """Return a hashable key that is equal for equal steps; None for a step that must not be
+    shared.
+    """
     record = records.get(step.op)
     if record is None:
         return None
     # If the operands are promoted to a floating dtype, 1 and 1.0 are the same number.
-    numbers_are_floats = record.promote is not None and values[step.out[0]].dtype.startswith("float")
+    numbers_are_floats = record.promote is not None and values[step.out[0]].dtype.startswith(
+        "float"
+    )
     parts = [frozen(a, numbers_are_floats) for a in step.args]
     if record.commutative:
         parts.sort(key=repr)
@@ -344,7 +402,9 @@ def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
 
 
 def frozen(a: Any, as_float: bool = False) -> Any:
-    """Return a hashable form of an argument, in which 1, 1.0 and True differ (`as_float`: 1 and 1.0 are equal)."""
+    """Return a hashable form of an argument, in which 1, 1.0 and True differ (`as_float`: 1 and 1.0
+    are equal).
+    """
     if type(a) is Ref:
         return a
     if type(a) in (tuple, list):
@@ -383,7 +443,10 @@ def compact(plan: Plan) -> Plan:
         values=tuple(plan.values[old] for old in order),
         inputs=tuple((name, number[n]) for name, n in plan.inputs),
         steps=tuple(
-            step._replace(args=replaced(step.args, lambda n: Ref(number[n])), out=tuple(number[n] for n in step.out))
+            step._replace(
+                args=replaced(step.args, lambda n: Ref(number[n])),
+                out=tuple(number[n] for n in step.out),
+            )
             for step in plan.steps
         ),
         outputs=tuple((label, number[n]) for label, n in plan.outputs),

@@ -3,11 +3,13 @@
     Plan
     ├── values    PlanValue, by number: shape, dtype, and the data of a constant
     ├── inputs    (name, number): the values fed at each run
-    ├── steps     Step, in order: an operator record's name, its arguments (a Ref is a value), output numbers
+    ├── steps     Step, in order: an operator record's name, its arguments (a Ref is a value),
+                  output numbers
     └── outputs   (label, number): "y", "dy/dx", ...
 
-The forward steps and the steps of gradients are in one list. A plan does not refer to live tensors. A plan for one row
-of a table has the shapes of that row; a `RowProgram` executes it over blocks of rows.
+The forward steps and the steps of gradients are in one list. A plan does not refer to live tensors.
+A plan for one row of a table has the shapes of that row; a `RowProgram` executes it over blocks of
+rows.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-FORWARD, BACKWARD = "forward", "backward"
+FORWARD = "forward"
+BACKWARD = "backward"
 WHILE = "while_loop"  # the operator of a step that is a loop
 
 
@@ -41,8 +44,9 @@ class PlanValue(NamedTuple):
 class Step(NamedTuple):
     """A call of an operator record, or of a loop. `line` is the source line, 0 if unknown.
 
-    The arguments of a loop are the plans of its condition and its body, and the Refs of its variables, then of the
-    outer values that these plans use; both plans have all of these as inputs.
+    The arguments of a loop are the plans of its condition and its body, and the Refs of its
+    variables, then of the outer values that these plans use; both plans have all of these as
+    inputs.
     """
 
     op: str
@@ -81,7 +85,11 @@ def refs(args: Any) -> Iterator[int]:
 def replaced(args: tuple[Any, ...], to: Callable[[int], Any]) -> tuple[Any, ...]:
     """Return the arguments with each Ref replaced by `to(number)`."""
     return tuple(
-        to(a.number) if type(a) is Ref else type(a)(replaced(tuple(a), to)) if type(a) in (tuple, list) else a
+        to(a.number)
+        if type(a) is Ref
+        else type(a)(replaced(tuple(a), to))
+        if type(a) in (tuple, list)
+        else a
         for a in args
     )
 

@@ -1,9 +1,10 @@
 """Trace a program: run it once on example tensors and record its operators as a Plan.
 
-The engine calls a Recorder after every operator, including those run by backward: with `create_graph` the derivative
-rules run on tensors, so gradients are recorded as steps like any other, to any order. Anything that depends on the
-example's numbers (a Python `if` on a tensor, an index, a random number) would silently become a constant of the plan;
-the engine notifies the Recorder before a value leaves the tensors, and the Recorder raises an error with the line.
+The engine calls a Recorder after every operator, including those run by backward: with
+`create_graph` the derivative rules run on tensors, so gradients are recorded as steps like any
+other, to any order. Anything that depends on the example's numbers (a Python `if` on a tensor, an
+index, a random number) would silently become a constant of the plan; the engine notifies the
+Recorder before a value leaves the tensors, and the Recorder raises an error with the line.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from gradtrace.static.plan import BACKWARD, FORWARD, WHILE, Plan, PlanValue, Ref
 
 ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop"
 LEAVES = (
-    "a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, while, float() "
+    "a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, "
+    "while, float() "
     "or an index)"
 )
 
 
 class Recorder(PlanWatcher):
-    """A recorder of operator calls as steps of a plan: the value of `state.recorder` and `state.planner` in a trace.
+    """A recorder of operator calls as steps of a plan: the value of `state.recorder` and
+    `state.planner` in a trace.
 
     The line of a step is the engine's `state.origin`.
     """
@@ -43,7 +46,8 @@ class Recorder(PlanWatcher):
         self.phase = FORWARD
         self.known: dict[int, int] = {}  # id of a tensor: its value
         self.bound: dict[int, int] = {}  # id of a tensor: that of its data at the time
-        self.node_outputs: dict[tuple[int, int], int] = {}  # id of a node and output number: the value
+        # id of a node and output number: the value
+        self.node_outputs: dict[tuple[int, int], int] = {}
         self.arrays: dict[int, int] = {}  # id of an array: the value
         self.fed: set[int] = set()  # values that depend on an input
         self.shared: set[int] = set()  # values that share their storage with another
@@ -78,7 +82,9 @@ class Recorder(PlanWatcher):
         return number
 
     def find(self, tensor: Tensor) -> int | None:
-        """Return the number of a tensor's value, or None. Saved results, which are new tensors, are found by node."""
+        """Return the number of a tensor's value, or None. Saved results, which are new tensors, are
+        found by node.
+        """
         number = self.known.get(id(tensor))
         array = None if type(tensor._data) in (float, bool) else tensor._data
         if number is not None:
@@ -90,7 +96,9 @@ class Recorder(PlanWatcher):
         return self.arrays.get(id(array)) if number is None and array is not None else number
 
     def number(self, tensor: Tensor) -> int:
-        """Return the number of a tensor's value; a tensor that no step produced becomes a constant."""
+        """Return the number of a tensor's value; a tensor that no step produced becomes a
+        constant.
+        """
         number = self.find(tensor)
         return self.add(tensor, constant=True) if number is None else number
 
@@ -107,7 +115,9 @@ class Recorder(PlanWatcher):
         else:
             self.add_step(name, args, outs, origin)
 
-    def add_step(self, name: str, args: tuple[Any, ...], outs: Sequence[Tensor], origin: int) -> None:
+    def add_step(
+        self, name: str, args: tuple[Any, ...], outs: Sequence[Tensor], origin: int
+    ) -> None:
         operands = self.promoted(name, tuple(self.argument(a) for a in args), args, origin)
         fed = any(n in self.fed for n in numbers_in(operands))
         numbers = tuple(self.add(o) for o in outs)
@@ -117,7 +127,9 @@ class Recorder(PlanWatcher):
         if records[name].view and type(operands[0]) is Ref:
             self.shared.update((operands[0].number, *numbers))
 
-    def loop(self, parts: tuple[Plan, Plan], values: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
+    def loop(
+        self, parts: tuple[Plan, Plan], values: Sequence[Tensor], outs: Sequence[Tensor]
+    ) -> None:
         """Record a loop as one step; `parts` are the plans of its condition and its body."""
         operands = tuple(Ref(self.number(v)) for v in values)
         numbers = tuple(self.add(o) for o in outs)
@@ -129,15 +141,21 @@ class Recorder(PlanWatcher):
             return Ref(self.number(a))
         return tuple(self.argument(item) for item in a) if type(a) is tuple else a
 
-    def promoted(self, name: str, given: tuple[Any, ...], args: tuple[Any, ...], line: int) -> tuple[Any, ...]:
-        """Add cast steps for the arguments that the record promotes, and return the arguments after these casts."""
+    def promoted(
+        self, name: str, given: tuple[Any, ...], args: tuple[Any, ...], line: int
+    ) -> tuple[Any, ...]:
+        """Add cast steps for the arguments that the record promotes, and return the arguments after
+        these casts.
+        """
         record = records[name]
         kinds = {self.values[n].dtype for n in numbers_in(given[: record.arity])}
         floats = record.promote != "float" or all(k.startswith("float") for k in kinds)
         if record.promote is None or (len(kinds) < 2 and floats and not self.mixes(given, kinds)):
             return given
         raws = promote(record, args, [a._data if isinstance(a, Tensor) else a for a in args])
-        return tuple(self.cast(g, raws[i], line) if type(g) is Ref else g for i, g in enumerate(given))
+        return tuple(
+            self.cast(g, raws[i], line) if type(g) is Ref else g for i, g in enumerate(given)
+        )
 
     def mixes(self, given: tuple[Any, ...], kinds: set[str]) -> bool:
         """Return whether a Python float is combined with an integer tensor."""
@@ -162,21 +180,26 @@ class Recorder(PlanWatcher):
             self.bind(out, number)
 
     def custom(self, name: str, outs: Sequence[Any]) -> None:
-        """Find the recorded values of a custom Function's results; UnsupportedError if its forward computed none."""
+        """Find the recorded values of a custom Function's results; UnsupportedError if its forward
+        computed none.
+        """
         for out in outs:
             if not isinstance(out, Tensor):
                 continue
             number = self.find(out)
             if number is None:
                 raise UnsupportedError(
-                    f"a plan cannot trace the result of {name}", "return a tensor that forward computed"
+                    f"a plan cannot trace the result of {name}",
+                    "return a tensor that forward computed",
                 )
             self.bind(out, number)
 
     def inplace(self, name: str, args: tuple[Any, ...], out: Tensor, origin: int) -> None:
-        """Record an in-place operation as the out-of-place one, whose result is the tensor's value from here on.
+        """Record an in-place operation as the out-of-place one, whose result is the tensor's value
+        from here on.
 
-        An operation on constants alone is not recorded; the changed tensor becomes a new constant at its next use.
+        An operation on constants alone is not recorded; the changed tensor becomes a new constant
+        at its next use.
         """
         if not any(n in self.fed for n in self.known_in(args)):
             self.forget(out)
@@ -194,7 +217,9 @@ class Recorder(PlanWatcher):
             self.values[last] = self.values[last]._replace(dtype=dtype)
 
     def known_in(self, args: tuple[Any, ...]) -> list[int]:
-        """Return the numbers of the values of the tensors among the arguments, as far as they are known."""
+        """Return the numbers of the values of the tensors among the arguments, as far as they are
+        known.
+        """
         results: list[int] = []
         for a in args:
             if isinstance(a, Tensor):
@@ -205,20 +230,28 @@ class Recorder(PlanWatcher):
         return results
 
     def forget(self, tensor: Tensor) -> None:
-        """Forget the tensors that share memory with `tensor`, because their constants are outdated."""
+        """Forget the tensors that share memory with `tensor`, because their constants are
+        outdated.
+        """
         memory = tensor.own_array()
         for kept_tensor, data in [kept for kept in self.keep if type(kept) is tuple]:
-            if kept_tensor is tensor or (type(data) not in (float, bool) and np.may_share_memory(data, memory)):
+            if kept_tensor is tensor or (
+                type(data) not in (float, bool) and np.may_share_memory(data, memory)
+            ):
                 self.known.pop(id(kept_tensor), None)
                 self.arrays.pop(id(data), None)
 
     def read(self, tensor: Tensor) -> None:
-        """Called before Python reads a tensor's value: UnsupportedError if the value depends on an input."""
+        """Called before Python reads a tensor's value: UnsupportedError if the value depends on an
+        input.
+        """
         if self.find(tensor) in self.fed:
             raise UnsupportedError(LEAVES, ADVICE)
 
     def change(self, tensor: Tensor) -> None:
-        """Called before a tensor is modified in place: copy the constants on its memory, which steps have read."""
+        """Called before a tensor is modified in place: copy the constants on its memory, which
+        steps have read.
+        """
         self.number(tensor)
         memory = tensor.own_array()
         for number, value in enumerate(self.values):
@@ -232,7 +265,8 @@ class Recorder(PlanWatcher):
         """Return the recorded plan with these labelled outputs."""
         if random_state() != self.random:
             raise UnsupportedError(
-                "a plan cannot hold random numbers: each run would repeat the first draw", "pass them as an input"
+                "a plan cannot hold random numbers: each run would repeat the first draw",
+                "pass them as an input",
             )
         results = tuple((label, self.number(tensor)) for label, tensor in outputs)
         return Plan(tuple(self.values), tuple(self.inputs), tuple(self.steps), results)
@@ -243,7 +277,9 @@ def numbers_in(args: Any) -> list[int]:
 
 
 def random_state() -> Any:
-    """Return the position of the default random generator; None if no number was drawn since the seed."""
+    """Return the position of the default random generator; None if no number was drawn since the
+    seed.
+    """
     module = sys.modules.get("gradtrace.ops.random.generator")
     if module is None or module.default_generator._source is None:
         return None
@@ -253,10 +289,16 @@ def random_state() -> Any:
 def gradients(
     recorder: Recorder, roots: Sequence[tuple[Tensor, Tensor]], inputs: Sequence[Tensor]
 ) -> list[Tensor | None]:
-    """Return the recorded gradients of weighted roots with respect to `inputs`; None if no root depends on one."""
+    """Return the recorded gradients of weighted roots with respect to `inputs`; None if no root
+    depends on one.
+    """
     slots: list[Any] = [(gradient_edge(t), t._nr) for t in inputs]
     wanted = [slot for slot in slots if slot[0] is not None]
-    starts = [(edge, root._nr, weight) for root, weight in roots if (edge := gradient_edge(root)) is not None]
+    starts = [
+        (edge, root._nr, weight)
+        for root, weight in roots
+        if (edge := gradient_edge(root)) is not None
+    ]
     if not starts or not wanted:
         return [None] * len(inputs)
     recorder.phase = BACKWARD
@@ -272,14 +314,17 @@ def zeros_like(tensor: Tensor) -> Tensor:
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    return Tensor._wrap(1.0 if type(tensor._data) is float else np.ones(tensor.shape, tensor.dtype.np))
+    return Tensor._wrap(
+        1.0 if type(tensor._data) is float else np.ones(tensor.shape, tensor.dtype.np)
+    )
 
 
 def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1) -> Plan:
-    """Trace `function(**tensors)` on example tensors and return the plan of its value and gradients.
+    """Trace `function(**tensors)` on example tensors and return the plan of its value and
+    gradients.
 
-    `order` 0 records only the value, 1 also the gradients, 2 also the second derivatives. Raises UnsupportedError if
-    the function's control flow depends on the examples' numbers.
+    `order` 0 records only the value, 1 also the gradients, 2 also the second derivatives. Raises
+    UnsupportedError if the function's control flow depends on the examples' numbers.
     """
     recorder = Recorder()
     inputs = {name: example_leaf(example) for name, example in examples.items()}
@@ -296,7 +341,9 @@ def example_leaf(example: Any) -> Tensor:
     tensor = (
         Tensor._wrap(example._data)
         if isinstance(example, Tensor)
-        else Tensor._wrap(float(example) if isinstance(example, (int, float)) else np.asarray(example))
+        else Tensor._wrap(
+            float(example) if isinstance(example, (int, float)) else np.asarray(example)
+        )
     )
     return tensor.requires_grad_() if tensor.is_floating_point() else tensor
 
@@ -308,15 +355,17 @@ def differentiable_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 def derivatives(
     recorder: Recorder, label: str, root: Tensor, inputs: dict[str, Tensor], order: int
 ) -> list[tuple[str, Tensor]]:
-    """Return the (label, tensor) outputs of a plan: the root, its gradients, and its second derivatives if asked.
+    """Return the (label, tensor) outputs of a plan: the root, its gradients, and its second
+    derivatives if asked.
 
-    `order` is 0, 1 or 2. A second derivative is computed once for each pair of inputs. Where the root does not depend
-    on an input, the derivative is zeros.
+    `order` is 0, 1 or 2. A second derivative is computed once for each pair of inputs. Where the
+    root does not depend on an input, the derivative is zeros.
     """
     outputs = [(label, root)]
     if order < 1 or not inputs:
         return outputs
-    names, tensors = list(inputs), list(inputs.values())
+    names = list(inputs)
+    tensors = list(inputs.values())
     first = gradients(recorder, [(root, ones_like(root))], tensors)
     for name, g, t in zip(names, first, tensors, strict=True):
         outputs.append((f"d{label}/d{name}", zeros_like(t) if g is None else g))
@@ -326,5 +375,10 @@ def derivatives(
         rest = tensors[i:]
         second = [None] * len(rest) if g is None else gradients(recorder, [(g, ones_like(g))], rest)
         for b, h, t in zip(names[i:], second, rest, strict=True):
-            outputs.append((f"d2{label}/d{a}2" if a == b else f"d2{label}/d{a}d{b}", zeros_like(t) if h is None else h))
+            outputs.append(
+                (
+                    f"d2{label}/d{a}2" if a == b else f"d2{label}/d{a}d{b}",
+                    zeros_like(t) if h is None else h,
+                )
+            )
     return outputs

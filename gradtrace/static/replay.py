@@ -13,8 +13,11 @@ from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
 
 
-def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
-    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on `values`, the fed values.
+def plan_of(
+    fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]
+) -> Plan:
+    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on `values`,
+    the fed values.
 
     An input whose feed is None is not used.
     """
@@ -37,7 +40,8 @@ def new_leaf(value: engine.Tensor) -> engine.Tensor:
 def replay(needed: Sequence[Operation], known: dict[Tensor, engine.Tensor]) -> None:
     """Run the operations in order and add their results to `known`.
 
-    In grad mode, results without a history become leaves that require grad: they may be what to differentiate by.
+    In grad mode, results without a history become leaves that require grad: they may be what to
+    differentiate by.
     """
     for op in needed:
         outs = results(op.compute(*[known[t] for t in op.inputs]))
@@ -48,7 +52,9 @@ def replay(needed: Sequence[Operation], known: dict[Tensor, engine.Tensor]) -> N
 
 
 def ancestors(fetches: Sequence[Tensor], known: Container[Tensor]) -> list[Operation]:
-    """Return the operations that compute `fetches` from `known`, in order; ValueError for an unfed placeholder."""
+    """Return the operations that compute `fetches` from `known`, in order; ValueError for an unfed
+    placeholder.
+    """
     needed: dict[Operation, None] = {}
     waiting = [t.op for t in fetches if t not in known]
     while waiting:

@@ -1,9 +1,10 @@
 """Execute a plan over many rows, in blocks that fit the cache and threads across blocks.
 
-The values of a block of rows are arrays with a leading axis of rows. Elementwise steps write into buffers, which are
-reused after the last step that reads them, or into the arrays of the outputs; other steps make new arrays. numpy
-releases the GIL inside a ufunc, so threads run in parallel; every thread has its own buffers. Except for the caller's
-arrays, memory use does not grow with the number of rows.
+The values of a block of rows are arrays with a leading axis of rows. Elementwise steps write into
+buffers, which are reused after the last step that reads them, or into the arrays of the outputs;
+other steps make new arrays. numpy releases the GIL inside a ufunc, so threads run in parallel;
+every thread has its own buffers. Except for the caller's arrays, memory use does not grow with the
+number of rows.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ Buffer = tuple[str, tuple[int, ...]]  # dtype, and the shape of a row
 class RowProgram:
     """A plan for one row that can run over blocks of rows.
 
-    `arrays` has the name of the array in which each value of an elementwise step is stored: "b0" for the first buffer,
-    "out1" for the second output.
+    `arrays` has the name of the array in which each value of an elementwise step is stored: "b0"
+    for the first buffer, "out1" for the second output.
     """
 
     def __init__(self, plan: Plan, block: int = 0) -> None:
         self.plan = plan
         self.rowwise = {number for _, number in plan.inputs}
-        self.instructions = Instructions(None if v.constant is None else np.asarray(v.constant) for v in plan.values)
+        self.instructions = Instructions(
+            None if v.constant is None else np.asarray(v.constant) for v in plan.values
+        )
         outputs = list(dict.fromkeys(number for _, number in plan.outputs))
         self.targets = {number: f"out{k}" for k, number in enumerate(outputs)}
         self.slots = {name: self.instructions.new_register() for name in self.targets.values()}
@@ -64,7 +67,8 @@ class RowProgram:
         self.buffers.release(numbers, position)
 
     def add_elementwise(self, position: int, step: Step, calls: list[kernels.Call]) -> None:
-        instructions, out = self.instructions, step.out[0]
+        instructions = self.instructions
+        out = step.out[0]
         operands = {number: self.aligned(number, out) for number in refs(step.args)}
         if kernels.reads_once(calls):
             self.buffers.release(refs(step.args), position)
@@ -75,13 +79,19 @@ class RowProgram:
         place = instructions.places[out] = self.slots[name]
         for function, args in calls:
             reads = [
-                operands[a.number] if type(a) is Ref else place if a is kernels.OUT else instructions.find(a)
+                operands[a.number]
+                if type(a) is Ref
+                else place
+                if a is kernels.OUT
+                else instructions.find(a)
                 for a in args
             ]
             instructions.add(function, reads)
 
     def aligned(self, number: int, out: int) -> int:
-        """Return the register of an operand; rows with fewer axes than those of the result get axes of length 1."""
+        """Return the register of an operand; rows with fewer axes than those of the result get axes
+        of length 1.
+        """
         register = self.instructions.find(Ref(number))
         missing = len(self.plan.values[out].shape) - len(self.plan.values[number].shape)
         if number not in self.rowwise or missing <= 0:
@@ -93,7 +103,9 @@ class RowProgram:
     def add_whole(self, step: Step) -> None:
         """Add the call for a step that is not elementwise; its results are new arrays, or views."""
         function = kernels.by_rows(step, self.plan, self.rowwise)
-        self.instructions.add(function, (self.instructions.find(Ref(n)) for n in refs(step.args)), step.out)
+        self.instructions.add(
+            function, (self.instructions.find(Ref(n)) for n in refs(step.args)), step.out
+        )
         for number in step.out:
             if number in self.targets:
                 self.copy_to_output(number)
@@ -108,21 +120,29 @@ class RowProgram:
                 self.copy_to_output(number)
 
     def copy_to_output(self, number: int) -> None:
-        self.instructions.add(np.copyto, [self.slots[self.targets[number]], self.instructions.find(Ref(number))])
+        self.instructions.add(
+            np.copyto, [self.slots[self.targets[number]], self.instructions.find(Ref(number))]
+        )
 
     # ---- runs
 
     def best_block(self) -> int:
-        """Return the number of rows of a block for which the buffers fit the cache, within limits."""
+        """Return the number of rows of a block for which the buffers fit the cache, within
+        limits.
+        """
         widest = max([1, *(math.prod(value.shape) for value in self.plan.values)])
-        bytes_of_row = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.buffers.kinds)
+        bytes_of_row = sum(
+            math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.buffers.kinds
+        )
         elements = CACHE // max(bytes_of_row, 8)
         rows = max(SMALLEST // widest, min(elements, LARGEST // widest))
         step = next((n for n in (CHUNK, 1024) if rows >= n), 1)  # erf processes whole chunks
         return max(1, rows // step * step)
 
     def run(self, inputs: list[Any], outputs: list[Any], threads: int = 1) -> None:
-        """Fill the output arrays from input arrays of the same length. Floating-point errors are ignored."""
+        """Fill the output arrays from input arrays of the same length. Floating-point errors are
+        ignored.
+        """
         n = len(outputs[0]) if outputs else 0
         with np.errstate(all="ignore"):
             if threads <= 1 or n <= self.block:
@@ -152,8 +172,12 @@ class RowProgram:
             self.slots[f"b{k}"]: np.empty((self.block, *shape), kind)
             for k, (kind, shape) in enumerate(self.buffers.kinds)
         }
-        columns = {number: array for (_, number), array in zip(self.plan.inputs, inputs, strict=True)}
-        columns.update(zip(map(self.slots.__getitem__, self.targets.values()), outputs, strict=True))
+        columns = {
+            number: array for (_, number), array in zip(self.plan.inputs, inputs, strict=True)
+        }
+        columns.update(
+            zip(map(self.slots.__getitem__, self.targets.values()), outputs, strict=True)
+        )
         while low < high:
             end = min(low + self.block, high)
             for register, array in columns.items():
@@ -170,21 +194,28 @@ def with_axes(count: int, rows: Any) -> Any:
 
 
 class Buffers:
-    """The buffers of a block: each has a dtype and the shape of a row, and holds one value at a time.
+    """The buffers of a block: each has a dtype and the shape of a row, and holds one value at a
+    time.
 
     A value that is a view of a buffer holds it too.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.values = plan.values
-        self.last = {number: position for position, step in enumerate(plan.steps) for number in refs(step.args)}
+        self.last = {
+            number: position
+            for position, step in enumerate(plan.steps)
+            for number in refs(step.args)
+        }
         self.kinds: list[Buffer] = []
         self.free: dict[Buffer, list[int]] = {}
         self.held: dict[int, int] = {}  # value: its buffer
         self.holders: dict[int, int] = {}  # buffer: number of values that hold it
 
     def take(self, number: int) -> str:
-        """Return the name of a free buffer for a value, which holds it until the last step that reads the value."""
+        """Return the name of a free buffer for a value, which holds it until the last step that
+        reads the value.
+        """
         kind = (self.values[number].dtype, self.values[number].shape)
         free = self.free.setdefault(kind, [])
         if not free:

@@ -1,4 +1,6 @@
-"""Execution of static graphs: a Session builds a plan once for each combination of fetches and feeds, and reuses it."""
+"""Execution of static graphs: a Session builds a plan once for each combination of fetches and
+feeds, and reuses it.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ class Session:
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
         """Return the values of `fetches` (a Tensor, or lists, tuples and dicts of them).
 
-        `feed_dict` maps placeholders, and other tensors to override, to their values. Raises RuntimeError if the
-        session is closed; ValueError or TypeError for invalid fetches or feeds.
+        `feed_dict` maps placeholders, and other tensors to override, to their values. Raises
+        RuntimeError if the session is closed; ValueError or TypeError for invalid fetches or feeds.
         """
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
@@ -59,11 +61,15 @@ class Session:
             return {}
         key = wanted, tuple(arrays)
         if key not in self.plans:
-            plan = plan_of(list(wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()])
+            plan = plan_of(
+                list(wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()]
+            )
             self.plans[key] = PlanProgram(plan)
             self.built += 1
         self.runs += 1
-        result = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()])
+        result = self.plans[key](
+            *[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()]
+        )
         return {t: to_numpy(v, t) for t, v in zip(wanted, result, strict=True)}
 
     def collect(self, fetches: Any, into: list[Tensor]) -> None:
@@ -76,9 +82,13 @@ class Session:
             into.append(self.check(fetches))
 
     def check(self, tensor: Any) -> Tensor:
-        """Return a tensor of this graph; TypeError for anything else, ValueError for a tensor of another graph."""
+        """Return a tensor of this graph; TypeError for anything else, ValueError for a tensor of
+        another graph.
+        """
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"Argument {tensor!r} has invalid type {type(tensor).__name__}, must be a Tensor.")
+            raise TypeError(
+                f"Argument {tensor!r} has invalid type {type(tensor).__name__}, must be a Tensor."
+            )
         if tensor.graph is not self.graph:
             raise ValueError(f"{tensor} is not an element of this graph.")
         return tensor
@@ -99,13 +109,16 @@ def open_session() -> Session:
 
 
 def as_feed(tensor: Tensor, value: Any) -> Any:
-    """Convert a fed value to an array of the tensor's dtype; raise ValueError if its shape does not match."""
+    """Convert a fed value to an array of the tensor's dtype; raise ValueError if its shape does not
+    match.
+    """
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")
     array = raw_of(value, tensor.dtype)
     if array.shape != tensor.shape:
         raise ValueError(
-            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape "
+            f"{tensor.shape}"
         )
     return array
 

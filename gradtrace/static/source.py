@@ -26,18 +26,25 @@ def plan_of(
     budget: Budget | None = None,
     stderr: Any = None,
 ) -> Plan:
-    """Return the plan of a program, traced on example inputs: its value (or the named `outputs`), then the gradients.
+    """Return the plan of a program, traced on example inputs: its value (or the named `outputs`),
+    then the gradients.
 
-    `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients are taken with respect
-    to the fed inputs that require grad. A root of several elements is summed. Raises UnsupportedError, with its place,
-    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor.
+    `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients
+    are taken with respect to the fed inputs that require grad. A root of several elements is
+    summed. Raises UnsupportedError, with its place, if the program's control flow depends on the
+    inputs' numbers; UsageError if it creates no tensor.
     """
     recorder = Recorder()
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
     for name, tensor in chosen.items():
         recorder.feed(name, tensor)
     options = RunOptions(
-        budget=budget, dtype=dtype, planner=recorder, outputs=tuple(outputs), stdout=stderr, stderr=stderr
+        budget=budget,
+        dtype=dtype,
+        planner=recorder,
+        outputs=tuple(outputs),
+        stdout=stderr,
+        stderr=stderr,
     )
     plans: list[Plan] = []
     with running(program, inputs, options) as run:
@@ -45,21 +52,27 @@ def plan_of(
         results: list[Any] = []
         for label, root in roots:
             if not isinstance(root, Tensor):
-                raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
+                raise UsageError(
+                    f"{program.source.name} creates no tensor, so there is nothing to plan"
+                )
             results += derivatives(recorder, label, root, differentiable_inputs(chosen), order)
         plan = name_values(recorder.plan(results), recorder, run.env)
         lines = [span.line for span in run.spans]
-        plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
+        plans.append(
+            plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps))
+        )
     if not plans:
         raise UsageError(f"{program.source.name} exited before it computed a value")
     return plans[0]
 
 
 def label_of(run: Any) -> str:
-    """Return a label for the root: the last variable bound to it that is not an input, else the first of "y", "result",
-    "result_2" and so on that is not an input.
+    """Return a label for the root: the last variable bound to it that is not an input, else the
+    first of "y", "result", "result_2" and so on that is not an input.
     """
-    names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
+    names = [
+        name for name, value in run.env.items() if value is run.root and name not in run.inputs
+    ]
     candidates = ("y", "result", *(f"result_{i}" for i in range(2, len(run.inputs) + 3)))
     return names[-1] if names else next(name for name in candidates if name not in run.inputs)
 

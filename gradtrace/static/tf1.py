@@ -1,8 +1,9 @@
 """TensorFlow 1's API for static graphs: `import tensorflow as tf` in a program.
 
-Only what shows how a static graph works is implemented: constants, placeholders, elementwise operations, gradients,
-loops and sessions. Names, numbering, dtypes (a Python float is float32, an int int32) and the errors for
-Python's `while` and `if` are TensorFlow's; operations and gradients are gradtrace's.
+Only what shows how a static graph works is implemented: constants, placeholders, elementwise
+operations, gradients, loops and sessions. Names, numbering, dtypes (a Python float is float32, an
+int int32) and the errors for Python's `while` and `if` are TensorFlow's; operations and gradients
+are gradtrace's.
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ from gradtrace.static.loops import while_loop
 from gradtrace.static.session import Session
 
 __version__ = "1.15.0"
-float16, float32, float64 = DType("float16"), DType("float32"), DType("float64")
-int32, int64, bool = DType("int32"), DType("int64"), DType("bool")
+float16 = DType("float16")
+float32 = DType("float32")
+float64 = DType("float64")
+int32 = DType("int32")
+int64 = DType("int64")
+bool = DType("bool")
 
 # TensorFlow's name, the type of the operation, the function of torch.
 _TABLE = _words("""

@@ -1,4 +1,5 @@
-"""Record real PyTorch with gradtrace, with the same pictures and answers as for gradtrace's own engine.
+"""Record real PyTorch with gradtrace, with the same pictures and answers as for gradtrace's own
+engine.
 
     import gradtrace.torch as gt
 
@@ -10,10 +11,11 @@
     print(gt.compare("old.gt", r))      # where two runs first differ
     r.save("step.gt")                   # a file for every command: gradtrace stats step.gt
 
-`guard` and `watch` explain the first training step that is not finite, and `accelerate.guarded` guards the loops of an
-Accelerator. `flight("run.gtlog", model, optimizer)` keeps the numbers of the last training steps in a file. `capsule`
-writes the state before a step to a file, and `replay` runs that step again in another process. `draw(loss)` and
-`why(w)` work without a recording, from what the graph still holds. Needs PyTorch 2.4 or later.
+`guard` and `watch` explain the first training step that is not finite, and `accelerate.guarded`
+guards the loops of an Accelerator. `flight("run.gtlog", model, optimizer)` keeps the numbers of the
+last training steps in a file. `capsule` writes the state before a step to a file, and `replay` runs
+that step again in another process. `draw(loss)` and `why(w)` work without a recording, from what
+the graph still holds. Needs PyTorch 2.4 or later.
 """
 
 from __future__ import annotations

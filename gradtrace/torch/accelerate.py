@@ -8,9 +8,9 @@
         with accelerator.accumulate(model):
             ...
 
-The loop stays as it is: the passes over the loaders that this accelerator prepares are guarded, as those of `gt.watch`
-are, while a prepared model is in training mode. The losses are those that `accelerator.backward` gets. This module
-does not import accelerate.
+The loop stays as it is: the passes over the loaders that this accelerator prepares are guarded, as
+those of `gt.watch` are, while a prepared model is in training mode. The losses are those that
+`accelerator.backward` gets. This module does not import accelerate.
 """
 
 from __future__ import annotations
@@ -45,16 +45,23 @@ def guarded(
 ) -> Any:
     """Return the accelerator; the passes over the loaders that it prepares from now on are guarded.
 
-    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last recording is
-    `accelerator.guard.recorded`. `flight` is the file of a flight recorder (see `gradtrace.torch.flight`), which gets a
-    row for each update. UsageError if this is not an Accelerator, or has a guard.
+    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last
+    recording is `accelerator.guard.recorded`. `flight` is the file of a flight recorder (see
+    `gradtrace.torch.flight`), which gets a row for each update. UsageError if this is not an
+    Accelerator, or has a guard.
     """
-    missing = next((name for name in (*PREPARED, *LOADERS, "backward") if not hasattr(accelerator, name)), "")
+    missing = next(
+        (name for name in (*PREPARED, *LOADERS, "backward") if not hasattr(accelerator, name)), ""
+    )
     if missing:
         kind = type(accelerator).__qualname__
-        raise UsageError(f"a {kind} has no {missing}, so it is not an Accelerator", "guarded(Accelerator())")
+        raise UsageError(
+            f"a {kind} has no {missing}, so it is not an Accelerator", "guarded(Accelerator())"
+        )
     if hasattr(accelerator, "guard"):
-        raise UsageError("this accelerator has a guard", "guard it once, before accelerator.prepare")
+        raise UsageError(
+            "this accelerator has a guard", "guard it once, before accelerator.prepare"
+        )
     AcceleratorGuard(accelerator, flight, level, out, limit, capsule, LossLevels(spike)).install()
     return accelerator
 
@@ -93,8 +100,8 @@ class AcceleratorGuard(LoopGuard):
         self.replace("free_memory", self.freed)
 
     def replace(self, name: str, after: Callable[..., Any]) -> None:
-        """Have a method of the accelerator also call `after` with its result and its arguments; return what that
-        returns.
+        """Have a method of the accelerator also call `after` with its result and its arguments;
+        return what that returns.
         """
         original = getattr(self.accelerator, name)
 
@@ -115,9 +122,13 @@ class AcceleratorGuard(LoopGuard):
         return prepared
 
     def freed(self, result: Any, *args: Any, **kwargs: Any) -> Any:
-        """Let go of what the accelerator has let go of; the next loop finds what the program still has."""
+        """Let go of what the accelerator has let go of; the next loop finds what the program still
+        has.
+        """
         if not self.is_looping:
-            self.named, self.loader, self.before = {}, None, None
+            self.named = {}
+            self.loader = None
+            self.before = None
             self.states.clear()
             if self.flight is not None:
                 self.flight.close()
@@ -125,13 +136,23 @@ class AcceleratorGuard(LoopGuard):
         return result
 
     def guarded_loader(
-        self, loader: Any, given: Any = None, num_batches: int = 0, *args: Any, dataloader: Any = None, **kwargs: Any
+        self,
+        loader: Any,
+        given: Any = None,
+        num_batches: int = 0,
+        *args: Any,
+        dataloader: Any = None,
+        **kwargs: Any,
     ) -> Any:
-        kind, given = type(loader), dataloader if given is None else given
+        kind = type(loader)
+        given = dataloader if given is None else given
         if not issubclass(kind, GuardedLoader):
             fields = {"guard": self, "__module__": kind.__module__}
-            # accelerate's loaders have a property __class__ without a setter, in place of that of object
-            vars(object)["__class__"].__set__(loader, type(kind.__name__, (GuardedLoader, kind), fields))
+            # accelerate's loaders have a property __class__ without a setter, in place of that of
+            # object
+            vars(object)["__class__"].__set__(
+                loader, type(kind.__name__, (GuardedLoader, kind), fields)
+            )
         if type(num_batches) is int and isinstance(given, GuardedLoader) and loader is not given:
             loader.first_batch = given.first_batch + num_batches
         return loader
@@ -150,7 +171,8 @@ class AcceleratorGuard(LoopGuard):
     # ---- passes
 
     def passes(self, loader: Any, batches: Iterator[Any]) -> Iterator[Any]:
-        if self.is_looping and (loader is not self.loader or not self.is_training()):  # a loop in the body of another
+        # a loop in the body of another
+        if self.is_looping and (loader is not self.loader or not self.is_training()):
             yield from batches
             return
         self.leave()
@@ -166,7 +188,8 @@ class AcceleratorGuard(LoopGuard):
                 yield from self.handed_out(batch)
                 self.note_flight()
         finally:
-            self.is_looping, self.losses = False, []
+            self.is_looping = False
+            self.losses = []
             if self.flight is not None:
                 self.flight.attempt(self.flight.recorder.flush)
 
@@ -175,7 +198,8 @@ class AcceleratorGuard(LoopGuard):
         frame: Any = sys._getframe(2)
         while frame.f_back is not None and is_hidden(frame.f_code.co_filename):
             frame = frame.f_back
-        self.loader, self.file = loader, frame.f_code.co_filename
+        self.loader = loader
+        self.file = frame.f_code.co_filename
         named = named_in(frame, [*self.prepared, self.accelerator])
         if {name: id(instance) for name, instance in named.items()} != {
             name: id(instance) for name, instance in self.named.items()
@@ -196,9 +220,12 @@ class AcceleratorGuard(LoopGuard):
         if self.path is None:
             return
         if self.flight is None:
-            models, optimizers = self.of_type(torch.nn.Module), self.of_type(torch.optim.Optimizer)
+            models = self.of_type(torch.nn.Module)
+            optimizers = self.of_type(torch.optim.Optimizer)
             model = models[0] if len(models) == 1 else torch.nn.ModuleList(models)
-            self.flight = TrainerFlight(self.path, model, optimizers, self.accelerator.scaler, normalized=False)
+            self.flight = TrainerFlight(
+                self.path, model, optimizers, self.accelerator.scaler, normalized=False
+            )
         for loss in self.losses:
             self.flight.batch(loss)
         if self.accelerator.sync_gradients:

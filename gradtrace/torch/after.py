@@ -1,4 +1,6 @@
-"""Explain and draw a real PyTorch tensor from the graph that it still holds, without a recording."""
+"""Explain and draw a real PyTorch tensor from the graph that it still holds, without a
+recording.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,17 @@ from gradtrace.trace.record import Trace
 
 
 def draw(
-    tensor: torch.Tensor, path: Any = None, *, names: Mapping[str, torch.Tensor] | None = None, **options: Any
+    tensor: torch.Tensor,
+    path: Any = None,
+    *,
+    names: Mapping[str, torch.Tensor] | None = None,
+    **options: Any,
 ) -> Any:
     """Return the picture of the graph behind a tensor; see `gradtrace.draw` for the options.
 
-    `names` maps names to tensors; by default the names are those of the caller's variables and of modules' parameters.
-    If `path` is given, the picture is also written to this file. TypeError for anything but a tensor.
+    `names` maps names to tensors; by default the names are those of the caller's variables and of
+    modules' parameters. If `path` is given, the picture is also written to this file. TypeError for
+    anything but a tensor.
     """
     env = dict(names) if names is not None else variables_of(sys._getframe(1))
     return picture(tensor, path, env, options)
@@ -44,11 +51,15 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
 
 @private.modeless
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
-    """Return the graph behind a tensor as a Trace; it has no operations, since these were not recorded."""
+    """Return the graph behind a tensor as a Trace; it has no operations, since these were not
+    recorded.
+    """
     recorder = Recorder("summary")
     root = recorder.entry(tensor)
     named = {
-        name: value for name, value in env.items() if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
+        name: value
+        for name, value in env.items()
+        if not isinstance(value, torch.Tensor) or in_graph(recorder, value)
     }
     ending = Ending(recorder, named, None)
     builder = RecordingBuilder(ending, "<graph>")
@@ -65,10 +76,11 @@ def in_graph(recorder: Recorder, tensor: Any) -> bool:
 
 
 def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
-    """Explain a tensor's gradient from the graph alone; with the loss, also whether the loss depends on the tensor.
+    """Explain a tensor's gradient from the graph alone; with the loss, also whether the loss
+    depends on the tensor.
 
-    A recorded run (`record`) can say more: where a path was cut, where the first NaN arose. TypeError for anything but
-    a tensor.
+    A recorded run (`record`) can say more: where a path was cut, where the first NaN arose.
+    TypeError for anything but a tensor.
     """
     return answer(tensor, loss, variables_of(sys._getframe(1)))
 
@@ -77,7 +89,11 @@ def why(tensor: torch.Tensor, loss: torch.Tensor | None = None) -> str:
 def answer(tensor: Any, loss: Any, env: Mapping[str, Any]) -> str:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"why() takes a tensor, not {type(tensor).__name__}")
-    own = [key for key, value in env.items() if value is tensor and key.isidentifier() and key[0] != "_"]
+    own = [
+        key
+        for key, value in env.items()
+        if value is tensor and key.isidentifier() and key[0] != "_"
+    ]
     name = own[0] if own else parameter_name(tensor, env)
     said = sentence(tensor, loss, name or "it")
     return f"{name or 'the tensor'}.grad {'' if said.startswith('has ') else 'is '}{said}\n"
@@ -103,7 +119,11 @@ def sentence(tensor: Any, loss: Any, name: str) -> str:
             return f"not finite in {bad} of {grad.numel()} elements{MORE}."
         if grad.layout is torch.strided and not int(torch.count_nonzero(grad)):
             return f"zero everywhere: backward reached {name}, and nothing arrived{MORE}."
-        size = float(torch.linalg.vector_norm(grad.float())) if grad.layout is torch.strided else float("nan")
+        size = (
+            float(torch.linalg.vector_norm(grad.float()))
+            if grad.layout is torch.strided
+            else float("nan")
+        )
         return f"has the shape {tuple(grad.shape)} and the norm {size:.6g}."
     if not tensor.requires_grad:
         return f"None: {name} does not require grad" + (
@@ -111,18 +131,26 @@ def sentence(tensor: Any, loss: Any, name: str) -> str:
         )
     if not private.is_leaf(tensor):
         return (
-            f"None: {name} is a non-leaf, and backward keeps gradients only for leaf tensors; call retain_grad() first."
+            f"None: {name} is a non-leaf, and backward keeps gradients only for leaf tensors; "
+            "call retain_grad() first."
         )
     if loss is None:
         return f"None: no backward has reached {name}{MORE}."
     if leaf_is_behind(tensor, loss):
-        return f"None, though the loss depends on {name}: backward was not called since it was cleared."
-    return f"None: the loss does not depend on {name}, or only through a value without history (detach, no_grad){MORE}."
+        return (
+            f"None, though the loss depends on {name}: backward was not called since it was "
+            "cleared."
+        )
+    return (
+        f"None: the loss does not depend on {name}, or only through a value without history "
+        f"(detach, no_grad){MORE}."
+    )
 
 
 def leaf_is_behind(leaf: Any, loss: Any) -> bool:
     """Whether a gradient could flow from the loss to a leaf."""
-    waiting, seen = [loss.grad_fn], set()
+    waiting = [loss.grad_fn]
+    seen = set()
     while waiting:
         node = waiting.pop()
         if node is None or node in seen:

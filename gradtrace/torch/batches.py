@@ -1,7 +1,8 @@
-"""Statistics of small tensors, computed for a batch of them: the tensors are copied into one buffer.
+"""Statistics of small tensors, computed for a batch of them: the tensors are copied into one
+buffer.
 
-A call of numpy takes longer than its work on a few thousand elements. A buffer is measured when it is full, or when an
-answer needs it.
+A call of numpy takes longer than its work on a few thousand elements. A buffer is measured when it
+is full, or when an answer needs it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ CHUNK = 65_536  # elements of a buffer
 SPARE = 2  # buffers of a dtype that are kept
 MOST = 16_384  # elements of the largest tensor that goes into a batch
 
-_spare: dict[str, list[Any]] = {}  # buffers by dtype, which are used again: the first use of memory takes long
+# buffers by dtype, which are used again: the first use of memory takes long
+_spare: dict[str, list[Any]] = {}
 
 
 class Scratch(threading.local):
@@ -71,7 +73,8 @@ class Batch:
         counts = numpy.array(self.counts)
         ends = numpy.cumsum(counts)
         starts = ends - counts
-        low, high = numpy.minimum.reduceat(elements, starts), numpy.maximum.reduceat(elements, starts)
+        low = numpy.minimum.reduceat(elements, starts)
+        high = numpy.maximum.reduceat(elements, starts)
         total = numpy.add.reduceat(elements, starts)
         sizes = numpy.abs(elements, out=scratch.array(self.code)[:used])
         absolute = numpy.add.reduceat(sizes, starts)
@@ -98,14 +101,19 @@ class Batch:
         self.release()
 
 
-def facts_of(part: Any, zeros: int, low: float, high: float, total: float, absolute: float) -> Facts:
-    """Return the statistics of one copy, computed again if it has NaN or infinities, or if a sum is out of range."""
+def facts_of(
+    part: Any, zeros: int, low: float, high: float, total: float, absolute: float
+) -> Facts:
+    """Return the statistics of one copy, computed again if it has NaN or infinities, or if a sum is
+    out of range.
+    """
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(torch.from_numpy(part))
     square = float(dot_product(part, part))
     if not is_exact(total, square, low, high):
         wide = part.astype(numpy.float64)
-        total, square = float(numpy.add.reduce(wide)), float(dot_product(wide, wide))
+        total = float(numpy.add.reduce(wide))
+        square = float(dot_product(wide, wide))
         absolute = float(numpy.add.reduce(numpy.abs(wide)))
     return Facts(low, high, total, square**0.5, zeros, absolute, 0, 0, part.size)
 
@@ -120,10 +128,11 @@ class Pending:
         self.number = number
 
     def measured(self) -> tuple[Facts, Any, Any]:
-        """Return the statistics, a sample if there are elements of both signs, and the checksum and the sketch if they
-        are wanted.
+        """Return the statistics, a sample if there are elements of both signs, and the checksum and
+        the sketch if they are wanted.
         """
-        batch, number = self.batch, self.number
+        batch = self.batch
+        number = self.number
         if batch.chunk is not None:
             batch.measure()
         facts = batch.facts[number]
@@ -150,5 +159,11 @@ class Batches:
 
 
 def can_defer(tensor: Any, count: int) -> bool:
-    """Whether a readable tensor can go into a batch; one with repeated elements (an expanded one) cannot."""
-    return count <= MOST and tensor.dtype in FLOATS and (tensor.is_contiguous() or 0 not in tensor.stride())
+    """Whether a readable tensor can go into a batch; one with repeated elements (an expanded one)
+    cannot.
+    """
+    return (
+        count <= MOST
+        and tensor.dtype in FLOATS
+        and (tensor.is_contiguous() or 0 not in tensor.stride())
+    )

@@ -1,4 +1,6 @@
-"""Build a Trace from a recorder's notes: ids in the order of creation, edges, labels, steps of a training loop."""
+"""Build a Trace from a recorder's notes: ids in the order of creation, edges, labels, steps of a
+training loop.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,23 @@ if TYPE_CHECKING:
     from gradtrace.trace.precision import Precision
     from gradtrace.trace.training import StepCalls
 
-PARTS = "rank {} holds a part of each of {} parameters; gradients are this rank's own, before they are reduced"
+PARTS = (
+    "rank {} holds a part of each of {} parameters; gradients are this rank's own, before they "
+    "are reduced"
+)
 FREED = "left out: whole parameters after the last update, which FSDP2 has freed"
 WHOLE = "gradtrace stats of all ranks' records has the norms of whole parameters"
 ENGINE = f"torch {torch.__version__.partition('+')[0]}"
 
 
 class Ending:
-    """The facts about the live program at the end of its recording. `Builder` reads the program only through these."""
+    """The facts about the live program at the end of its recording. `Builder` reads the program
+    only through these.
+    """
 
-    def __init__(self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None) -> None:
+    def __init__(
+        self, rec: Recorder, env: Mapping[str, Any], failure: tuple[str, str, int] | None
+    ) -> None:
         self.rec = rec
         self.failure = failure
         for identity in list(rec.identities.values()):
@@ -69,19 +78,26 @@ class Ending:
     def last_of_all(self) -> None:
         """Note the last version of every tensor that still exists, and its gradient."""
         rec = self.rec
-        reduced = {id(sharded.whole(rec, shard.sharded_param)): shard.sharded_param for shard in rec.shards.values()}
+        reduced = {
+            id(sharded.whole(rec, shard.sharded_param)): shard.sharded_param
+            for shard in rec.shards.values()
+        }
         for identity in list(rec.identities.values()):
             tensor = identity.ref()
             if tensor is None:
                 continue
             entry = rec.entry(tensor)
             entry.retains = not entry.is_leaf and private.retains_grad(tensor)
-            gradient = private.kept_gradient(reduced.get(id(tensor), tensor), identity in rec.set_gradients)
+            gradient = private.kept_gradient(
+                reduced.get(id(tensor), tensor), identity in rec.set_gradients
+            )
             if gradient is not None:
                 own = (
                     rec.grads.get(identity) if id(tensor) in reduced else None
                 )  # as the pass left it, before it is reduced
-                self.grads[entry.id] = rec.note_of_gradient(identity, gradient) if own is None else own[1]
+                self.grads[entry.id] = (
+                    rec.note_of_gradient(identity, gradient) if own is None else own[1]
+                )
                 if gradient.grad_fn is not None:
                     self.grad_fns[entry.id] = private.name_of(gradient.grad_fn).rpartition("::")[2]
 
@@ -89,7 +105,11 @@ class Ending:
         """Return the names ("w.grad") of gradients that operations used."""
         grad_names = names.gradients(self.rec.entries)
         tensors = ((identity, identity.ref()) for identity in self.rec.identities.values())
-        return {identity: grad_names[id(t)] for identity, t in tensors if t is not None and id(t) in grad_names}
+        return {
+            identity: grad_names[id(t)]
+            for identity, t in tensors
+            if t is not None and id(t) in grad_names
+        }
 
 
 class ModuleScopes(Scopes):
@@ -110,11 +130,19 @@ class RecordingBuilder(Builder):
 
     source: SpanTable
 
-    def __init__(self, ending: Ending, main: str, rank: int | None = None, processes: int = 0) -> None:
+    def __init__(
+        self, ending: Ending, main: str, rank: int | None = None, processes: int = 0
+    ) -> None:
         self.ending = ending
         self.rec = rec = ending.rec
         source = rec.places.spans(main)
-        super().__init__(source, ModuleScopes(source, rec.scopes, ending.scope_paths), rec, rec.entries, rec.calls)
+        super().__init__(
+            source,
+            ModuleScopes(source, rec.scopes, ending.scope_paths),
+            rec,
+            rec.entries,
+            rec.calls,
+        )
         self.rank = rank
         self.processes = processes
         self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
@@ -155,15 +183,29 @@ class RecordingBuilder(Builder):
         return None if self.rec.precision is None else self.rec.precision.record()
 
     def program_places(self) -> tuple[tuple[Span, Span], ...]:
-        """Return the places in libraries of passes and steps, each with the one place of the program that led there."""
+        """Return the places in libraries of passes and steps, each with the one place of the
+        program that led there.
+        """
         leads = self.rec.places.leads
-        spans = [(self.source.span(at), self.source.span(*own)) for at, own in leads.items() if len(own) == 1]
-        return tuple((at, own) for at, own in spans if at is not None and own is not None and at.file and not own.file)
+        spans = [
+            (self.source.span(at), self.source.span(*own))
+            for at, own in leads.items()
+            if len(own) == 1
+        ]
+        return tuple(
+            (at, own)
+            for at, own in spans
+            if at is not None and own is not None and at.file and not own.file
+        )
 
     def fetch(self) -> None:
         """Copy everything from other devices to the CPU at once."""
         rec = self.rec
-        noted = [e.value for e in rec.entries] + [e.grad for e in rec.entries] + list(self.ending.grads.values())
+        noted = (
+            [e.value for e in rec.entries]
+            + [e.grad for e in rec.entries]
+            + list(self.ending.grads.values())
+        )
         for event in rec.passes:
             noted += event.vectors
             for turn in event.turns:
@@ -172,7 +214,9 @@ class RecordingBuilder(Builder):
         contents.fetch([note for note in noted if note is not None])
 
     def first_roots(self) -> set[int]:
-        """Return the tensors at which the last pass began; of a program without backward, the last result."""
+        """Return the tensors at which the last pass began; of a program without backward, the last
+        result.
+        """
         if self.start is not None:
             return {self.start.id}
         if self.rec.passes and self.rec.passes[-1].roots:
@@ -182,16 +226,27 @@ class RecordingBuilder(Builder):
         return {(named or outputs)[-1].id} if outputs else set()
 
     def labels(self) -> list[str]:
-        rec, spans = self.rec, self.source
+        rec = self.rec
+        spans = self.source
         texts = labels.expression_texts(rec.calls, spans, self.scopes)
         env = dict.fromkeys(self.ending.modules, torch)
         constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env, self.scopes)
-        for file in list({rec.places.instruction(call.origin)[0].co_filename for call in rec.calls if call.origin}):
+        for file in list(
+            {
+                rec.places.instruction(call.origin)[0].co_filename
+                for call in rec.calls
+                if call.origin
+            }
+        ):
             spans.file(file)
         variables = names.assigned(spans)
         for call in rec.calls:
             code = rec.places.instruction(call.origin)[0]
-            if code is None or code.co_name == "<module>" or texts.get(id(call)) != spans.excerpt(call.origin):
+            if (
+                code is None
+                or code.co_name == "<module>"
+                or texts.get(id(call)) != spans.excerpt(call.origin)
+            ):
                 continue
             span = spans.span(call.origin)
             name = None if span is None else variables.get((span.file, *span[:4]))
@@ -210,7 +265,9 @@ class RecordingBuilder(Builder):
         return value_of(entry.value), value_of(grad), self.ending.grad_fns.get(entry.id)
 
     def made_by(self, entry: Entry) -> Call | None:
-        """Return the call that made a tensor; of a version that was written unseen, that of the first version."""
+        """Return the call that made a tensor; of a version that was written unseen, that of the
+        first version.
+        """
         return entry.call or entry.tensor.first.call
 
     def tensor_id(self, entry: Entry) -> int:
@@ -223,7 +280,9 @@ class RecordingBuilder(Builder):
         """Return the vectors of a pass: 1 for each root if none was given."""
         vectors = [value_of(v) or contents.unknown(v) for v in event.vectors]
         for entry in event.roots[len(vectors) :]:
-            vectors.append(Value((), entry.value.dtype if entry.value is not None else "float32", 1.0))
+            vectors.append(
+                Value((), entry.value.dtype if entry.value is not None else "float32", 1.0)
+            )
         return tuple(vectors)
 
     def function_of(self, entry: Entry) -> int | None:
@@ -246,8 +305,8 @@ class RecordingBuilder(Builder):
     # ---- functions
 
     def edge_of(self, call: Call, entry: Entry, taken: set[int]) -> int | None:
-        """Return the edge that carries an operand's gradient from a call's node, maybe through helper nodes
-        (TBackward0).
+        """Return the edge that carries an operand's gradient from a call's node, maybe through
+        helper nodes (TBackward0).
         """
         target = self.node_at(entry) if call.fn is not None and entry.requires_grad else None
         if call.fn is None or target is None:
@@ -263,27 +322,33 @@ class RecordingBuilder(Builder):
             return True
         node = self.rec.nodes[index]
         helper = node.call is call and not node.outputs and depth < 8
-        return helper and any(e is not None and self.leads(e[0], target, call, depth + 1) for e in node.edges)
+        return helper and any(
+            e is not None and self.leads(e[0], target, call, depth + 1) for e in node.edges
+        )
 
     def functions(self) -> Iterator[FunctionRecord]:
         return map(self.function, self.order)
 
     def function(self, index: int) -> FunctionRecord:
-        node, new = self.rec.nodes[index], self.new[index]
+        node = self.rec.nodes[index]
+        new = self.new[index]
         return FunctionRecord(
             new,
             node.name,
             new,
             tuple(entry.id for entry in node.outputs),
             None if node.variable is None else node.variable.last.id,
-            tuple(SavedRecord(name, *self.saved(node, name, held, text)) for name, held, text in node.saved),
+            tuple(
+                SavedRecord(name, *self.saved(node, name, held, text))
+                for name, held, text in node.saved
+            ),
             index in self.freed,
             self.source.span(node.origin),
         )
 
     def saved(self, node: Node, name: str, held: Any, text: str) -> tuple[int | None, str]:
-        """Return the id of a saved tensor: the node's own result, or the operand that it is a view of (a transposed
-        weight).
+        """Return the id of a saved tensor: the node's own result, or the operand that it is a view
+        of (a transposed weight).
         """
         if isinstance(held, Entry):
             return held.id, ""
@@ -303,13 +368,15 @@ class RecordingBuilder(Builder):
     # ---- what happened
 
     def written(self, event: ChangeEvent) -> tuple[Group, bool]:
-        """Return the ids of all versions of the tensors that were written to: one tuple for all writes to them, as
-        there may be thousands of both.
+        """Return the ids of all versions of the tensors that were written to: one tuple for all
+        writes to them, as there may be thousands of both.
         """
         tensors = event.tensors
         key = id(tensors if len(tensors) > 1 else tensors[0])
         if key not in self.groups:
-            self.groups[key] = tuple(dict.fromkeys(i for identity in tensors for i in self.versions.get(identity, ())))
+            self.groups[key] = tuple(
+                dict.fromkeys(i for identity in tensors for i in self.versions.get(identity, ()))
+            )
         return self.groups[key], event.of_grad
 
     def failure(self) -> Failure | None:
@@ -327,14 +394,22 @@ class RecordingBuilder(Builder):
         for reason, places in sorted(self.rec.left_out.items()):
             spans = [span for place in places if (span := self.source.span(place)) is not None]
             where = f", first on line {spans[0].where}" if spans else ""
-            remarks.append(f"left out: {reason}{where}" + (f", {len(places)} times" if len(places) > 1 else ""))
+            remarks.append(
+                f"left out: {reason}{where}" + (f", {len(places)} times" if len(places) > 1 else "")
+            )
         unmeasured = self.rec.contents.unmeasured
         if self.rec.parts and self.rec.shards:
-            remarks += [f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}"] * (self.rank is not None)
+            remarks += [f"{PARTS.format(self.rank, len(self.rec.parts))}; {WHOLE}"] * (
+                self.rank is not None
+            )
             remarks += [FREED] if "freed" in unmeasured else []
             unmeasured = unmeasured - {"DTensor", "freed"}
         kinds = ", ".join(sorted(unmeasured))
-        return (*remarks, f"left out: the elements of tensors of these kinds: {kinds}") if kinds else tuple(remarks)
+        return (
+            (*remarks, f"left out: the elements of tensors of these kinds: {kinds}")
+            if kinds
+            else tuple(remarks)
+        )
 
     def step_calls(self) -> list[StepCalls]:
         return iterations(self.rec)

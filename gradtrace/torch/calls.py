@@ -1,7 +1,8 @@
 """The treatment of each public function of PyTorch when it is called under a recorder.
 
-`how` returns a function's treatment, and `HOW` caches it. Most functions are operators; the others make values leave
-the graph (`.data`, `item()`), change flags, start backward, or are not recorded (`QUIET`).
+`how` returns a function's treatment, and `HOW` caches it. Most functions are operators; the others
+make values leave the graph (`.data`, `item()`), change flags, start backward, or are not recorded
+(`QUIET`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Tensor = torch.Tensor
 
 
 class How(NamedTuple):
-    """The treatment of a function: `run(recorder, func, args, kwargs, name)` calls it and records the call."""
+    """The treatment of a function: `run(recorder, func, args, kwargs, name)` calls it and records
+    the call.
+    """
 
     run: Callable[[Recorder, Any, Any, dict[str, Any], str], Any]
     name: str
@@ -33,8 +36,9 @@ def silent(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
 
 def overload(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Record a call of one overload of an operator, unless a TorchDispatchMode of the program hands it on. It does so
-    during a pass, where the recorder is not off; the engine detaches what a node has saved.
+    """Record a call of one overload of an operator, unless a TorchDispatchMode of the program hands
+    it on. It does so during a pass, where the recorder is not off; the engine detaches what a node
+    has saved.
     """
     if private.is_below_autograd() or (rec.watching and func is private.DETACH):
         return func(*args, **kwargs)
@@ -119,8 +123,12 @@ def _how(func: Any) -> How:
         and name.startswith("__")
         and name[2] != "r"
     ):
-        return QUIET if name not in NAMES and name not in ("__pow__",) else How(operate, public(name))
-    return How(reversed_ if name[:3] == "__r" and name not in ("__rshift__",) else operate, public(name))
+        return (
+            QUIET if name not in NAMES and name not in ("__pow__",) else How(operate, public(name))
+        )
+    return How(
+        reversed_ if name[:3] == "__r" and name not in ("__rshift__",) else operate, public(name)
+    )
 
 
 def of_attribute(what: str, kind: str) -> How:

@@ -1,4 +1,5 @@
-"""`capsule`: write what a training step starts from to a file, so that another process can run the step again.
+"""`capsule`: write what a training step starts from to a file, so that another process can run the
+step again.
 
     def step(model, batch):
         loss = criterion(model(batch["x"]), batch["y"])
@@ -8,8 +9,8 @@
     loss = gt.capsule("step.gtc", step, model, batch)       # calls the step, and writes the file
     again = gt.replay("step.gtc", step, model)              # elsewhere: see replay.py
 
-A capsule is a zip of numpy arrays and a document in JSON, never a pickle; `capsule_file.py` reads and writes it.
-`gt.capsule("now")` asks for one of the next step that a guard sees: see
+A capsule is a zip of numpy arrays and a document in JSON, never a pickle; `capsule_file.py` reads
+and writes it. `gt.capsule("now")` asks for one of the next step that a guard sees: see
 capsule_asked.py.
 """
 
@@ -72,36 +73,49 @@ def capsule(
 ) -> Any:
     """Return `step(model, batch)`, and write a capsule of the step to `path`.
 
-    The capsule has the state before the step: the batch, the random states of PyTorch, Python and numpy, those of the
-    generators and GradScalers that the step names or the model holds, the model's parameters, buffers, gradients and
-    training modes; also checksums of the loss and the gradients after it. It
-    does not have the state of an optimiser. With `only_bad` it is written only if the loss or a gradient is not finite;
-    the state is copied at every call. A step that raises writes nothing. Of several processes each writes its own file:
-    step.rank0.gtc, or with the rank in place of {rank}.
+    The capsule has the state before the step: the batch, the random states of PyTorch, Python and
+    numpy, those of the generators and GradScalers that the step names or the model holds, the
+    model's parameters, buffers, gradients and training modes; also checksums of the loss and the
+    gradients after it. It does not have the state of an optimiser. With `only_bad` it is written
+    only if the loss or a gradient is not finite; the state is copied at every call. A step that
+    raises writes nothing. Of several processes each writes its own file: step.rank0.gtc, or with
+    the rank in place of {rank}.
 
-    `out` is the stream for the size (stderr by default). UsageError if the capsule has more than `limit` bytes, the
-    path cannot be written, or the batch has something else than tensors, numbers, texts and containers of these.
+    `out` is the stream for the size (stderr by default). UsageError if the capsule has more than
+    `limit` bytes, the path cannot be written, or the batch has something else than tensors,
+    numbers, texts and containers of these.
 
-    `capsule("now")`, without a step, has the next step that a guard sees (`gt.guard`, `gt.watch`, the guards of
-    trainers) written to its folder for capsules, or the current folder. `capsule("now", on=signal.SIGUSR1)` does that
-    each time the process receives the signal.
+    `capsule("now")`, without a step, has the next step that a guard sees (`gt.guard`, `gt.watch`,
+    the guards of trainers) written to its folder for capsules, or the current folder.
+    `capsule("now", on=signal.SIGUSR1)` does that each time the process receives the signal.
     """
     if step is None:
         return ask(path, on)
     if not isinstance(model, torch.nn.Module):
-        raise UsageError(f"gt.capsule got a model of type {type(model).__qualname__}, not a torch.nn.Module", HINT)
+        raise UsageError(
+            f"gt.capsule got a model of type {type(model).__qualname__}, not a torch.nn.Module",
+            HINT,
+        )
     name = name_for(path, rank())
     check_place(name)
     tensors = Tensors()
     reach = Reach(step, (model, batch), {})
     document = before(tensors, model, batch, reach)
     if tensors.size > limit:
-        raise UsageError(f"a capsule of {bytes_text(tensors.size)} is larger than the limit of {bytes_text(limit)}")
+        raise UsageError(
+            f"a capsule of {bytes_text(tensors.size)} is larger than the limit of "
+            f"{bytes_text(limit)}"
+        )
     result = step(model, batch)
     grads = [p.grad for p in model.parameters() if p.grad is not None]
     if not only_bad or not all_finite([*losses_of(result), *grads]):
-        document.update({**after(model, result), "step": name_of(step), "sources": sources_of(reach.file)})
-        print(f"gradtrace: writing {name}, a capsule of {bytes_text(tensors.size)}", file=out or sys.stderr)
+        document.update(
+            {**after(model, result), "step": name_of(step), "sources": sources_of(reach.file)}
+        )
+        print(
+            f"gradtrace: writing {name}, a capsule of {bytes_text(tensors.size)}",
+            file=out or sys.stderr,
+        )
         write_output(name, lambda stream: write(document, tensors, stream))
     return result
 
@@ -116,8 +130,8 @@ asking = Asking()
 
 
 def ask(what: Any, on: int | None) -> None:
-    """Ask for a capsule of the next step, at once or each time this process receives a signal. UsageError for a
-    signal that cannot be handled.
+    """Ask for a capsule of the next step, at once or each time this process receives a signal.
+    UsageError for a signal that cannot be handled.
     """
     if what != "now":
         raise UsageError("gt.capsule got no step", HINT)
@@ -134,16 +148,21 @@ def ask(what: Any, on: int | None) -> None:
 
         signal.signal(on, handler)
     except (ValueError, TypeError, OSError) as error:  # also in another thread than the main one
-        raise UsageError(f"gt.capsule cannot wait for signal {on}: {error}", "on=signal.SIGUSR1") from error
+        raise UsageError(
+            f"gt.capsule cannot wait for signal {on}: {error}", "on=signal.SIGUSR1"
+        ) from error
 
 
-def before(tensors: Tensors, model: Any, batch: Any, reach: Reach, loader: Any = None) -> dict[str, Any]:
+def before(
+    tensors: Tensors, model: Any, batch: Any, reach: Reach, loader: Any = None
+) -> dict[str, Any]:
     """Return the document about the state before a step, whose tensors go to `tensors`.
 
     `reach` is what the step can reach, `loader` what its batches come from.
     """
     on_cpu, on_gpu, (version, words, kept), of_numpy, _ = random_state([])
-    is_averaged, model = isinstance(model, torch.nn.parallel.DistributedDataParallel), unwrapped(model)
+    is_averaged = isinstance(model, torch.nn.parallel.DistributedDataParallel)
+    model = unwrapped(model)
     parameters = dict(model.named_parameters())
     state = {**parameters, **dict(model.named_buffers())}
     return {
@@ -155,26 +174,35 @@ def before(tensors: Tensors, model: Any, batch: Any, reach: Reach, loader: Any =
         "sources": {},
         "versions": versions(),
         "state": tensors.add(
-            {key: tensor if is_lazy(tensor) else tensor.detach() for key, tensor in state.items()}, "model"
+            {key: tensor if is_lazy(tensor) else tensor.detach() for key, tensor in state.items()},
+            "model",
         ),
-        "gradients": tensors.add({key: p.grad for key, p in parameters.items() if p.grad is not None}, "gradients"),
+        "gradients": tensors.add(
+            {key: p.grad for key, p in parameters.items() if p.grad is not None}, "gradients"
+        ),
         "trained": [key for key, p in parameters.items() if p.requires_grad],
         "modes": {key: module.training for key, module in model.named_modules()},
         "batch": tensors.add(batch, "batch"),
         "devices": tensors.add([str(tensor.device) for tensor in tensors_in(batch)]),
-        "layouts": tensors.add([[tensor.requires_grad, list(tensor.stride())] for tensor in tensors_in(batch)]),
+        "layouts": tensors.add(
+            [[tensor.requires_grad, list(tensor.stride())] for tensor in tensors_in(batch)]
+        ),
         "random": tensors.add((on_cpu, [version, list(words), kept], numpy_words(of_numpy))),
         "device_random": tensors.add(on_gpu),
         "generators": tensors.add(
             {n: state_of(generator) for n, generator in generators_of(model, reach, loader).items()}
         ),
         "scalers": tensors.add({n: scaler.state_dict() for n, scaler in scalers_of(reach).items()}),
-        "rank": tensors.add([rank() or 0, processes()] if is_averaged and processes() > 1 else None),
+        "rank": tensors.add(
+            [rank() or 0, processes()] if is_averaged and processes() > 1 else None
+        ),
     }
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the module in torch.compile's or DistributedDataParallel's, which adds to the names of parameters."""
+    """Return the module in torch.compile's or DistributedDataParallel's, which adds to the names of
+    parameters.
+    """
     inner = getattr(model, "_orig_mod", model)
     return inner.module if isinstance(inner, torch.nn.parallel.DistributedDataParallel) else inner
 
@@ -186,11 +214,18 @@ def name_of(step: Any) -> str:
 
 
 def numpy_words(state: Any) -> Any:
-    """Return the state of numpy's MT19937 as a list; None without numpy or with another generator."""
+    """Return the state of numpy's MT19937 as a list; None without numpy or with another
+    generator.
+    """
     if state is None or state["bit_generator"] != "MT19937":
         return None
     inner = state["state"]
-    return [inner["key"].tolist(), int(inner["pos"]), int(state["has_gauss"]), float(state["gauss"])]
+    return [
+        inner["key"].tolist(),
+        int(inner["pos"]),
+        int(state["has_gauss"]),
+        float(state["gauss"]),
+    ]
 
 
 def after(model: Any, result: Any) -> dict[str, Any]:
@@ -204,13 +239,16 @@ def numbers(result: Any) -> list[str]:
 
 
 def sums_of(model: Any, known: dict[int, Any]) -> dict[str, str]:
-    """Return a checksum of each parameter's gradient ("" without one); `known` are gradients by the id of theirs."""
+    """Return a checksum of each parameter's gradient ("" without one); `known` are gradients by the
+    id of theirs.
+    """
     grads = {name: known.get(id(p), p.grad) for name, p in unwrapped(model).named_parameters()}
     return {name: "" if grad is None else checksum(grad) for name, grad in grads.items()}
 
 
 def checksum(tensor: Any) -> str:
-    plain, digest = tensor.detach(), hashlib.sha256()
+    plain = tensor.detach()
+    digest = hashlib.sha256()
     if plain.is_sparse:
         plain = plain.coalesce()
         digest.update(octets(plain.indices()).numpy())
@@ -220,8 +258,12 @@ def checksum(tensor: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that a step may depend on, of those that are loaded."""
-    package_versions = {name: getattr(sys.modules.get(name), "__version__", None) for name in PACKAGES}
+    """Return the versions of Python and of the packages that a step may depend on, of those that
+    are loaded.
+    """
+    package_versions = {
+        name: getattr(sys.modules.get(name), "__version__", None) for name in PACKAGES
+    }
     return {
         "python": sys.version.split()[0],
         **{name: str(version) for name, version in package_versions.items() if version is not None},

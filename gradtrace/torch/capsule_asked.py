@@ -1,6 +1,8 @@
-"""The capsule of a step that somebody has asked for, while a guard is at work: by `gt.capsule("now")` or a signal.
+"""The capsule of a step that somebody has asked for, while a guard is at work: by
+`gt.capsule("now")` or a signal.
 
-The process itself writes it, not a copy as after a bad step: so it also works on a GPU and in distributed training.
+The process itself writes it, not a copy as after a bad step: so it also works on a GPU and in
+distributed training.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Roots:
-    """A context that notes the single numbers of which gradients are computed, as texts with all their bits."""
+    """A context that notes the single numbers of which gradients are computed, as texts with all
+    their bits.
+    """
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -53,20 +57,29 @@ class Roots:
 
 
 def roots_among(outputs: Any) -> list[Any]:
-    """Return the single real numbers among the roots of a backward pass, which may also be edges of the graph."""
+    """Return the single real numbers among the roots of a backward pass, which may also be edges of
+    the graph.
+    """
     roots = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
-    return [root for root in roots if isinstance(root, torch.Tensor) and root.dim() == 0 and not root.is_complex()]
+    return [
+        root
+        for root in roots
+        if isinstance(root, torch.Tensor) and root.dim() == 0 and not root.is_complex()
+    ]
 
 
 class ScaledSteps:
-    """A context in which the steps of GradScalers call a function before they divide the gradients by the scale."""
+    """A context in which the steps of GradScalers call a function before they divide the gradients
+    by the scale.
+    """
 
     def __init__(self, before: Callable[[], None]) -> None:
         self.before = before
 
     def __enter__(self) -> None:
         self.original = torch.amp.GradScaler.step
-        before, original = self.before, self.original
+        before = self.before
+        original = self.original
 
         @functools.wraps(original)
         def step(scaler: Any, *args: Any, **kwargs: Any) -> Any:
@@ -81,12 +94,15 @@ class ScaledSteps:
 
 
 class AskedCapsule:
-    """A context for one call of a guarded step, whose capsule is written when it ends. `result` is what it returned."""
+    """A context for one call of a guarded step, whose capsule is written when it ends. `result` is
+    what it returned.
+    """
 
     def __init__(self, guard: StepGuard, args: Any, kwargs: Any) -> None:
         asking.is_waiting = False
         self.guard = guard
-        self.args, self.kwargs = args, kwargs
+        self.args = args
+        self.kwargs = kwargs
         self.result: Any = None
         self.reason = ""  # why there is none
         self.file: CapsuleFile | None = None
@@ -112,7 +128,11 @@ class AskedCapsule:
     def __exit__(self, kind: Any, error: Any, tb: Any) -> None:
         with self.replaced:  # a file that has its name by then is not dropped
             if error is not None:
-                cause = "the loop was left in it" if kind is GeneratorExit else f"it ended with {kind.__name__}"
+                cause = (
+                    "the loop was left in it"
+                    if kind is GeneratorExit
+                    else f"it ended with {kind.__name__}"
+                )
                 self.reason = self.reason or cause
             self.attempt(self.write)
         if self.reason:
@@ -123,7 +143,9 @@ class AskedCapsule:
             self.file.drop()
 
     def attempt(self, work: Callable[[], None]) -> None:
-        """Call a function unless one before it has failed; the training goes on without a capsule."""
+        """Call a function unless one before it has failed; the training goes on without a
+        capsule.
+        """
         self.reason = self.reason or failure(work)
 
     def begin(self) -> None:
@@ -133,7 +155,9 @@ class AskedCapsule:
         self.model = parts.model
 
     def before_update(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Note the gradients that an update will use; if it has a closure, they exist only after that."""
+        """Note the gradients that an update will use; if it has a closure, they exist only after
+        that.
+        """
         replaced = with_closure(args, kwargs, self.noting)
         if replaced is None:
             self.attempt(self.note)
@@ -154,6 +178,8 @@ class AskedCapsule:
     def write(self) -> None:
         assert self.file is not None
         self.note()
-        self.document.update(gradient_sums=self.sums, roots=self.roots.found, results=numbers(self.result))
+        self.document.update(
+            gradient_sums=self.sums, roots=self.roots.found, results=numbers(self.result)
+        )
         write(self.document, self.tensors, self.file.stream)
         self.guard.write([self.file.keep()])

@@ -23,10 +23,20 @@ from gradtrace.torch.finite import has_elements
 from gradtrace.torch.sharded import is_sharded
 from gradtrace.trace import fields
 from gradtrace.trace.fields import Damaged
-from gradtrace.trace.file import DOCUMENT, check_sizes, dumped, guarded, put, put_array, read_elements
+from gradtrace.trace.file import (
+    DOCUMENT,
+    check_sizes,
+    dumped,
+    guarded,
+    put,
+    put_array,
+    read_elements,
+)
 
-SCHEMA, VERSION = "gradtrace/capsule", 1
-KIND, HINT = "a capsule", "write it again: gt.capsule(PATH, step, model, batch)"
+SCHEMA = "gradtrace/capsule"
+VERSION = 1
+KIND = "a capsule"
+HINT = "write it again: gt.capsule(PATH, step, model, batch)"
 AUTOCAST = ("", "bfloat16", "float16")
 DEPTH = 50  # of containers in containers
 # fields that older capsules lack, with the form of a value in place of them
@@ -36,26 +46,41 @@ LATER: dict[str, Any] = {
     "generators": ["dict", []],  # states of the program's own, by name
     "scalers": ["dict", []],  # states of each GradScaler, by name
     "device_random": ["plain", None],  # the random states of the GPUs
-    "rank": ["plain", None],  # of a model whose gradients are averaged over ranks: the rank, and their number
+    # of a model whose gradients are averaged over ranks: the rank, and their number
+    "rank": ["plain", None],
 }
 
 
 def octets(tensor: Any) -> Any:
-    """Return a tensor's bits as a flat tensor of uint8 on the CPU; numpy lacks bfloat16 and others."""
+    """Return a tensor's bits as a flat tensor of uint8 on the CPU; numpy lacks bfloat16 and
+    others.
+    """
     return tensor.cpu().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
 
 
 # what a capsule cannot have, and what to give in place of it
 REFUSED: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
-    (is_lazy, "a parameter without a shape", "call the model once before, so that it gets its shape"),
+    (
+        is_lazy,
+        "a parameter without a shape",
+        "call the model once before, so that it gets its shape",
+    ),
     (lambda candidate: candidate.is_nested, "a nested tensor", "pad it: x.to_padded_tensor(0.0)"),
     (
         is_sharded,
         "a part of a tensor that several processes hold (DTensor)",
         "write the capsule in a run of one process; under torchrun, gt.record() records each rank",
     ),
-    (lambda candidate: candidate.layout is not torch.strided, "a sparse tensor", "make it dense: x.to_dense()"),
-    (lambda candidate: not has_elements(candidate), "a tensor without elements", "move it from the meta device"),
+    (
+        lambda candidate: candidate.layout is not torch.strided,
+        "a sparse tensor",
+        "make it dense: x.to_dense()",
+    ),
+    (
+        lambda candidate: not has_elements(candidate),
+        "a tensor without elements",
+        "move it from the meta device",
+    ),
     (
         lambda candidate: private.is_dispatched(type(candidate)),
         "a tensor of a class that computes in Python",
@@ -65,8 +90,8 @@ REFUSED: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 
 
 class Tensors:
-    """The tensors of a capsule, copied unless it is written before they change, and the form in which the document has
-    values.
+    """The tensors of a capsule, copied unless it is written before they change, and the form in
+    which the document has values.
     """
 
     def __init__(self, is_copying: bool = True) -> None:
@@ -75,8 +100,8 @@ class Tensors:
         self.size = 0
 
     def add(self, value: Any, name: str = "", depth: int = 0) -> Any:
-        """Return the form of a value for the document, which `value` reads. UsageError, with the value's `name`, for
-        another kind of value.
+        """Return the form of a value for the document, which `value` reads. UsageError, with the
+        value's `name`, for another kind of value.
         """
         if depth > DEPTH:
             raise UsageError(f"a capsule cannot have containers nested more than {DEPTH} deep")
@@ -92,16 +117,25 @@ class Tensors:
                 [self.add(element, f"{name}[{i}]", depth + 1) for i, element in enumerate(value)],
             ]
         if isinstance(value, (dict, UserDict)) and all(type(key) is str for key in value):
-            return ["dict", [[key, self.add(element, f"{name}[{key!r}]", depth + 1)] for key, element in value.items()]]
+            return [
+                "dict",
+                [
+                    [key, self.add(element, f"{name}[{key!r}]", depth + 1)]
+                    for key, element in value.items()
+                ],
+            ]
         raise UsageError(
-            f"a capsule cannot have an object of type {type(value).__qualname__}{f': {name}' if name else ''}",
+            "a capsule cannot have an object of type "
+            f"{type(value).__qualname__}{f': {name}' if name else ''}",
             "a batch is made of tensors, numbers, texts, lists and dicts with texts as keys",
         )
 
     def tensor(self, value: Any, name: str) -> Any:
         for is_of_kind, kind, remedy in REFUSED:
             if is_of_kind(value):
-                raise UsageError(f"a capsule cannot have {kind}{f': {name}' if name else ''}", remedy)
+                raise UsageError(
+                    f"a capsule cannot have {kind}{f': {name}' if name else ''}", remedy
+                )
         content = octets(value.detach())
         self.parts.append(content.clone() if self.is_copying else content)
         self.size += content.numel()
@@ -124,12 +158,16 @@ def write_document(file: zipfile.ZipFile, document: dict[str, Any]) -> None:
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return the document of a capsule with its tensors. UsageError if the file is damaged or cannot be read."""
+    """Return the document of a capsule with its tensors. UsageError if the file is damaged or
+    cannot be read.
+    """
 
     def opened() -> dict[str, Any]:
         with open(name, "rb") as stream, zipfile.ZipFile(stream) as file:
             check_sizes(file, stream.seek(0, io.SEEK_END))
-            document = fields.mapped(json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass")))
+            document = fields.mapped(
+                json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass"))
+            )
             if document.get("schema") != SCHEMA or document.get("version") != VERSION:
                 raise Damaged("its document is not that of a capsule of version 1")
             used: set[int] = set()
@@ -144,7 +182,9 @@ def read(name: str) -> dict[str, Any]:
 
 
 def value(file: zipfile.ZipFile, form: Any, used: set[int], depth: int = 0) -> Any:
-    """Return the value that a form stands for. Each array is `used` once, or a small file could ask for any amount."""
+    """Return the value that a form stands for. Each array is `used` once, or a small file could ask
+    for any amount.
+    """
     kind, *rest = fields.listed(form) or [None]
     if depth > DEPTH + 2 or len(rest) != (3 if kind == "tensor" else 1):
         raise Damaged("a value is damaged")
@@ -155,10 +195,15 @@ def value(file: zipfile.ZipFile, form: Any, used: set[int], depth: int = 0) -> A
     if kind == "plain" and (rest[0] is None or type(rest[0]) in (bool, int, str)):
         return rest[0]
     if kind in ("list", "tuple"):
-        elements = [value(file, inner_form, used, depth + 1) for inner_form in fields.listed(rest[0])]
+        elements = [
+            value(file, inner_form, used, depth + 1) for inner_form in fields.listed(rest[0])
+        ]
         return elements if kind == "list" else tuple(elements)
     if kind == "dict" and all(len(fields.listed(pair)) == 2 for pair in fields.listed(rest[0])):
-        return {fields.text(key): value(file, inner_form, used, depth + 1) for key, inner_form in rest[0]}
+        return {
+            fields.text(key): value(file, inner_form, used, depth + 1)
+            for key, inner_form in rest[0]
+        }
     raise Damaged("a value is of an unknown kind")
 
 
@@ -190,7 +235,9 @@ def tensor(file: zipfile.ZipFile, used: set[int], number: Any, name: Any, shape:
 def check(document: dict[str, Any]) -> None:
     """Check the parts of a document that are not tensors."""
     for key in ("state", "gradients"):
-        if not all(isinstance(entry, torch.Tensor) for entry in fields.mapped(document[key]).values()):
+        if not all(
+            isinstance(entry, torch.Tensor) for entry in fields.mapped(document[key]).values()
+        ):
             raise Damaged(f"its {key} are damaged")
     for key, kind in (("modes", bool), ("versions", str), ("gradient_sums", str), ("sources", str)):
         if any(type(entry) is not kind for entry in fields.mapped(document.get(key)).values()):
@@ -221,7 +268,8 @@ def check(document: dict[str, Any]) -> None:
 def check_later(document: dict[str, Any]) -> None:
     """Check the fields that older capsules lack."""
     if not all(
-        isinstance(state, (torch.Tensor, tuple, dict)) for state in fields.mapped(document["generators"]).values()
+        isinstance(state, (torch.Tensor, tuple, dict))
+        for state in fields.mapped(document["generators"]).values()
     ):
         raise Damaged("its random states are damaged")
     states = [] if document["device_random"] is None else fields.listed(document["device_random"])
@@ -229,11 +277,15 @@ def check_later(document: dict[str, Any]) -> None:
         raise Damaged("its random states are damaged")
     if not all(isinstance(state, dict) for state in fields.mapped(document["scalers"]).values()):
         raise Damaged("its scalers are damaged")
-    if document["rank"] is not None and [type(number) for number in fields.listed(document["rank"])] != [int, int]:
+    if document["rank"] is not None and [
+        type(number) for number in fields.listed(document["rank"])
+    ] != [int, int]:
         raise Damaged("its rank is damaged")
     for device in fields.listed(document["devices"]):
         fields.text(device)
-    for layout, batch_tensor in zip(fields.listed(document["layouts"]), tensors_in(document["batch"]), strict=False):
+    for layout, batch_tensor in zip(
+        fields.listed(document["layouts"]), tensors_in(document["batch"]), strict=False
+    ):
         is_trained, strides = [*fields.listed(layout), None, None][:2]
         has_gradients = batch_tensor.is_floating_point() or batch_tensor.is_complex()
         if (

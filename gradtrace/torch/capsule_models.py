@@ -1,4 +1,6 @@
-"""The configuration of a model of transformers, with or without adapters of peft, from which it is built again."""
+"""The configuration of a model of transformers, with or without adapters of peft, from which it is
+built again.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ REMEDY = "name a function that returns the model: --model module:function"
 
 
 def config_of(model: Any) -> dict[str, Any]:
-    """Return a model's configuration as JSON data; {} for a model that is not built from one alone."""
+    """Return a model's configuration as JSON data; {} for a model that is not built from one
+    alone.
+    """
     peft = sys.modules.get("peft")
     adapters = {}
     if peft is not None and isinstance(model, peft.PeftModel):
@@ -35,7 +39,9 @@ def config_of(model: Any) -> dict[str, Any]:
     if transformers is None or not isinstance(model, transformers.PreTrainedModel):
         return {}
     name = type(model).__name__
-    if getattr(transformers, name, None) is not type(model) or getattr(model, "quantization_method", None):
+    if getattr(transformers, name, None) is not type(model) or getattr(
+        model, "quantization_method", None
+    ):
         return {}
     return {
         "class": name,
@@ -49,7 +55,10 @@ def config_of(model: Any) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Return a configuration as JSON data; a set as a list, any other object as its text."""
     return json.loads(
-        json.dumps(value, default=lambda element: sorted(element) if isinstance(element, set) else str(element))
+        json.dumps(
+            value,
+            default=lambda element: sorted(element) if isinstance(element, set) else str(element),
+        )
     )
 
 
@@ -57,7 +66,10 @@ def built(name: str, document: dict[str, Any]) -> Any:
     """Return the model of a capsule's configuration, with the dtypes of the capsule's state."""
     config = document["config"]
     if not config:
-        raise UsageError(f"{name} has no configuration from which its model ({document['model']}) is built", REMEDY)
+        raise UsageError(
+            f"{name} has no configuration from which its model ({document['model']}) is built",
+            REMEDY,
+        )
     elements = sum(tensor.numel() for tensor in document["state"].values())
     try:
         importlib.import_module("transformers")
@@ -71,10 +83,12 @@ def built(name: str, document: dict[str, Any]) -> Any:
 
 
 def in_locked_thread(job: Callable[[], Any]) -> Any:
-    """Return what `job` returns, called in a thread that opens no connection and no file outside of Python's folders.
+    """Return what `job` returns, called in a thread that opens no connection and no file outside of
+    Python's folders.
 
-    A configuration may name files and repositories of a hub, which the library would read. The kernel's rules hold for
-    the thread alone; where the kernel has none, the library's own switches remain.
+    A configuration may name files and repositories of a hub, which the library would read. The
+    kernel's rules hold for the thread alone; where the kernel has none, the library's own switches
+    remain.
     """
     outcome: list[Any] = []
 
@@ -96,10 +110,16 @@ def in_locked_thread(job: Callable[[], Any]) -> Any:
 
 
 def from_config(described: dict[str, Any], elements: int) -> Any:
-    """Return the model of a configuration. ValueError if it has more elements than the capsule's state."""
+    """Return the model of a configuration. ValueError if it has more elements than the capsule's
+    state.
+    """
     transformers = importlib.import_module("transformers")
-    kinds = [getattr(transformers, fields.text(described.get(key))) for key in ("class", "config_class")]
-    for kind, base in zip(kinds, (transformers.PreTrainedModel, transformers.PretrainedConfig), strict=True):
+    kinds = [
+        getattr(transformers, fields.text(described.get(key))) for key in ("class", "config_class")
+    ]
+    for kind, base in zip(
+        kinds, (transformers.PreTrainedModel, transformers.PretrainedConfig), strict=True
+    ):
         if not (isinstance(kind, type) and issubclass(kind, base)):
             raise TypeError(f"{kind} is not a class of models")
     config = kinds[1].from_dict(fields.mapped(described.get("config")))
@@ -114,7 +134,9 @@ def from_config(described: dict[str, Any], elements: int) -> Any:
     adapters = fields.mapped(described.get("adapters"))
     peft = importlib.import_module("peft") if adapters else None
     for index, (adapter, options) in enumerate(adapters.items()):
-        plain_options = {key: option for key, option in fields.mapped(options).items() if key not in LOADING}
+        plain_options = {
+            key: option for key, option in fields.mapped(options).items() if key not in LOADING
+        }
         if "prompt_tuning_init" in plain_options:
             plain_options["prompt_tuning_init"] = "RANDOM"
         adapter_config = peft.get_peft_config(plain_options)  # type: ignore[union-attr]

@@ -1,11 +1,13 @@
-"""Run a script under a recorder and write its record. This is a process with the Python that the user named:
+"""Run a script under a recorder and write its record. This is a process with the Python that the
+user named:
 
     python child.py REQUEST.json
 
-That Python needs torch, not gradtrace: the package is loaded from the folder of this file, and nothing else there
-becomes importable. The script has the same environment as under `python SCRIPT`: its arguments, its folder on
-sys.path, the name "__main__"; its errors are printed and its exit code is returned in the same way.
-`cli/torch_request.py` has the fields of the request and of the status that this process writes.
+That Python needs torch, not gradtrace: the package is loaded from the folder of this file, and
+nothing else there becomes importable. The script has the same environment as under `python SCRIPT`:
+its arguments, its folder on sys.path, the name "__main__"; its errors are printed and its exit code
+is returned in the same way. `cli/torch_request.py` has the fields of the request and of the status
+that this process writes.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def load(name: str, *path: str, **settings: Any) -> Any:
-    """Load a file of the package as a module of this name, without making what is beside it importable."""
+    """Load a file of the package as a module of this name, without making what is beside it
+    importable.
+    """
     spec = importlib.util.spec_from_file_location(name, os.path.join(PACKAGE, *path), **settings)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -29,7 +33,9 @@ def load(name: str, *path: str, **settings: Any) -> Any:
 
 
 def load_package() -> None:
-    """Make `gradtrace` importable from the folder of this file, without the other packages there."""
+    """Make `gradtrace` importable from the folder of this file, without the other packages
+    there.
+    """
     load("gradtrace", "__init__.py", submodule_search_locations=[PACKAGE])
 
 
@@ -37,7 +43,8 @@ def main(path: str) -> int:
     """Do what a request asks, and write its status."""
     requests = load("gradtrace_torch_request", "cli", "torch_request.py")
     del sys.modules["gradtrace_torch_request"]
-    request, status = requests.read(path, requests.ScriptRequest), requests.ScriptStatus()
+    request = requests.read(path, requests.ScriptRequest)
+    status = requests.ScriptStatus()
     try:
         if request.level == "replay":
             sys.path[0] = os.getcwd()
@@ -50,7 +57,9 @@ def main(path: str) -> int:
 
 
 def recorded(request: Any, status: Any) -> int:
-    """Run the script under a recorder; the facts that the command line needs are written to `status`."""
+    """Run the script under a recorder; the facts that the command line needs are written to
+    `status`.
+    """
     if not has_torch(status):
         return 0
     load_package()
@@ -92,7 +101,10 @@ def has_torch(status: Any) -> bool:
         status.missing = str(error)
         return False
     status.version = str(torch.__version__)
-    status.old = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (2, 4)
+    status.old = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) < (
+        2,
+        4,
+    )
     return not status.old
 
 
@@ -171,14 +183,20 @@ def show(error: BaseException) -> None:
     told = traceback.TracebackException.from_exception(error)
     link: Any = told
     while link is not None:
-        link.stack[:] = [frame for frame in link.stack if not frame.filename.startswith(os.path.join(PACKAGE, ""))]
+        link.stack[:] = [
+            frame
+            for frame in link.stack
+            if not frame.filename.startswith(os.path.join(PACKAGE, ""))
+        ]
         link = link.__cause__ or link.__context__
     sys.stdout.flush()
     print("".join(told.format()), end="", file=sys.stderr)
 
 
 def end_quietly(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """Print no traceback of Ctrl-C outside of the script; the parent says that it was interrupted."""
+    """Print no traceback of Ctrl-C outside of the script; the parent says that it was
+    interrupted.
+    """
     if kind is not KeyboardInterrupt:
         sys.__excepthook__(kind, error, trace)
 

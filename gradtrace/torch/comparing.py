@@ -13,13 +13,15 @@ from gradtrace.trace.record import Trace
 
 
 class RunComparison:
-    """The verdict of a comparison. Printed, it is the text of `gradtrace diff`; `verdict` is "equal", "equal within
-    tolerance", "equal in what both keep" or "differ"; `data()` is the JSON document; `draw("both.html")` writes the
-    page.
+    """The verdict of a comparison. Printed, it is the text of `gradtrace diff`; `verdict` is
+    "equal", "equal within tolerance", "equal in what both keep" or "differ"; `data()` is the JSON
+    document; `draw("both.html")` writes the page.
     """
 
     def __init__(self, found: Any, a: Trace, b: Trace) -> None:
-        self._found, self._a, self._b = found, a, b
+        self._found = found
+        self._a = a
+        self._b = b
         self.verdict: str = found.verdict
         self.equal: bool = found.same
 
@@ -37,7 +39,9 @@ class RunComparison:
         from gradtrace.views import diff
         from gradtrace.views.cells import visible
 
-        return "\n".join([*diff.verdict_lines(self._found, self._a, self._b), *map(visible, self._found.notes)])
+        return "\n".join(
+            [*diff.verdict_lines(self._found, self._a, self._b), *map(visible, self._found.notes)]
+        )
 
     def data(self) -> dict[str, Any]:
         """Return the document of `gradtrace diff --format json`."""
@@ -54,15 +58,18 @@ class RunComparison:
         files.write_output(os.fspath(path), page(self._found, self._a, self._b).encode())
 
 
-def compare(a: Any, b: Any, rtol: float | None = None, atol: float = 0.0, exact: bool = False) -> RunComparison:
-    """Compare two runs, each a recording, a Trace, or the name of a .gt file. Without `rtol`, the tolerance is that of
-    the dtypes and the length of the sums; `exact` compares to the bit. UsageError if the records have no values in
-    common.
+def compare(
+    a: Any, b: Any, rtol: float | None = None, atol: float = 0.0, exact: bool = False
+) -> RunComparison:
+    """Compare two runs, each a recording, a Trace, or the name of a .gt file. Without `rtol`, the
+    tolerance is that of the dtypes and the length of the sums; `exact` compares to the bit.
+    UsageError if the records have no values in common.
     """
     from gradtrace.analysis.compare.tolerance import Tolerance
     from gradtrace.analysis.compare.verdict import compare as compare_traces
 
-    first, second = trace_of(a), trace_of(b)
+    first = trace_of(a)
+    second = trace_of(b)
     return RunComparison(compare_traces(first, second, Tolerance(rtol, atol, exact)), first, second)
 
 

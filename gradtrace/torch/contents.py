@@ -1,13 +1,15 @@
-"""Record the contents of a tensor while the program runs: a copy of a small one, statistics of a large one.
+"""Record the contents of a tensor while the program runs: a copy of a small one, statistics of a
+large one.
 
     structure   shapes and dtypes; single numbers whole
-    summary     arrays of at most `SMALL` elements whole, of others statistics (they cost less than a copy)
+    summary     arrays of at most `SMALL` elements whole, of others statistics (they cost less than
+                a copy)
     compare     the same, with a checksum and a sketch of each array that is not kept whole
     values      everything whole
     precision   as "summary"; every operation is also computed in float64 (`precision`)
 
-The program never waits for another device than the CPU: copies and statistics are computed there, in the order of the
-stream, and are transferred together when the record is made (`fetch`).
+The program never waits for another device than the CPU: copies and statistics are computed there,
+in the order of the stream, and are transferred together when the record is made (`fetch`).
 """
 
 from __future__ import annotations
@@ -57,11 +59,22 @@ def device_name(tensor: Any) -> str:
 class Noted:
     """A note of a tensor's contents.
 
-    `copy` is a number, an array or a detached tensor, `facts` are statistics; if both are None, only the shape and
-    dtype are kept.
+    `copy` is a number, an array or a detached tensor, `facts` are statistics; if both are None,
+    only the shape and dtype are kept.
     """
 
-    __slots__ = ("copy", "device", "dtype", "facts", "order", "sample", "shape", "sketch", "times", "value")
+    __slots__ = (
+        "copy",
+        "device",
+        "dtype",
+        "facts",
+        "order",
+        "sample",
+        "shape",
+        "sketch",
+        "times",
+        "value",
+    )
 
     def __init__(self, shape: tuple[int, ...], dtype: str, device: str) -> None:
         self.shape = shape
@@ -79,8 +92,11 @@ class Noted:
         """Return the note of the same elements, in the same order, in another shape."""
         note = Noted(shape, self.dtype, self.device)
         note.copy = None if self.copy is None else self.copy.reshape(shape)
-        note.facts, note.sample, note.times = self.facts, self.sample, self.times
-        note.order, note.sketch = self.order, self.sketch
+        note.facts = self.facts
+        note.sample = self.sample
+        note.times = self.times
+        note.order = self.order
+        note.sketch = self.sketch
         return note
 
 
@@ -91,15 +107,20 @@ class Contents:
         self.level = level
         self.only_shapes = level == "structure"
         self.unmeasured: set[str] = set()
-        self.dispatched = False  # a tensor's class computes in Python, where it would see what is read
+        # a tensor's class computes in Python, where it would see what is read
+        self.dispatched = False
         self.pool = Pool()
         self.sketched = level == "compare"
         self.batches = Batches(self.sketched)
 
     def note(self, tensor: Any) -> Noted:
-        """Return a note of a tensor's present contents. Must be called without function modes and without autograd."""
+        """Return a note of a tensor's present contents. Must be called without function modes and
+        without autograd.
+        """
         if self.only_shapes and type(tensor) in PLAIN and not tensor.is_nested:
-            held = _shapes.get((tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device))
+            held = _shapes.get(
+                (tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device)
+            )
             if held is not None:
                 return held
         if type(tensor) not in PLAIN and private.is_dispatched(type(tensor)):
@@ -136,11 +157,15 @@ class Contents:
         if len(_shapes) >= MOST_SHAPES:
             _shapes.clear()
         key = tensor.shape, tensor.dtype, None if tensor.is_cpu else tensor.device
-        note = _shapes[key] = Noted(tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor))
+        note = _shapes[key] = Noted(
+            tuple(tensor.shape), dtype_name(tensor.dtype), device_name(tensor)
+        )
         return note
 
     def unread(self, tensor: Any, kind: str) -> Noted:
-        """Return a note without contents; without a shape too if a nested tensor has none in numbers."""
+        """Return a note without contents; without a shape too if a nested tensor has none in
+        numbers.
+        """
         self.unmeasured.add(kind)
         try:
             shape = tuple(map(int, tensor.shape))
@@ -169,7 +194,9 @@ class Contents:
             found.order, found.sketch = order_of(data), sketched(data)
 
     def again(self, held: Noted, tensor: Any) -> Noted:
-        """Return the note of a view of all elements that `held` is about; statistics do not depend on their order."""
+        """Return the note of a view of all elements that `held` is about; statistics do not depend
+        on their order.
+        """
         note = held.shaped(tuple(tensor.shape))
         if self.sketched and order_of(tensor) != held.order:
             note.order, note.sketch = order_of(tensor), sketched(tensor.detach())
@@ -190,12 +217,16 @@ class Contents:
 
 
 def order_of(tensor: Any) -> Any:
-    """Return what the order of a tensor's elements in memory depends on; None for row-major order."""
+    """Return what the order of a tensor's elements in memory depends on; None for row-major
+    order.
+    """
     return None if tensor.is_contiguous() else (tuple(tensor.shape), tensor.stride())
 
 
 def mark(tensor: Any) -> Any:
-    """Return a key that two tensors share if they have the same elements, while both are alive; else None."""
+    """Return a key that two tensors share if they have the same elements, while both are alive;
+    else None.
+    """
     if tensor.layout is not torch.strided:
         return None
     return tensor.data_ptr(), tensor.numel(), private.version_of(tensor), tensor.dtype
@@ -221,7 +252,9 @@ def fetch(noted: list[Noted]) -> None:
 
 
 def value_of(noted: Noted | None) -> Value | None:
-    """Return the Value of a note; it is made once. None for a single number that could not be read."""
+    """Return the Value of a note; it is made once. None for a single number that could not be
+    read.
+    """
     if noted is None or (noted.copy is None and noted.value is None and not noted.shape):
         return None
     if noted.value is None:
@@ -247,12 +280,15 @@ def whole(noted: Noted) -> Value:
 
 
 def summary(noted: Noted) -> Summary:
-    """Return the statistics of a note as a Summary; only shape and dtype if nothing was measured."""
+    """Return the statistics of a note as a Summary; only shape and dtype if nothing was
+    measured.
+    """
     head = (noted.shape, noted.dtype, noted.device)
     facts = noted.facts
     if facts is None:
         return unmeasured(*head)
-    sample, sketch = noted.sample, noted.sketch
+    sample = noted.sample
+    sketch = noted.sketch
     if isinstance(facts, Pending):
         facts, sample, own = facts.measured()
         sketch = sketch or own
@@ -264,22 +300,37 @@ def summary(noted: Noted) -> Summary:
     count = math.prod(noted.shape)
     measured = count // noted.times
     finite = measured - facts.nan - facts.inf
-    zeros, absolute = facts.zeros, facts.absolute
+    zeros = facts.zeros
+    absolute = facts.absolute
     bins: tuple[int, ...] = ()
     if sample is not None:
         part = torch.as_tensor(sample).double()
         share = finite / part.numel()
-        zeros = zeros if zeros >= 0 else round((part.numel() - int(torch.count_nonzero(part))) * share)
+        zeros = (
+            zeros if zeros >= 0 else round((part.numel() - int(torch.count_nonzero(part))) * share)
+        )
         absolute = absolute if absolute >= 0 else part.abs().sum().item() * share
         bins = histogram(part, facts.low, facts.high, share * noted.times)
     times = noted.times
     if not finite:
         return Summary(
-            *head, None, None, None, 0.0, 0.0, zeros * times, facts.nan * times, facts.inf * times, (0,) * BINS, *last
+            *head,
+            None,
+            None,
+            None,
+            0.0,
+            0.0,
+            zeros * times,
+            facts.nan * times,
+            facts.inf * times,
+            (0,) * BINS,
+            *last,
         )
-    low, high = facts.low, facts.high
+    low = facts.low
+    high = facts.high
     if not noted.dtype.startswith(("float", "bfloat")):
-        low, high = int(low), int(high)
+        low = int(low)
+        high = int(high)
     mean = facts.total / finite
     norm = facts.norm * times**0.5
     counts = (zeros * times, facts.nan * times, facts.inf * times)
@@ -287,7 +338,9 @@ def summary(noted: Noted) -> Summary:
 
 
 def histogram(part: Any, low: float, high: float, share: float) -> tuple[int, ...]:
-    """Return the histogram of a sample in equal bins from the minimum to the maximum, scaled to the whole tensor."""
+    """Return the histogram of a sample in equal bins from the minimum to the maximum, scaled to the
+    whole tensor.
+    """
     if not high > low:
         return (round(part.numel() * share), *(0,) * (BINS - 1))
     places = ((part - low) * (BINS / (high - low))).long().clamp_(0, BINS - 1)

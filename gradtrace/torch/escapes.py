@@ -27,7 +27,9 @@ def begin(rec: Recorder, entry: Entry) -> None:
 
 def number(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     tensor = args[0]
-    if isinstance(tensor, Tensor) and (rec.find(tensor) is not None or private.needs_gradient(tensor)):
+    if isinstance(tensor, Tensor) and (
+        rec.find(tensor) is not None or private.needs_gradient(tensor)
+    ):
         guarded(rec, lambda: escape(rec, name, rec.entry(tensor)), name)
     return func(*args, **kwargs)
 
@@ -50,7 +52,9 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
 
 
 def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
-    """Do work that only the record needs; an error in it is counted and does not reach the program."""
+    """Do work that only the record needs; an error in it is counted and does not reach the
+    program.
+    """
     with private.without_torch_function(), rec.lock:
         try:
             work()
@@ -73,14 +77,17 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
 
 
 def parameter_made(rec: Recorder, original: Any) -> Any:
-    """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with the numbers of x."""
+    """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with
+    the numbers of x.
+    """
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         parameter = original(cls, data, *args, **kwargs)
         if rec.is_on() and rec.find(data) is not None:
 
             def note() -> None:
-                source, leaf = rec.entry(data), rec.meet_tensor(parameter, private.storage_of(parameter), True)
+                source = rec.entry(data)
+                leaf = rec.meet_tensor(parameter, private.storage_of(parameter), True)
                 entry = rec.new_entry(parameter, leaf, None, 0)
                 escape(rec, "parameter", source, entry)
 
@@ -98,7 +105,8 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         identity = rec.entry(args[0]).tensor
         rec.written_to("data", identity.storage, identity, None)
         storage = private.storage_of(args[0])
-        if storage is None or storage != identity.storage:  # x.data += 1 gives it its own storage again
+        # x.data += 1 gives it its own storage again
+        if storage is None or storage != identity.storage:
             identity.version = -1  # the numbers are others now
         identity.storage = storage
 
@@ -111,8 +119,8 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Record a read of tensor.grad, so that a later in-place write to it counts as a write to this tensor's
-    gradient.
+    """Record a read of tensor.grad, so that a later in-place write to it counts as a write to this
+    tensor's gradient.
     """
     out = func(*args, **kwargs)
     identity = None if out is None else rec.find(args[0])
@@ -122,14 +130,17 @@ def grad_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
 
 
 def grad_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    tensor, value = args[0], args[1]
+    tensor = args[0]
+    value = args[1]
     with private.without_torch_function():
         had = tensor.grad is not None if tensor.is_leaf else False
 
     def note() -> None:
         identity = rec.entry(tensor).tensor
         if value is not None or had:
-            rec.written_to("cleared" if value is None else "assigned", None, identity, None, of_grad=True)
+            rec.written_to(
+                "cleared" if value is None else "assigned", None, identity, None, of_grad=True
+            )
         rec.grads.pop(identity, None)
         (rec.set_gradients.discard if value is None else rec.set_gradients.add)(identity)
 
@@ -144,7 +155,8 @@ def grad_deleted(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], na
 
 
 def flag_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    tensor, wanted = args[0], bool(args[1])
+    tensor = args[0]
+    wanted = bool(args[1])
     return flagged(rec, func, args, kwargs, tensor, wanted)
 
 
@@ -153,7 +165,9 @@ def requires_grad_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], 
     return flagged(rec, func, args, kwargs, args[0], bool(wanted))
 
 
-def flagged(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor: Any, wanted: bool) -> Any:
+def flagged(
+    rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], tensor: Any, wanted: bool
+) -> Any:
     was = private.needs_gradient(tensor)
     out = func(*args, **kwargs)
 
@@ -178,14 +192,18 @@ def detach_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
 
     def note() -> None:
         entry = rec.entry(tensor)
-        entry.requires_grad, entry.is_leaf, entry.fn = False, True, None
+        entry.requires_grad = False
+        entry.is_leaf = True
+        entry.fn = None
 
     guarded(rec, note, name)
     return out
 
 
 def unscaled(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Record GradScaler.unscale_, which changes gradients without their version counter: notes on them are dropped."""
+    """Record GradScaler.unscale_, which changes gradients without their version counter: notes on
+    them are dropped.
+    """
     out = func(*args, **kwargs)
     rec.grads.clear()
     return out

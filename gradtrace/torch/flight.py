@@ -1,4 +1,5 @@
-"""`flight()`: a flight recorder, which keeps the numbers of the last training steps in a file of bounded size.
+"""`flight()`: a flight recorder, which keeps the numbers of the last training steps in a file of
+bounded size.
 
     with gt.flight("run.gtlog", model, optimizer) as flight:
         for x, y in loader:
@@ -8,11 +9,12 @@
             optimizer.step()
             flight.step(loss)
 
-`gradtrace stats run.gtlog` shows the file, also while training goes on and after the process was killed.
+`gradtrace stats run.gtlog` shows the file, also while training goes on and after the process was
+killed.
 
-Norms are computed on the device before and after each update and read every few steps, in one transfer for each device
-(`every`): no step waits for the device. An update is measured on at most 4,096 elements of each parameter, at equal
-distances, so that no parameter is copied whole.
+Norms are computed on the device before and after each update and read every few steps, in one
+transfer for each device (`every`): no step waits for the device. An update is measured on at most
+4,096 elements of each parameter, at equal distances, so that no parameter is copied whole.
 """
 
 from __future__ import annotations
@@ -44,27 +46,33 @@ def measuring(work: private.F) -> private.F:
 
 
 class flight:
-    """Record the loss, learning rates, and by module the norms of gradients, parameters and updates, step by step.
+    """Record the loss, learning rates, and by module the norms of gradients, parameters and
+    updates, step by step.
 
-    `path` is the file, which is continued if it is there; of several processes each writes its own: run.rank0.gtlog, or
-    with the rank in place of {rank}. `optimizer` is one optimizer or several. The numbers are read from the device and
-    written every `every` steps; as many are lost if the process is killed. The file grows to at most `megabytes`, then
-    the newest step replaces the oldest. Columns of the file:
+    `path` is the file, which is continued if it is there; of several processes each writes its own:
+    run.rank0.gtlog, or with the rank in place of {rank}. `optimizer` is one optimizer or several.
+    The numbers are read from the device and written every `every` steps; as many are lost if the
+    process is killed. The file grows to at most `megabytes`, then the newest step replaces the
+    oldest. Columns of the file:
 
         time                seconds since 1970
         loss                what `step` gets
         loss scale          of the `scaler`, a GradScaler, at the steps where the numbers are read
         lr, lr 1, ...       of each group of parameters
-        grad NAME           norm of the gradients of a module's parameters, as the optimizer's step sees them
-        weight NAME         norm of the parameters before the step, estimated from the sample that measures the update
-        update NAME         norm of the step's change of the parameters, divided by `weight` unless this is 0
+        grad NAME           norm of the gradients of a module's parameters, as the optimizer's step
+                            sees them
+        weight NAME         norm of the parameters before the step, estimated from the sample that
+                            measures the update
+        update NAME         norm of the step's change of the parameters, divided by `weight` unless
+                            this is 0
         exp_avg NAME        norms of Adam's moments, at the steps where the numbers are read
         output NAME         largest absolute element of the module's output, with `outputs=True`
 
-    Modules are joined by the beginning of their names until there are at most 64. The gradients of a
-    step that a GradScaler skipped, or of parameters that the step did not reach, are not noted. `log` also passes the
-    numbers on, every `every` steps: a SummaryWriter, or an object with `log(dict, step)` (Weights & Biases, a tracker
-    of accelerate) or `log_metrics(dict, step)` (a logger of Lightning, MLflow).
+    Modules are joined by the beginning of their names until there are at most 64. The gradients of
+    a step that a GradScaler skipped, or of parameters that the step did not reach, are not noted.
+    `log` also passes the numbers on, every `every` steps: a SummaryWriter, or an object with
+    `log(dict, step)` (Weights & Biases, a tracker of accelerate) or `log_metrics(dict, step)` (a
+    logger of Lightning, MLflow).
 
     ValueError if the file is another model's, or no parameter of the optimizer is the model's.
     """
@@ -87,12 +95,21 @@ class flight:
         # accelerate's wrapper has no hooks
         self.optimizers = [getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers]
         self.groups = private.modeless(Groups)(model, self.optimizers)
-        self.every, self.scaler, self.log = every, scaler, log
+        self.every = every
+        self.scaler = scaler
+        self.log = log
         count = sum(len(optimizer.param_groups) for optimizer in self.optimizers)
         self.has_moments = any(
-            isinstance(optimizer, (torch.optim.Adam, torch.optim.AdamW)) for optimizer in self.optimizers
+            isinstance(optimizer, (torch.optim.Adam, torch.optim.AdamW))
+            for optimizer in self.optimizers
         )
-        parts = ["grad", "weight", "update", *(MOMENTS if self.has_moments else ()), *(["output"] if outputs else ())]
+        parts = [
+            "grad",
+            "weight",
+            "update",
+            *(MOMENTS if self.has_moments else ()),
+            *(["output"] if outputs else ()),
+        ]
         self.rates = ["lr", *(f"lr {i}" for i in range(1, count))]
         scale = ["loss scale"] if scaler is not None else []
         self.columns = (
@@ -109,17 +126,27 @@ class flight:
         self.waiting: list[tuple[float, Any, list[float], StepNumbers]] = []
         self.now = StepNumbers()
         self.before: list[tuple[HeldParameters, Any]] = []  # samples of the parameters
-        self.handles = [optimizer.register_step_pre_hook(self._before) for optimizer in self.optimizers]
-        self.handles += [optimizer.register_step_post_hook(self._after) for optimizer in self.optimizers]
+        self.handles = [
+            optimizer.register_step_pre_hook(self._before) for optimizer in self.optimizers
+        ]
+        self.handles += [
+            optimizer.register_step_post_hook(self._after) for optimizer in self.optimizers
+        ]
         if outputs:
             self.handles += [
-                module.register_forward_hook(self._output_hook(i)) for i, module in self.groups.modules(model)
+                module.register_forward_hook(self._output_hook(i))
+                for i, module in self.groups.modules(model)
             ]
 
     def __enter__(self) -> flight:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self.close()
 
     @property
@@ -128,8 +155,8 @@ class flight:
         return len(self.waiting) + (self.writer.last if self.writer is not None else 0)
 
     def step(self, loss: Any = None, number: int | None = None) -> None:
-        """End a training step; `loss` is a number or a tensor of one element. `number` is the step's number, from 1, if
-        training was taken up again at another step than the file's last.
+        """End a training step; `loss` is a number or a tensor of one element. `number` is the
+        step's number, from 1, if training was taken up again at another step than the file's last.
         """
         if number is not None and number < 1:
             raise ValueError("steps are counted from 1")
@@ -147,8 +174,11 @@ class flight:
         """Note the loss and the learning rates of a step."""
         if isinstance(loss, torch.Tensor):
             loss = loss.detach().clone()
-        # load_state_dict replaces the groups, so they are read at each step; those that were added later have no column
-        rates = [float(group["lr"]) for optimizer in self.optimizers for group in optimizer.param_groups]
+        # load_state_dict replaces the groups, so they are read at each step; those that were added
+        # later have no column
+        rates = [
+            float(group["lr"]) for optimizer in self.optimizers for group in optimizer.param_groups
+        ]
         self.waiting.append((time.time(), loss, rates[: len(self.rates)], self.now))
         self.now = StepNumbers()
 
@@ -156,13 +186,16 @@ class flight:
         """Read the numbers of the steps since the last time from the device, and write them."""
         if self.writer is None or not self.waiting:
             return
-        waiting, self.waiting = self.waiting, []
+        waiting = self.waiting
+        self.waiting = []
         first = self.writer.last + 1
         table = self._table(waiting)
         try:
             self.writer.append(first, table)
         except OSError as error:
-            warnings.warn(f"the flight log has ended: {error.strerror}; training goes on", stacklevel=2)
+            warnings.warn(
+                f"the flight log has ended: {error.strerror}; training goes on", stacklevel=2
+            )
             self.close()
             return
         if self.log is not None:
@@ -185,7 +218,9 @@ class flight:
     # ---- hooks
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Sample the parameters, and measure the gradients that an update will use: after a closure, if it has one."""
+        """Sample the parameters, and measure the gradients that an update will use: after a
+        closure, if it has one.
+        """
         self._sample(optimizer)
         replaced = with_closure(args, kwargs, lambda closure: self._measured(optimizer, closure))
         if replaced is None:
@@ -197,7 +232,9 @@ class flight:
         self.before = [(part, part.sample()) for part in self.groups.of(optimizer)]
 
     def _measured(self, optimizer: Any, closure: Any) -> Any:
-        """Return a closure after whose first call the gradients are measured. LBFGS calls it several times."""
+        """Return a closure after whose first call the gradients are measured. LBFGS calls it
+        several times.
+        """
         calls = itertools.count()
 
         def closed(*args: Any, **kwargs: Any) -> Any:
@@ -213,8 +250,11 @@ class flight:
         """Measure the gradients of an optimizer's parameters."""
         for part in self.groups.of(optimizer):
             norms = part.norms([p.grad for p in part.parameters])
-            if hasattr(optimizer, "found_inf"):  # set by a GradScaler: the fused step unscales and skips by itself
-                scale = 1.0 if optimizer.grad_scale is None else optimizer.grad_scale.to(norms.device)
+            # set by a GradScaler: the fused step unscales and skips by itself
+            if hasattr(optimizer, "found_inf"):
+                scale = (
+                    1.0 if optimizer.grad_scale is None else optimizer.grad_scale.to(norms.device)
+                )
                 is_skipped = optimizer.found_inf.to(norms.device) > 0
                 norms = torch.where((norms < 0) | is_skipped, NONE, norms / scale)
             self.now.grads.append((part, norms))
@@ -245,7 +285,8 @@ class flight:
     @measuring
     def _table(self, waiting: Sequence[tuple[float, Any, list[float], StepNumbers]]) -> Any:
         """Return the rows of some steps as an array."""
-        count, groups = len(waiting), len(self.groups.names)
+        count = len(waiting)
+        groups = len(self.groups.names)
         losses = numbers_of([loss for _, loss, _, _ in waiting])
         heads = [numpy.array([[t, loss] for (t, *_), loss in zip(waiting, losses, strict=True)])]
         if self.scaler is not None:
@@ -277,7 +318,11 @@ class flight:
     def _pass_on(self, number: int, row: Any) -> None:
         """Give the known numbers of a step to `log`."""
         noted = row.view(numpy.uint64) != NOT_NOTED
-        numbers = {n: float(x) for n, x, there in zip(self.columns[1:], row[1:], noted[1:], strict=True) if there}
+        numbers = {
+            n: float(x)
+            for n, x, there in zip(self.columns[1:], row[1:], noted[1:], strict=True)
+            if there
+        }
         if hasattr(self.log, "add_scalar"):
             for name, x in numbers.items():
                 self.log.add_scalar(name.replace(" ", "/", 1), x, number)
@@ -288,7 +333,9 @@ class flight:
 
 
 class StepNumbers:
-    """The norms of one step, on their devices: tensors with a number for each parameter of a HeldParameters."""
+    """The norms of one step, on their devices: tensors with a number for each parameter of a
+    HeldParameters.
+    """
 
     __slots__ = ("grads", "outputs", "updates")
 
@@ -305,7 +352,11 @@ def numbers_of(losses: Sequence[Any]) -> list[float]:
     tensors = [loss.reshape(-1)[:1] for loss in losses if isinstance(loss, torch.Tensor)]
     values = iter(read(tensors)) if tensors else iter(())
     return [
-        next(values)[0] if isinstance(loss, torch.Tensor) else not_noted(1)[0] if loss is None else float(loss)
+        next(values)[0]
+        if isinstance(loss, torch.Tensor)
+        else not_noted(1)[0]
+        if loss is None
+        else float(loss)
         for loss in losses
     ]
 
@@ -317,5 +368,7 @@ def largest(outputs: Sequence[Sequence[tuple[int, Any]]], groups: int) -> Any:
     values = read([output.reshape(1) for some in outputs for _, output in some])
     for (step, group), value in zip(places, values, strict=True):
         before = block[step, group]
-        block[step, group] = value[0] if before.view(numpy.uint64) == NOT_NOTED else numpy.maximum(before, value[0])
+        block[step, group] = (
+            value[0] if before.view(numpy.uint64) == NOT_NOTED else numpy.maximum(before, value[0])
+        )
     return block

@@ -17,10 +17,12 @@ NONE = -1.0  # in place of a norm, for a parameter without gradient
 
 
 class HeldParameters:
-    """Parameters of one device and dtype that an optimizer holds, with the number of each one's group.
+    """Parameters of one device and dtype that an optimizer holds, with the number of each one's
+    group.
 
-    `sizes` are the numbers of sampled elements, `scales` what makes a sample's norm the estimate of a parameter's. Of a
-    shard only this process's part is read. `shares` are factors with which the squares of all processes' norms add up.
+    `sizes` are the numbers of sampled elements, `scales` what makes a sample's norm the estimate of
+    a parameter's. Of a shard only this process's part is read. `shares` are factors with which the
+    squares of all processes' norms add up.
     """
 
     def __init__(self, parameters: list[Any], groups: list[int], processes: int) -> None:
@@ -29,20 +31,27 @@ class HeldParameters:
         self.wide = torch.float64 if parameters[0].dtype is torch.float64 else torch.float32
         counts = [sharded.local(p).numel() for p in parameters]
         self.strides = [max(1, -(-count // SAMPLE)) for count in counts]
-        self.sizes = [-(-count // stride) for count, stride in zip(counts, self.strides, strict=True)]
+        self.sizes = [
+            -(-count // stride) for count, stride in zip(counts, self.strides, strict=True)
+        ]
         sizes = numpy.array(self.sizes)
         self.scales = numpy.sqrt(numpy.array(counts) / numpy.maximum(sizes, 1))
         copies = [sharded.copies_of(p) if sharded.is_sharded(p) else processes for p in parameters]
         self.shares = 1 / numpy.sqrt(numpy.array(copies))
-        self.views: list[Any] = []  # of the sampled elements, during an update: they would keep freed memory
+        # of the sampled elements, during an update: they would keep freed memory
+        self.views: list[Any] = []
         self.addresses: list[int] = []  # of the parameters when the views were made
 
     def sample(self) -> Any:
-        """Return a copy of at most SAMPLE elements of each parameter, at equal distances, in one dimension."""
+        """Return a copy of at most SAMPLE elements of each parameter, at equal distances, in one
+        dimension.
+        """
         held = [sharded.local(p.detach()) for p in self.parameters]
         addresses = [p.data_ptr() for p in held]
         if not self.views or addresses != self.addresses:  # p.data = other moves a parameter
-            self.views = [in_memory_order(p)[::stride] for p, stride in zip(held, self.strides, strict=True)]
+            self.views = [
+                in_memory_order(p)[::stride] for p, stride in zip(held, self.strides, strict=True)
+            ]
             self.addresses = addresses
         return torch.cat(self.views)
 
@@ -56,7 +65,9 @@ class HeldParameters:
         if len(there) == len(tensors):
             return norms
         placed = torch.full((len(tensors),), NONE, dtype=self.wide, device=norms.device)
-        placed[torch.tensor([i for i, t in enumerate(tensors) if t is not None], device=norms.device)] = norms
+        placed[
+            torch.tensor([i for i, t in enumerate(tensors) if t is not None], device=norms.device)
+        ] = norms
         return placed
 
 
@@ -64,15 +75,25 @@ class Groups:
     """The parameters of a model by module, and by the optimizer that holds them."""
 
     def __init__(self, model: Any, optimizers: Iterable[Any]) -> None:
-        held = [[p for group in optimizer.param_groups for p in group["params"]] for optimizer in optimizers]
+        held = [
+            [p for group in optimizer.param_groups for p in group["params"]]
+            for optimizer in optimizers
+        ]
         owners = {id(p): name.rpartition(".")[0] for name, p in model.named_parameters()}
         owners = {
-            key: owner for key, owner in owners.items() if key in {id(p) for parameters in held for p in parameters}
+            key: owner
+            for key, owner in owners.items()
+            if key in {id(p) for parameters in held for p in parameters}
         }
         if not owners:
-            raise ValueError("no parameter of the optimizer is the model's; make the optimizer of model.parameters()")
+            raise ValueError(
+                "no parameter of the optimizer is the model's; make the optimizer of "
+                "model.parameters()"
+            )
         depth = depth_for(list(owners.values()))
-        group_of = {key: ".".join(owner.split(".")[:depth]) or "model" for key, owner in owners.items()}
+        group_of = {
+            key: ".".join(owner.split(".")[:depth]) or "model" for key, owner in owners.items()
+        }
         self.names = list(dict.fromkeys(group_of.values()))
         numbers = {name: i for i, name in enumerate(self.names)}
         self.shares = any(sharded.is_sharded(p) for parameters in held for p in parameters)
@@ -84,7 +105,8 @@ class Groups:
                 if id(p) in owners and p.numel():
                     by_kind.setdefault((p.device, p.dtype), []).append(p)
             self.parts[id(optimizer)] = [
-                HeldParameters(some, [numbers[group_of[id(p)]] for p in some], processes) for some in by_kind.values()
+                HeldParameters(some, [numbers[group_of[id(p)]] for p in some], processes)
+                for some in by_kind.values()
             ]
 
     def of(self, optimizer: Any) -> list[HeldParameters]:
@@ -97,8 +119,8 @@ class Groups:
         return [(i, modules[name]) for i, name in enumerate(self.names) if name in modules]
 
     def joined(self, measured: Sequence[Sequence[tuple[HeldParameters, Any]]]) -> tuple[Any, Any]:
-        """Return the norm of each group at each step, and a second one if there are two norms for each parameter: those
-        of samples.
+        """Return the norm of each group at each step, and a second one if there are two norms for
+        each parameter: those of samples.
         """
         squares = numpy.zeros((2, len(measured), len(self.names)))
         mask = numpy.zeros(squares.shape, bool)
@@ -108,7 +130,9 @@ class Groups:
             for part, _ in some:
                 rows.setdefault(part, []).append((step, next(arrays)))
         for part, entries in rows.items():
-            norms = numpy.stack([array for _, array in entries]).reshape(len(entries), -1, len(part.parameters))
+            norms = numpy.stack([array for _, array in entries]).reshape(
+                len(entries), -1, len(part.parameters)
+            )
             row, which, place = numpy.nonzero(norms != NONE)
             scales = part.shares[place] * (part.scales[place] if norms.shape[1] > 1 else 1.0)
             where = which, numpy.array([step for step, _ in entries])[row], part.groups[place]
@@ -119,7 +143,9 @@ class Groups:
 
 
 def in_memory_order(tensor: Any) -> Any:
-    """Return a dense tensor in one dimension without a copy, also one in the format channels_last."""
+    """Return a dense tensor in one dimension without a copy, also one in the format
+    channels_last.
+    """
     return tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1)
 
 
@@ -140,5 +166,9 @@ def read(tensors: Sequence[Any]) -> list[Any]:
 def depth_for(owners: Sequence[str]) -> int:
     """Return the largest depth of names at which there are at most MOST_GROUPS, at least 1."""
     deepest = max(owner.count(".") + 1 for owner in owners)
-    fitting = (d for d in range(deepest, 1, -1) if len({tuple(o.split(".")[:d]) for o in owners}) <= MOST_GROUPS)
+    fitting = (
+        d
+        for d in range(deepest, 1, -1)
+        if len({tuple(o.split(".")[:d]) for o in owners}) <= MOST_GROUPS
+    )
     return next(fitting, 1)

@@ -1,8 +1,10 @@
-"""Compare the backward of the program's own autograd Functions with finite differences of their forward.
+"""Compare the backward of the program's own autograd Functions with finite differences of their
+forward.
 
-While a program is recorded, the arguments of the first call of each Function are copied if they are small. `checks`
-runs the Function again on copies of them when `why` is asked; it restores the random state and drops printed output.
-Nothing runs again in one of several processes, where a Function may wait for the others.
+While a program is recorded, the arguments of the first call of each Function are copied if they are
+small. `checks` runs the Function again on copies of them when `why` is asked; it restores the
+random state and drops printed output. Nothing runs again in one of several processes, where a
+Function may wait for the others.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ Outputs = list[Any]
 
 
 class FirstCall(NamedTuple):
-    """A Function with copies of the arguments of its first call, or the reason for not checking it."""
+    """A Function with copies of the arguments of its first call, or the reason for not checking
+    it.
+    """
 
     function: Any
     args: tuple[Any, ...]
@@ -44,7 +48,9 @@ class FirstCall(NamedTuple):
     note: str = ""
 
 
-def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: int) -> FirstCall:
+def first_call(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: int
+) -> FirstCall:
     """Copy the arguments of a call; the recorder must not see this."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     others = [a for a in args if not isinstance(a, Tensor)]
@@ -59,13 +65,21 @@ def first_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], pla
 
 def copied(value: Any) -> Any:
     """Return a copy of a tensor with the same requires_grad."""
-    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+    return (
+        value.detach().clone().requires_grad_(value.requires_grad)
+        if isinstance(value, Tensor)
+        else value
+    )
 
 
 def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck, ...]:
     """Compare each Function with finite differences, and return the results."""
     return tuple(
-        check_record(name, spans.span(call.place), call.note or quietly(lambda call=call: check(call)))  # type: ignore[misc]
+        check_record(
+            name,
+            spans.span(call.place),
+            call.note or quietly(lambda call=call: check(call)),  # type: ignore[misc]
+        )
         for name, call in calls.items()
     )
 
@@ -84,11 +98,12 @@ def quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
 
 
 def check(call: FirstCall) -> str | Wrong | None:
-    """Return the worst disagreement; None if there is none; a reason if the Function cannot be compared.
+    """Return the worst disagreement; None if there is none; a reason if the Function cannot be
+    compared.
 
-    Some Functions have no finite differences to agree with: one whose forward returns its argument (its backward
-    reverses or clips the gradient on purpose), and one whose forward is flat where its backward is not (a
-    straight-through estimate).
+    Some Functions have no finite differences to agree with: one whose forward returns its argument
+    (its backward reverses or clips the gradient on purpose), and one whose forward is flat where
+    its backward is not (a straight-through estimate).
     """
     forward = call.function.apply
     weights = weights_of(outputs_of(forward, call.args))
@@ -106,10 +121,16 @@ def check(call: FirstCall) -> str | Wrong | None:
 
 
 def outputs_of(forward: Any, args: tuple[Any, ...]) -> Outputs:
-    """Return the tensors that a Function computes from copies of some arguments, without a graph."""
+    """Return the tensors that a Function computes from copies of some arguments, without a
+    graph.
+    """
     with torch.no_grad():
         out = forward(*map(copied, args))
-    return [output for output in (out if isinstance(out, tuple) else (out,)) if isinstance(output, Tensor)]
+    return [
+        output
+        for output in (out if isinstance(out, tuple) else (out,))
+        if isinstance(output, Tensor)
+    ]
 
 
 def weights_of(outputs: Outputs) -> Outputs:
@@ -130,43 +151,71 @@ def weighted(outputs: Outputs, weights: Outputs) -> float:
 
 
 def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None:
-    """Return the element whose derivative is furthest from finite differences; None if all agree."""
+    """Return the element whose derivative is furthest from finite differences; None if all
+    agree.
+    """
     inputs = tuple(map(copied, args))
     with torch.enable_grad():
         out = forward(*inputs)
-    outputs = [output for output in (out if isinstance(out, tuple) else (out,)) if isinstance(output, Tensor)]
+    outputs = [
+        output
+        for output in (out if isinstance(out, tuple) else (out,))
+        if isinstance(output, Tensor)
+    ]
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    leaves = [i for i, argument in enumerate(inputs) if isinstance(argument, Tensor) and argument.requires_grad]
+    leaves = [
+        i
+        for i, argument in enumerate(inputs)
+        if isinstance(argument, Tensor) and argument.requires_grad
+    ]
     variables = [inputs[i] for i in leaves]
-    grads = torch.autograd.grad([o for o, _ in pairs], variables, [w for _, w in pairs], allow_unused=True)
-    used = [w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)]
+    grads = torch.autograd.grad(
+        [o for o, _ in pairs], variables, [w for _, w in pairs], allow_unused=True
+    )
+    used = [
+        w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)
+    ]
     base = outputs_of(forward, args)
     disagreement: Wrong | None = None
     for place, grad in zip(leaves, grads, strict=True):
         analytic = torch.zeros_like(inputs[place]) if grad is None else grad
-        flat, slopes = args[place].detach().double().flatten(), analytic.detach().double().flatten()
-        eps = FLOAT64 if args[place].dtype is torch.float64 else float(torch.finfo(args[place].dtype).eps)
+        flat = args[place].detach().double().flatten()
+        slopes = analytic.detach().double().flatten()
+        eps = (
+            FLOAT64
+            if args[place].dtype is torch.float64
+            else float(torch.finfo(args[place].dtype).eps)
+        )
         for element in chosen(len(flat)):
 
             def moved(by: float, place: int = place, element: int = element) -> Outputs:
                 outs = outputs_of(forward, shifted(args, place, element, by))
-                return [(o.double() - b.double()) * w.double() for o, b, w in zip(outs, base, used, strict=True)]
+                return [
+                    (o.double() - b.double()) * w.double()
+                    for o, b, w in zip(outs, base, used, strict=True)
+                ]
 
             # what does not move has no part in the rounding error, by which `judge` measures
-            size = magnitude_of(moved(eps ** (1 / 3) * max(1.0, abs(float(flat[element])))), base, used)
+            size = magnitude_of(
+                moved(eps ** (1 / 3) * max(1.0, abs(float(flat[element])))), base, used
+            )
 
             def f(by: float, moved: Any = moved, size: float = size) -> float:
                 return size + sum(float(change.sum()) for change in moved(by))
 
             judged = judge(f, float(slopes[element]), float(flat[element]), eps)
-            if judged.verdict == WRONG and (disagreement is None or judged.error > disagreement[3].error):
+            if judged.verdict == WRONG and (
+                disagreement is None or judged.error > disagreement[3].error
+            ):
                 disagreement = place, element, float(slopes[element]), judged
     return disagreement
 
 
 def magnitude_of(changes: Outputs, base: Outputs, weights: Outputs) -> float:
     """Return the norm of the weighted elements that a shift changes."""
-    parts = [(b.double() * w.double())[c != 0] for c, b, w in zip(changes, base, weights, strict=True)]
+    parts = [
+        (b.double() * w.double())[c != 0] for c, b, w in zip(changes, base, weights, strict=True)
+    ]
     return float(torch.cat([part.flatten() for part in parts]).norm())
 
 
@@ -178,7 +227,16 @@ def shifted(args: tuple[Any, ...], place: int, element: int, by: float) -> tuple
 
 
 def gives_argument(forward: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a Function's forward returns its first floating-point argument, whatever that argument is."""
-    first = next(i for i, argument in enumerate(args) if isinstance(argument, Tensor) and argument.is_floating_point())
+    """Whether a Function's forward returns its first floating-point argument, whatever that
+    argument is.
+    """
+    first = next(
+        i
+        for i, argument in enumerate(args)
+        if isinstance(argument, Tensor) and argument.is_floating_point()
+    )
     variant = (*args[:first], copied(args[first].detach() * 2 + 1), *args[first + 1 :])
-    return all(torch.equal(outputs_of(forward, arguments)[0], arguments[first]) for arguments in (args, variant))
+    return all(
+        torch.equal(outputs_of(forward, arguments)[0], arguments[first])
+        for arguments in (args, variant)
+    )

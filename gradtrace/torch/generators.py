@@ -1,4 +1,6 @@
-"""Random number generators of a program's own: those of PyTorch, numpy and Python, and their states."""
+"""Random number generators of a program's own: those of PyTorch, numpy and Python, and their
+states.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,17 @@ import torch
 from gradtrace.torch.memory import numpy
 
 OF_NUMPY: Any = () if numpy is None else (numpy.random.Generator, numpy.random.RandomState)
-POSITIONS = {"pos": 624, "buffer_pos": 4}  # the largest that numpy's bit generators can have; numpy does not check
+# the largest that numpy's bit generators can have; numpy does not check
+POSITIONS = {"pos": 624, "buffer_pos": 4}
 
 
 def is_generator(value: Any) -> bool:
-    """Whether a value is a generator whose state can be read: not one of the operating system's random numbers."""
-    return isinstance(value, (torch.Generator, random.Random, *OF_NUMPY)) and not isinstance(value, random.SystemRandom)
+    """Whether a value is a generator whose state can be read: not one of the operating system's
+    random numbers.
+    """
+    return isinstance(value, (torch.Generator, random.Random, *OF_NUMPY)) and not isinstance(
+        value, random.SystemRandom
+    )
 
 
 def state_of(generator: Any) -> Any:
@@ -30,7 +37,9 @@ def state_of(generator: Any) -> Any:
 
 
 def set_state(generator: Any, state: Any) -> None:
-    """Give a generator a state of `state_of`. TypeError, ValueError, KeyError or OverflowError if it does not fit."""
+    """Give a generator a state of `state_of`. TypeError, ValueError, KeyError or OverflowError if
+    it does not fit.
+    """
     if isinstance(generator, torch.Generator):
         generator.set_state(state)
     elif isinstance(generator, random.Random):

@@ -1,4 +1,6 @@
-"""A recording that is compared with a stored one: what the pytest fixture `gradtrace_golden` hands out."""
+"""A recording that is compared with a stored one: what the pytest fixture `gradtrace_golden` hands
+out.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,28 @@ UPDATE = "--gradtrace-update"
 
 
 class GoldenRecord(record):
-    """Record a step; at the end of the block call `fail` with the verdict of `diff` if it differs from the file `path`.
+    """Record a step; at the end of the block call `fail` with the verdict of `diff` if it differs
+    from the file `path`.
 
-    With `update` the file is written instead. `tolerance` is that of `compare`: `rtol`, `atol`, `exact`.
+    With `update` the file is written instead. `tolerance` is that of `compare`: `rtol`, `atol`,
+    `exact`.
     """
 
-    def __init__(self, path: Path, update: bool, fail: Callable[[str], None], tolerance: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, update: bool, fail: Callable[[str], None], tolerance: dict[str, Any]
+    ) -> None:
         super().__init__("compare")
         self.path = path
         self.update = update
         self.fail = fail
         self.tolerance = tolerance
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         super().__exit__(kind, error, tb)
         if error is not None:
             return
@@ -45,4 +56,8 @@ class GoldenRecord(record):
             comparison = self.diff(str(self.path), **self.tolerance)
         except GradtraceError as error:
             return f"{name} cannot be compared with this step: {error}"
-        return "" if comparison.equal else f"this step (B) differs from {name} (A):\n\n{comparison.verdict_text()}"
+        return (
+            ""
+            if comparison.equal
+            else f"this step (B) differs from {name} (A):\n\n{comparison.verdict_text()}"
+        )

@@ -8,10 +8,11 @@
         optimizer.step()
         return loss
 
-Before each call the state is saved (see state.py). During the call only the optimisers' steps are watched: the
-gradients are checked before each. If a check fails, the process forks (see forked.py). The child leaves the step,
-restores the state, runs the step once more under `record("summary")` up to the same update (see repetition.py), and
-sends the answer and the record. The parent prints the answer and goes on; nothing of its own was touched.
+Before each call the state is saved (see state.py). During the call only the optimisers' steps are
+watched: the gradients are checked before each. If a check fails, the process forks (see forked.py).
+The child leaves the step, restores the state, runs the step once more under `record("summary")` up
+to the same update (see repetition.py), and sends the answer and the record. The parent prints the
+answer and goes on; nothing of its own was touched.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from gradtrace.torch.recording import record
 from gradtrace.torch.state import State
 
 MOST_STATES = 4  # of calls with other models
-APART: Any = (Optimizer, torch.amp.GradScaler, torch.optim.lr_scheduler.LRScheduler)  # not part of a batch
+# not part of a batch
+APART: Any = (Optimizer, torch.amp.GradScaler, torch.optim.lr_scheduler.LRScheduler)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -50,7 +52,12 @@ def guard(step: F) -> F: ...
 
 @overload
 def guard(
-    *, level: str = ..., out: Any = ..., limit: int = ..., capsule: Any = ..., spike: float | None = ...
+    *,
+    level: str = ...,
+    out: Any = ...,
+    limit: int = ...,
+    capsule: Any = ...,
+    spike: float | None = ...,
 ) -> Callable[[F], F]: ...
 
 
@@ -63,21 +70,26 @@ def guard(
     capsule: Any = None,
     spike: float | None = None,
 ) -> Any:
-    """Watch over a training step: repeat it under a recorder when its loss or gradients are not finite.
+    """Watch over a training step: repeat it under a recorder when its loss or gradients are not
+    finite.
 
-    The step is a function that computes a loss, calls backward and usually an optimiser's step; its result is returned.
-    `level` is the level of the recording, `out` the stream for the answer (stderr by default), `limit` the largest
-    number of answers. `capsule` is a folder, which gets a capsule of each step that was repeated: `gradtrace replay`
-    runs it again in another process. The last recording is `step.guard.recorded`.
+    The step is a function that computes a loss, calls backward and usually an optimiser's step; its
+    result is returned. `level` is the level of the recording, `out` the stream for the answer
+    (stderr by default), `limit` the largest number of answers. `capsule` is a folder, which gets a
+    capsule of each step that was repeated: `gradtrace replay` runs it again in another process. The
+    last recording is `step.guard.recorded`.
 
-    `spike` is how many robust deviations a loss may be above the median of the 50 before it (a robust deviation is
-    their median absolute deviation, at least 1 % of the median and three quarters of how far the largest of the 50 is
-    above it): a step with a larger one is repeated, and gets a capsule too, at most three times. A loss is a number of
-    which backward computes gradients. None, the default, judges no loss. UsageError if `spike` is not positive.
+    `spike` is how many robust deviations a loss may be above the median of the 50 before it (a
+    robust deviation is their median absolute deviation, at least 1 % of the median and three
+    quarters of how far the largest of the 50 is above it): a step with a larger one is repeated,
+    and gets a capsule too, at most three times. A loss is a number of which backward computes
+    gradients. None, the default, judges no loss. UsageError if `spike` is not positive.
     """
     levels = LossLevels(spike)
     if step is None:
-        return lambda function: guarded(function, StepGuard(function, level, out, limit, capsule, levels))
+        return lambda function: guarded(
+            function, StepGuard(function, level, out, limit, capsule, levels)
+        )
     return guarded(step, StepGuard(step, level, out, limit, capsule, levels))
 
 
@@ -93,15 +105,22 @@ def guarded(step: Any, watch: StepGuard) -> Any:
 
 
 class StepGuard:
-    """The guard of one training step: it calls the step, checks the result, and has the step repeated if it is not
-    finite.
+    """The guard of one training step: it calls the step, checks the result, and has the step
+    repeated if it is not finite.
     """
 
     has_updates = True  # whether the step updates the parameters itself
-    sums_gradients = False  # whether a step is one batch, whose gradients are added to those of the batches before it
+    # whether a step is one batch, whose gradients are added to those of the batches before it
+    sums_gradients = False
 
     def __init__(
-        self, step: Any, level: str, out: Any, limit: int, capsule: Any = None, levels: LossLevels | None = None
+        self,
+        step: Any,
+        level: str,
+        out: Any,
+        limit: int,
+        capsule: Any = None,
+        levels: LossLevels | None = None,
     ) -> None:
         self.step = step
         self.level = level
@@ -114,7 +133,8 @@ class StepGuard:
         self.seen: list[str] = []  # what was told, in short
         self.recorded: record | None = None  # of the last step that was not finite
         self.before: State | None = None  # of the models and optimizers of this call
-        # by id() of these, which the states keep alive: made at the first call with them, and used again
+        # by id() of these, which the states keep alive: made at the first call with them, and used
+        # again
         self.states: dict[tuple[int, ...], State] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -152,7 +172,9 @@ class StepGuard:
         before.forget(call.updated)
 
     def can_guard(self, args: Any, kwargs: Any) -> bool:
-        """Look at what the step can reach, at the first call. If that fails, say so once and guard no more."""
+        """Look at what the step can reach, at the first call. If that fails, say so once and guard
+        no more.
+        """
         try:
             key = tuple(
                 id(argument)
@@ -166,13 +188,19 @@ class StepGuard:
                 self.before = self.states[key] = self.state(args, kwargs)
         except Exception as error:  # a variable of the program that cannot be looked at
             self.left = 0
-            self.tell([], f"the training is not guarded: looking at the step's variables failed: {text_of(error)}")
+            self.tell(
+                [],
+                "the training is not guarded: looking at the step's variables failed: "
+                f"{text_of(error)}",
+            )
         return self.left > 0
 
     def state(self, args: Any, kwargs: Any) -> State:
         state = State(self.reach(args, kwargs))
         state.by_hand.is_known = not self.has_updates
-        state.numbers.gradients.are_summed = state.at_call.gradients.are_summed = self.sums_gradients
+        state.numbers.gradients.are_summed = state.at_call.gradients.are_summed = (
+            self.sums_gradients
+        )
         return state
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
@@ -180,7 +208,9 @@ class StepGuard:
         return Reach(self.step, args, kwargs)
 
     def where(self) -> str:
-        """Return where in the training the step is, as the begin of a sentence; "" if that is not known."""
+        """Return where in the training the step is, as the begin of a sentence; "" if that is not
+        known.
+        """
         return ""
 
     def label(self) -> str:
@@ -188,20 +218,32 @@ class StepGuard:
         return f"step-{self.calls}"
 
     def parts(self, args: Any, kwargs: Any) -> StepParts:
-        """Return what a capsule of a call has. UsageError if that is not one model and what it was trained with."""
+        """Return what a capsule of a call has. UsageError if that is not one model and what it was
+        trained with.
+        """
         reach = self.reach(args, kwargs)
         name, model = the_model(reach)
         arguments = [
-            argument for argument in (*args, *kwargs.values()) if not isinstance(argument, (torch.nn.Module, *APART))
+            argument
+            for argument in (*args, *kwargs.values())
+            if not isinstance(argument, (torch.nn.Module, *APART))
         ]
-        return StepParts(model, name, arguments[0] if len(arguments) == 1 else tuple(arguments), name_of(self.step), {})
+        return StepParts(
+            model,
+            name,
+            arguments[0] if len(arguments) == 1 else tuple(arguments),
+            name_of(self.step),
+            {},
+        )
 
     def tell(self, notes: list[str], text: str) -> None:
         self.seen.append(self.where() + text.partition(";")[0])
         self.write([*notes, self.where() + text])
 
     def tell_again(self, how: str) -> None:
-        """Repeat in one line each, at the end of a training, what was said in the middle of other output."""
+        """Repeat in one line each, at the end of a training, what was said in the middle of other
+        output.
+        """
         self.write([f"training {how}; {remark} (see above)" for remark in self.seen])
         self.seen = []
 
@@ -212,7 +254,9 @@ class StepGuard:
 
 
 def the_model(reach: Reach) -> tuple[str, Any]:
-    """Return the one model of a step that has parameters, and its name. UsageError if there is not one alone."""
+    """Return the one model of a step that has parameters, and its name. UsageError if there is not
+    one alone.
+    """
     named = [
         (name, variable)
         for name, variable in reach.values()
@@ -220,18 +264,30 @@ def the_model(reach: Reach) -> tuple[str, Any]:
     ]
     inner = {id(m) for _, module in named for m in module.modules() if m is not module}
     outer = {
-        id(module): (name, module) for name, module in reversed(named) if id(module) not in inner and has_any(module)
+        id(module): (name, module)
+        for name, module in reversed(named)
+        if id(module) not in inner and has_any(module)
     }
     if len(outer) != 1:
         names = ", ".join(name for name, _ in outer.values())
-        raise UsageError(f"it is trained with {len(outer)} models{f' ({names})' if outer else ''}; a capsule has one")
+        raise UsageError(
+            f"it is trained with {len(outer)} models{f' ({names})' if outer else ''}; a capsule "
+            "has one"
+        )
     ((name, model),) = outer.values()
     own_ids = {id(p) for p in model.parameters()}
     foreign = next(
-        (name for name, parameter in reach.parameters() if id(parameter) not in own_ids and reach.is_named(name)), ""
+        (
+            name
+            for name, parameter in reach.parameters()
+            if id(parameter) not in own_ids and reach.is_named(name)
+        ),
+        "",
     )
     if foreign:
-        raise UsageError(f"it trains {foreign}, which is not a parameter of {name}; a capsule has one model")
+        raise UsageError(
+            f"it trains {foreign}, which is not a parameter of {name}; a capsule has one model"
+        )
     return name, model
 
 

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from gradtrace.torch.forked import Child
     from gradtrace.torch.guard import StepGuard
 
-SECONDS, TIMES = 60, 20  # the parent waits for the child so long, and so many times as long as the step took
+# the parent waits for the child so long, and so many times as long as the step took
+SECONDS, TIMES = 60, 20
 
 
 class WatchedCall:
-    """One call of a guarded step: the optimisers' steps in it, whose gradients are checked before each."""
+    """One call of a guarded step: the optimisers' steps in it, whose gradients are checked before
+    each.
+    """
 
     def __init__(self, guard: StepGuard, before: State, args: Any, kwargs: Any) -> None:
         self.guard = guard
@@ -38,7 +41,8 @@ class WatchedCall:
         self.begun = 0.0
         self.good = 0  # updates with finite gradients
         self.updated: set[int] = set()  # their parameters, by id
-        self.finite: dict[int, Any] = {}  # by id of a gradient that was finite: its weak reference and version
+        # by id of a gradient that was finite: its weak reference and version
+        self.finite: dict[int, Any] = {}
         self.fault: Any = None
         self.child: Child | None = None  # in the child: itself
         self.capsule: CapsuleWriter | None = None  # in the child
@@ -56,21 +60,29 @@ class WatchedCall:
     # ---- checks
 
     def check(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Check the gradients that an update will use; if it has a closure, they exist only after that."""
+        """Check the gradients that an update will use; if it has a closure, they exist only after
+        that.
+        """
         if self.child is not None:  # the program's handlers have caught the exception
             raise NotFinite
-        parameters, good = parameters_of(optimizer), self.good
+        parameters = parameters_of(optimizer)
+        good = self.good
         replaced = None
         if self.fault is None:
             replaced = with_closure(args, kwargs, functools.partial(self.checked, parameters, good))
-            is_scaled = hasattr(optimizer, "found_inf")  # its GradScaler looks for infinite gradients
-            if replaced is not None or self.check_gradients([] if is_scaled else parameters, good, 0):
+            # its GradScaler looks for infinite gradients
+            is_scaled = hasattr(optimizer, "found_inf")
+            if replaced is not None or self.check_gradients(
+                [] if is_scaled else parameters, good, 0
+            ):
                 self.good += 1
         self.updated.update(map(id, parameters))
         return replaced
 
     def checked(self, parameters: list[Any], good: int, closure: Any) -> Any:
-        """Return a closure after which the gradients are checked. LBFGS calls it several times in a step."""
+        """Return a closure after which the gradients are checked. LBFGS calls it several times in a
+        step.
+        """
         calls = 0
 
         def closed(*args: Any, **kwargs: Any) -> Any:
@@ -91,23 +103,32 @@ class WatchedCall:
         if not all_finite(grads):
             self.report(BadStep("a gradient is not finite", parameters, self.updated, good, call))
             return False
-        self.finite.update(zip(map(id, grads), zip(map(weakref.ref, grads), private.versions_of(grads))))
+        self.finite.update(
+            zip(map(id, grads), zip(map(weakref.ref, grads), private.versions_of(grads)))
+        )
         if call > 1:
             self.losses.judged = len(self.losses.losses)
         else:
             self.check_losses(parameters, good, call)
         return True
 
-    def check_losses(self, parameters: list[Any], good: int, call: int = 0, result: Any = None) -> None:
+    def check_losses(
+        self, parameters: list[Any], good: int, call: int = 0, result: Any = None
+    ) -> None:
         """Check that no loss since the last time is far above those of the steps before."""
         problem = self.losses.far()
         if problem:
-            self.report(BadStep(problem, parameters, self.updated, good, call, result, is_finite=True))
+            self.report(
+                BadStep(problem, parameters, self.updated, good, call, result, is_finite=True)
+            )
 
     @private.modeless
     def check_end(self, result: Any) -> None:
-        """Check the losses, the gradients that no check before an update has seen, and updates without an optimiser."""
-        before, parameters = self.before, self.before.checked()
+        """Check the losses, the gradients that no check before an update has seen, and updates
+        without an optimiser.
+        """
+        before = self.before
+        parameters = self.before.checked()
         problem = ""
         if not all(math.isfinite(loss.item()) for loss in losses_of(result)):
             problem = "the loss is not finite"
@@ -122,14 +143,20 @@ class WatchedCall:
             self.check_losses(parameters, self.good, result=result)
 
     def unseen(self, parameters: list[Any]) -> list[Any]:
-        """Return the gradients of parameters that no check before an update has seen as they are now."""
+        """Return the gradients of parameters that no check before an update has seen as they are
+        now.
+        """
         grads = [g for p in parameters if (g := p.grad) is not None]
         if not self.finite:
             return grads
         versions = private.versions_of(grads)
         nothing: Any = (None, -1)  # no tensor has this version
         checks = [self.finite.get(id(g), nothing) for g in grads]
-        return [g for g, now, (ref, then) in zip(grads, versions, checks) if now != then or ref() is not g]
+        return [
+            g
+            for g, now, (ref, then) in zip(grads, versions, checks)
+            if now != then or ref() is not g
+        ]
 
     # ---- the answer
 
@@ -150,7 +177,9 @@ class WatchedCall:
         reach = guard.reach(self.args, self.kwargs)
         remark = "" if fault.is_finite else facts(fault.result, reach.named_parameters())
         remark = remark and f" What is known without it: {remark}."
-        reason, file, missing = hindrance(reach) or self.unreadable(), None, "it was not repeated"
+        reason = hindrance(reach) or self.unreadable()
+        file = None
+        missing = "it was not repeated"
         child = None
         if not reason:
             file, missing = self.capsule_file()
@@ -175,7 +204,9 @@ class WatchedCall:
     def unreadable(self) -> str:
         """Say which generator's state cannot be restored; "" if each one's can."""
         generator = self.before.numbers.unreadable or self.before.at_call.unreadable
-        return generator and f"the state of a generator of random numbers cannot be read ({generator})"
+        return (
+            generator and f"the state of a generator of random numbers cannot be read ({generator})"
+        )
 
     def capsule_file(self) -> tuple[CapsuleFile | None, str]:
         """Return the file for a capsule, if one is wanted, or why there is none."""
@@ -218,11 +249,16 @@ class WatchedCall:
 
     def receive(self, child: Child, what: str, known: str) -> str:
         """Print the answer of a child, and keep its record; return why no capsule was written."""
-        guard, limit = self.guard, SECONDS + TIMES * (time.monotonic() - self.begun)
+        guard = self.guard
+        limit = SECONDS + TIMES * (time.monotonic() - self.begun)
         try:
-            answer, ending = child.receive(limit), "ended early"
+            answer = child.receive(limit)
+            ending = "ended early"
         except TimeoutError:
-            answer, ending = None, f"gave no answer within {limit:.0f} s; a lock of another thread may be the reason"
+            answer = None
+            ending = (
+                f"gave no answer within {limit:.0f} s; a lock of another thread may be the reason"
+            )
         if answer is None:
             guard.tell([], f"{what}; repeating this step in a copy of the process {ending}.{known}")
             return f"the repetition {ending}"
@@ -236,7 +272,9 @@ class WatchedCall:
 
 
 def forked() -> Any:
-    """Return the module that forks; it is imported when it is needed, for Windows does not have what it imports."""
+    """Return the module that forks; it is imported when it is needed, for Windows does not have
+    what it imports.
+    """
     from gradtrace.torch import forked
 
     return forked
@@ -248,14 +286,23 @@ def hindrance(reach: Reach) -> str:
         return "this system cannot copy a process with its threads"
     kind = private.accelerator()
     if kind:
-        return f"PyTorch can use {kind} here, and its threads for that are lost in a copy of the process"
+        return (
+            f"PyTorch can use {kind} here, and its threads for that are lost in a copy of the "
+            "process"
+        )
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return "a process of a distributed training cannot be copied"
-    device = next((leaf.device.type for leaf in reach.leaves() if not (leaf.is_cpu or leaf.is_meta)), "")
+    device = next(
+        (leaf.device.type for leaf in reach.leaves() if not (leaf.is_cpu or leaf.is_meta)), ""
+    )
     if device:
         return f"it computes on {device}, which a copy of the process cannot use"
     pool = reach.named_one(is_pool)
     if pool:
         return f"it uses the threads of {pool}, which are lost in a copy of the process"
     iterator = reach.named_one(is_drawn_from)
-    return f"it takes values from {iterator}, which is an iterator and cannot be copied" if iterator else ""
+    return (
+        f"it takes values from {iterator}, which is an iterator and cannot be copied"
+        if iterator
+        else ""
+    )

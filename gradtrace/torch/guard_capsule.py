@@ -1,8 +1,8 @@
 """The capsule of a step that a guard has repeated.
 
-The parent opens the file before it forks. The child, which can open no file for writing, writes the tensors when the
-state before the step is restored, and the document when the step was repeated; so nothing is copied. The parent gives
-the file its name.
+The parent opens the file before it forks. The child, which can open no file for writing, writes the
+tensors when the state before the step is restored, and the document when the step was repeated; so
+nothing is copied. The parent gives the file its name.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ PART = ".part"
 
 
 class StepParts(NamedTuple):
-    """What a capsule has of a step: its model and the name of that, its batch, how it calls the model, and the loader
-    of its batches.
+    """What a capsule has of a step: its model and the name of that, its batch, how it calls the
+    model, and the loader of its batches.
     """
 
     model: Any
@@ -48,9 +48,13 @@ class CapsuleFile:
     def __init__(self, folder: Any, name: str) -> None:
         folder = os.fspath(folder)
         os.makedirs(folder, exist_ok=True)
-        names = (f"{name}{'' if number == 1 else f'-{number}'}.gtc" for number in itertools.count(1))
+        names = (
+            f"{name}{'' if number == 1 else f'-{number}'}.gtc" for number in itertools.count(1)
+        )
         paths = (os.path.join(folder, file_name) for file_name in names)
-        self.path = next(path for path in paths if not os.path.exists(path) and not os.path.exists(path + PART))
+        self.path = next(
+            path for path in paths if not os.path.exists(path) and not os.path.exists(path + PART)
+        )
         self.free = shutil.disk_usage(folder).free
         self.stream = open(self.path + PART, "xb")  # noqa: SIM115  the child writes to it
 
@@ -58,7 +62,9 @@ class CapsuleFile:
         """Give the file its name, and say where it is. OSError if that is not possible."""
         self.stream.close()
         os.replace(self.path + PART, self.path)
-        return f"{self.path} has the state before this step ({bytes_text(os.path.getsize(self.path))})"
+        return (
+            f"{self.path} has the state before this step ({bytes_text(os.path.getsize(self.path))})"
+        )
 
     def drop(self) -> None:
         """Remove the file unless it has its name."""
@@ -79,7 +85,9 @@ class CapsuleWriter:
         self.model: Any = None
 
     def attempt(self, work: Callable[[], None]) -> None:
-        """Call a function unless one before it has failed; the repetition goes on without a capsule."""
+        """Call a function unless one before it has failed; the repetition goes on without a
+        capsule.
+        """
         self.reason = self.reason or failure(work)
 
     def begin(self, guard: StepGuard, args: Any, kwargs: Any) -> None:
@@ -94,8 +102,8 @@ class CapsuleWriter:
         write_tensors(self.file, tensors)
 
     def end(self, recorded: Any, result: Any, found: Any) -> str:
-        """Finish the file; return why that was not possible, "" if it was. `found` are pairs of parameters and the
-        gradients that are the capsule's in place of those of the step itself.
+        """Finish the file; return why that was not possible, "" if it was. `found` are pairs of
+        parameters and the gradients that are the capsule's in place of those of the step itself.
         """
         self.attempt(lambda: self.write_rest(recorded, result, found))
         return self.reason
@@ -112,15 +120,26 @@ class CapsuleWriter:
         self.place.stream.flush()
 
 
-def state_of(guard: StepGuard, tensors: Tensors, args: Any, kwargs: Any, place: CapsuleFile) -> tuple[Any, StepParts]:
-    """Return the document about the state before a guarded step, whose tensors go to `tensors`, and the step's parts.
-    UsageError if a capsule cannot have them, or the disk has no room for it.
+def state_of(
+    guard: StepGuard, tensors: Tensors, args: Any, kwargs: Any, place: CapsuleFile
+) -> tuple[Any, StepParts]:
+    """Return the document about the state before a guarded step, whose tensors go to `tensors`, and
+    the step's parts. UsageError if a capsule cannot have them, or the disk has no room for it.
     """
-    parts, reach = guard.parts(args, kwargs), guard.reach(args, kwargs)
+    parts = guard.parts(args, kwargs)
+    reach = guard.reach(args, kwargs)
     document = before(tensors, parts.model, parts.batch, reach, parts.loader)
     if tensors.size > place.free:
-        raise UsageError(f"it needs {bytes_text(tensors.size)}, and {bytes_text(place.free)} are free on its disk")
-    own = {"name": parts.name, "step": parts.step, "call": parts.call, "sources": sources_of(reach.file)}
+        raise UsageError(
+            f"it needs {bytes_text(tensors.size)}, and {bytes_text(place.free)} are free on its "
+            "disk"
+        )
+    own = {
+        "name": parts.name,
+        "step": parts.step,
+        "call": parts.call,
+        "sources": sources_of(reach.file),
+    }
     return {**document, **own}, parts
 
 
@@ -137,7 +156,11 @@ def failure(work: Callable[[], None]) -> str:
 
 
 def roots_of(trace: Any) -> list[str]:
-    """Return the real numbers whose gradients a recorded step has computed, as texts with all their bits."""
+    """Return the real numbers whose gradients a recorded step has computed, as texts with all their
+    bits.
+    """
     values = [trace.tensors[number].value for event in trace.passes for number in event.roots]
-    roots = [v.elements for v in values if v is not None and v.elements is not None and v.shape == ()]
+    roots = [
+        v.elements for v in values if v is not None and v.elements is not None and v.shape == ()
+    ]
     return [float(root).hex() for root in roots if not isinstance(root, complex)]

@@ -1,7 +1,8 @@
 """Notice a loss that is far above those of the steps before it: `spike=` of the guards.
 
-The losses are the numbers at which a step's backward passes begin, so a loss is judged before the update. Whether one
-is the program's whole loss or a part of it, as with accumulation, is not known; the sentences do not say so.
+The losses are the numbers at which a step's backward passes begin, so a loss is judged before the
+update. Whether one is the program's whole loss or a part of it, as with accumulation, is not known;
+the sentences do not say so.
 """
 
 from __future__ import annotations
@@ -23,29 +24,34 @@ from gradtrace.torch.capsule_asked import Roots
 MOST = 3  # answers about losses of one guard
 PLACES = 64  # losses of one step that are judged
 SHARE = 0.01  # of the level, which a robust deviation is at least: of equal losses it would be 0
-# of how far the largest loss of the window is above the level, which a robust deviation is at least: losses often have
-# a long tail, of which the median absolute deviation knows nothing
+# of how far the largest loss of the window is above the level, which a robust deviation is at
+# least: losses often have a long tail, of which the median absolute deviation knows nothing
 PART = 0.75
 
 
 class LossLevels:
-    """The last losses of the steps, each place in a step for itself: the first of two losses, the second of two.
+    """The last losses of the steps, each place in a step for itself: the first of two losses, the
+    second of two.
 
-    `spike` is how many robust deviations above their median a loss is reported; None for no loss. A robust deviation is
-    the median absolute deviation of the WINDOW losses before, at least SHARE of their median and PART of how far the
-    largest of them is above it. UsageError if `spike` is not positive.
+    `spike` is how many robust deviations above their median a loss is reported; None for no loss. A
+    robust deviation is the median absolute deviation of the WINDOW losses before, at least SHARE of
+    their median and PART of how far the largest of them is above it. UsageError if `spike` is not
+    positive.
     """
 
     def __init__(self, spike: float | None) -> None:
         if spike is not None and not spike > 0:
-            raise UsageError(f"spike is {spike}", "give a positive number of robust deviations, such as spike=12")
+            raise UsageError(
+                f"spike is {spike}", "give a positive number of robust deviations, such as spike=12"
+            )
         self.spike = spike
         self.left = MOST
         self.known: dict[tuple[int, int], deque[float]] = {}
 
     def far(self, place: tuple[int, int], loss: float, is_scaled: bool = False) -> str:
-        """Note the loss at a place in its step; say how far it is above the level, "" if it is not too far. A place has
-        two numbers: which loss of the step it is, and how many there were when they were judged.
+        """Note the loss at a place in its step; say how far it is above the level, "" if it is not
+        too far. A place has two numbers: which loss of the step it is, and how many there were when
+        they were judged.
         """
         if not math.isfinite(loss) or max(place) > PLACES:
             return ""
@@ -54,7 +60,8 @@ class LossLevels:
         losses.append(loss)
         median, deviation = level_before(values, len(values))
         spread = max(deviation, SHARE * abs(median))
-        if self.spike is None or self.left <= 0 or not spread > 0:  # without a level, or where most losses are 0
+        # without a level, or where most losses are 0
+        if self.spike is None or self.left <= 0 or not spread > 0:
             return ""
         spread = max(spread, PART * (float(values.max()) - median))
         if not loss > median + self.spike * spread:
@@ -62,7 +69,9 @@ class LossLevels:
         self.left -= 1
         self.known.clear()  # what follows a spike is compared with its own level
         times = ", before a GradScaler's scale" if is_scaled else ""
-        beyond = f"{(loss - median) / spread:.3g} robust deviations above the median of the steps before"
+        beyond = (
+            f"{(loss - median) / spread:.3g} robust deviations above the median of the steps before"
+        )
         return f"backward began at {loss:.4g}{times}, {beyond}, {median:.4g}"
 
 
@@ -72,8 +81,9 @@ def detached(tensor: Any) -> Any:
 
 
 class StepLosses(Roots):
-    """A context for one step, which notes its losses if they are judged: the numbers at which backward passes begin,
-    before a GradScaler has multiplied them. What is only made of a scaled loss has NaN, since its scale may change.
+    """A context for one step, which notes its losses if they are judged: the numbers at which
+    backward passes begin, before a GradScaler has multiplied them. What is only made of a scaled
+    loss has NaN, since its scale may change.
     """
 
     def __init__(self, levels: LossLevels) -> None:
@@ -96,7 +106,9 @@ class StepLosses(Roots):
             result = original(scaler, outputs)
             if scaler.is_enabled():
                 is_one = isinstance(outputs, torch.Tensor)
-                self.scaled.append((weakref.ref(result), detached(outputs)) if is_one else (lambda: None, None))
+                self.scaled.append(
+                    (weakref.ref(result), detached(outputs)) if is_one else (lambda: None, None)
+                )
             return result
 
         torch.amp.GradScaler.scale = scale  # type: ignore[method-assign, assignment]
@@ -109,12 +121,22 @@ class StepLosses(Roots):
     def note(self, root: Any) -> None:
         unscaled = next((loss for result, loss in self.scaled if result() is root), None)
         loss = root if not self.scaled else unscaled
-        self.losses.append((math.nan if loss is None else float(loss.detach()), unscaled is not None))
+        self.losses.append(
+            (math.nan if loss is None else float(loss.detach()), unscaled is not None)
+        )
 
     def far(self) -> str:
-        """Judge the losses since the last time; say what is wrong with the first that is too far above its level."""
-        first, self.judged = self.judged, len(self.losses)
+        """Judge the losses since the last time; say what is wrong with the first that is too far
+        above its level.
+        """
+        first = self.judged
+        self.judged = len(self.losses)
         new = enumerate(self.losses[first:], first)
         return next(
-            (problem for i, noted_loss in new if (problem := self.levels.far((i, self.judged), *noted_loss))), ""
+            (
+                problem
+                for i, noted_loss in new
+                if (problem := self.levels.far((i, self.judged), *noted_loss))
+            ),
+            "",
         )

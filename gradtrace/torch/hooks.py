@@ -14,15 +14,24 @@ if TYPE_CHECKING:
 
 
 def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Call Tensor.backward; while the engine works the recorder is active, so that hooks and checkpoints are seen."""
+    """Call Tensor.backward; while the engine works the recorder is active, so that hooks and
+    checkpoints are seen.
+    """
     if type(args[0]) not in PLAIN:
         return func(*args, **kwargs)
     names = ("gradient", "retain_graph", "create_graph", "inputs")
-    options: dict[str, Any] = {"gradient": None, "retain_graph": None, "create_graph": False, "inputs": None}
+    options: dict[str, Any] = {
+        "gradient": None,
+        "retain_graph": None,
+        "create_graph": False,
+        "inputs": None,
+    }
     options.update(zip(names, args[1:], strict=False))
     options.update(kwargs)
     inputs = options.pop("inputs")
-    gradient, keep, create = options["gradient"], options["retain_graph"], options["create_graph"]
+    gradient = options["gradient"]
+    keep = options["retain_graph"]
+    create = options["create_graph"]
     rec.here.called_backward = True
     try:
         torch.autograd.backward(args[0], gradient, keep, create, inputs=inputs)
@@ -31,7 +40,9 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
 
 
 class HookWatcher:
-    """A wrapper of a program's tensor hook that notes, while the recorder exists, how the hook changed the gradient."""
+    """A wrapper of a program's tensor hook that notes, while the recorder exists, how the hook
+    changed the gradient.
+    """
 
     def __init__(self, hook: Any, recorder: Recorder) -> None:
         self.hook = hook
@@ -46,7 +57,13 @@ class HookWatcher:
         result = self.hook(gradient)
         changed = result is not None
         rec.hook_runs.append(
-            ("tensor", self.__name__, before, rec.note_gradient(result) if changed else before, changed)
+            (
+                "tensor",
+                self.__name__,
+                before,
+                rec.note_gradient(result) if changed else before,
+                changed,
+            )
         )
         return result
 

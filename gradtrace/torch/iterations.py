@@ -1,9 +1,9 @@
 """The steps of a training loop in a recording.
 
-A step ends with an update by an optimiser or, where none is used, with a backward pass. What the program calls after
-that in the same iteration (an update by hand, a metric) belongs to the step too. A recording has no marks for
-iterations, so they are found from the places of the calls: within the loop around the end of a step, an earlier
-instruction means that the next iteration has begun.
+A step ends with an update by an optimiser or, where none is used, with a backward pass. What the
+program calls after that in the same iteration (an update by hand, a metric) belongs to the step
+too. A recording has no marks for iterations, so they are found from the places of the calls: within
+the loop around the end of a step, an earlier instruction means that the next iteration has begun.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ Span = tuple[Position, Position]
 
 
 class End(NamedTuple):
-    """An update or a pass that ends a step: how many calls and passes there are up to its end, and its place."""
+    """An update or a pass that ends a step: how many calls and passes there are up to its end, and
+    its place.
+    """
 
     calls: int
     passes: int
@@ -34,10 +36,12 @@ class End(NamedTuple):
 
 
 def iterations(rec: Recorder) -> list[StepCalls]:
-    """Return the steps of a training loop: between two updates, else between two passes from one place, unless all of
-    these add up for one update; [] if fewer than two such ends were recorded.
+    """Return the steps of a training loop: between two updates, else between two passes from one
+    place, unless all of these add up for one update; [] if fewer than two such ends were recorded.
     """
-    passing = [End(event.until, i, event.origin) for i, event in enumerate(rec.passes, 1) if event.stores]
+    passing = [
+        End(event.until, i, event.origin) for i, event in enumerate(rec.passes, 1) if event.stores
+    ]
     updates = [End(*step) for step in rec.steps]
     ends = repeated(updates)
     if not ends and not accumulate(updates, len(rec.passes)):
@@ -52,15 +56,20 @@ def iterations(rec: Recorder) -> list[StepCalls]:
         last = loop.end(end.calls, limit)
         until = end.passes if following else sum(event.at <= last for event in rec.passes)
         first = loop.start(done, end.calls, range(passes, until))
-        passes += sum(event.until <= first for event in rec.passes[passes : end.passes - 1]) if first > done else 0
+        passes += (
+            sum(event.until <= first for event in rec.passes[passes : end.passes - 1])
+            if first > done
+            else 0
+        )
         steps.append(StepCalls((first, last), (passes, until), end.origin))
-        done, passes = last, until
+        done = last
+        passes = until
     return steps
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:
-    """Return the passes; [] if two of them began at one tensor: passes over one graph are not steps of a training
-    loop.
+    """Return the passes; [] if two of them began at one tensor: passes over one graph are not steps
+    of a training loop.
     """
     roots = [entry.id for end in ends for entry in rec.passes[end.passes - 1].roots]
     return ends if len(set(roots)) == len(roots) else []
@@ -77,7 +86,9 @@ class Loop:
         self.keys = [self.key(call.origin, call.scope) for call in rec.calls]
         # calls that update leaves, and the number of the first record of one of these
         self.updating = {
-            id(change.call): first_of(change) for change in rec.changed if change.call is not None and is_update(change)
+            id(change.call): first_of(change)
+            for change in rec.changed
+            if change.call is not None and is_update(change)
         }
         others = [(event.until, event.origin) for event in rec.passes] + [
             (change.at, change.origin) for change in rec.changed
@@ -85,11 +96,13 @@ class Loop:
         others += [(escape.at, escape.origin) for escape in rec.escaped]
         outside = [i + 1 for i, key in enumerate(self.keys) if key == OUTSIDE]
         outside += [after for after, place in others if self.key(place, None) == OUTSIDE]
-        self.outside = sorted(outside)  # how many calls came before the end of what ran outside the loop
+        # how many calls came before the end of what ran outside the loop
+        self.outside = sorted(outside)
 
     def start(self, done: int, end: int, passes: range) -> int:
-        """Return the first call of the iteration whose step ends before the call `end`. What ran outside the loop
-        before it is left out; so are calls in other functions on which the step's passes do not depend.
+        """Return the first call of the iteration whose step ends before the call `end`. What ran
+        outside the loop before it is left out; so are calls in other functions on which the step's
+        passes do not depend.
         """
         before = bisect_left(self.outside, end)
         first = max(done, self.outside[before - 1]) if before else done
@@ -97,7 +110,9 @@ class Loop:
         return min([own, *(i for i in self.needed(passes, first) if i < own)])
 
     def needed(self, passes: range, first: int) -> set[int]:
-        """Return the calls from `first` on that the results at which passes begin were computed by."""
+        """Return the calls from `first` on that the results at which passes begin were computed
+        by.
+        """
         waiting = [entry for number in passes for entry in self.rec.passes[number].roots]
         calls: set[int] = set()
         while waiting:
@@ -109,16 +124,20 @@ class Loop:
 
     def end(self, first: int, limit: int) -> int:
         """Return the end of an iteration whose step ended before the call `first`."""
-        last, before, i = first, self.at, first
+        last = first
+        before = self.at
+        i = first
         for i in range(first, limit):
             key = self.keys[i]
             if key is not None and key < before:  # also OUTSIDE
                 break
             if key is not None:
-                last, before = i + 1, key
+                last = i + 1
+                before = key
         else:
             i = limit
-        # of calls in other functions, those up to the last update of what was there before belong to this iteration
+        # of calls in other functions, those up to the last update of what was there before belong
+        # to this iteration
         latest = self.rec.calls[first - 1].outputs[-1].id if first else 0
         for number in range(last, i):
             call = self.rec.calls[number]
@@ -129,8 +148,9 @@ class Loop:
         return last
 
     def key(self, place: int, scope: Any) -> int | None:
-        """Return the offset of the instruction at which the loop's code makes a call, itself or by calling a module;
-        OUTSIDE if this is not in the loop, None if the call is made in another function.
+        """Return the offset of the instruction at which the loop's code makes a call, itself or by
+        calling a module; OUTSIDE if this is not in the loop, None if the call is made in another
+        function.
         """
         code, at = self.rec.places.instruction(place)
         while code is not self.code and scope is not None:
@@ -143,10 +163,12 @@ START = -1  # of an iteration
 
 
 class LoopText:
-    """The text of the innermost loop around an instruction, or of its function. A loop that has none of the backward
-    passes in the same function is not the one: `for optimizer in optimizers: optimizer.step()`.
+    """The text of the innermost loop around an instruction, or of its function. A loop that has
+    none of the backward passes in the same function is not the one: `for optimizer in optimizers:
+    optimizer.step()`.
 
-    The jumps in the bytecode would not do: from Python 3.12 on, handlers of exceptions jump back too.
+    The jumps in the bytecode would not do: from Python 3.12 on, handlers of exceptions jump back
+    too.
     """
 
     def __init__(self, code: Any, at: int, passes: list[int]) -> None:
@@ -158,22 +180,35 @@ class LoopText:
         tree = None if mark is None else tree_of(text_of(code.co_filename))
         if mark is None or tree is None:
             return
-        around = [node for node in ast.walk(tree) if isinstance(node, LOOPS + FUNCTIONS) and contains(node, mark)]
+        around = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, LOOPS + FUNCTIONS) and contains(node, mark)
+        ]
         runs = [span for place in passes if (span := self.span(place)) is not None and span != mark]
-        full = [node for node in around if isinstance(node, LOOPS) and any(contains(node, span) for span in runs)]
+        full = [
+            node
+            for node in around
+            if isinstance(node, LOOPS) and any(contains(node, span) for span in runs)
+        ]
         innermost = max(full or around, key=start_of, default=None)
         self.loop = innermost if isinstance(innermost, LOOPS) else None
         for node in ast.walk(tree if innermost is None else innermost):
             if isinstance(node, REPEATING) and not contains(node, mark):
-                inside = [2 * i for i, span in enumerate(map(as_span, self.spans)) if span and contains(node, span)]
+                inside = [
+                    2 * i
+                    for i, span in enumerate(map(as_span, self.spans))
+                    if span and contains(node, span)
+                ]
                 self.inner += [(span_of(node), min(inside))] if inside else []
 
     def span(self, at: int) -> Span | None:
         return as_span(self.spans[at // 2]) if at // 2 < len(self.spans) else None
 
     def key(self, at: int) -> int:
-        """Return the instruction's offset, as a place in the order of an iteration. All of an inner loop counts as its
-        first instruction, the test of a `while` and the header of a `for` as the start.
+        """Return the instruction's offset, as a place in the order of an iteration. All of an inner
+        loop counts as its first instruction, the test of a `while` and the header of a `for` as the
+        start.
         """
         offset = self.known.get(at)
         if offset is None:
@@ -185,11 +220,20 @@ class LoopText:
         if span is None:
             return at
         if self.loop is not None:
-            if not contains(self.loop, span) or any(contains(node, span) for node in self.loop.orelse):
+            if not contains(self.loop, span) or any(
+                contains(node, span) for node in self.loop.orelse
+            ):
                 return OUTSIDE
-            if contains(self.loop.test if isinstance(self.loop, ast.While) else self.loop.iter, span):
+            if contains(
+                self.loop.test if isinstance(self.loop, ast.While) else self.loop.iter, span
+            ):
                 return START
-        return min([at, *(first for (low, high), first in self.inner if low <= span[0] and span[1] <= high)])
+        return min(
+            [
+                at,
+                *(first for (low, high), first in self.inner if low <= span[0] and span[1] <= high),
+            ]
+        )
 
 
 def as_span(positions: Any) -> Span | None:
@@ -217,4 +261,6 @@ def first_of(change: Any) -> int:
 
 def is_update(change: Any) -> bool:
     """Whether a write changes a gradient, or a leaf that requires one."""
-    return change.of_grad or any(identity.last.is_leaf and identity.last.requires_grad for identity in change.tensors)
+    return change.of_grad or any(
+        identity.last.is_leaf and identity.last.requires_grad for identity in change.tensors
+    )

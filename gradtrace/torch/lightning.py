@@ -4,8 +4,9 @@
 
     trainer = Trainer(..., callbacks=[Guard()])
 
-Each batch (forward, backward and, if it is due, the update) is guarded as `@gt.guard` does it, with automatic and with
-manual optimisation: from the begin of the training to its end, the loop's `run` for one batch is replaced.
+Each batch (forward, backward and, if it is due, the update) is guarded as `@gt.guard` does it, with
+automatic and with manual optimisation: from the begin of the training to its end, the loop's `run`
+for one batch is replaced.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from gradtrace.torch.trainer_flight import TrainerFlight
 
 
 class LightningGuard(Callback):  # type: ignore[misc]
-    """A callback that has a batch repeated under a recorder when its loss or gradients are not finite.
+    """A callback that has a batch repeated under a recorder when its loss or gradients are not
+    finite.
 
-    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last recording is
-    `guard.recorded`. `flight` is the file of a flight recorder (see `gradtrace.torch.flight`), which gets a
-    row for each batch with an update.
+    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last
+    recording is `guard.recorded`. `flight` is the file of a flight recorder (see
+    `gradtrace.torch.flight`), which gets a row for each batch with an update.
     """
 
     def __init__(
@@ -52,14 +54,23 @@ class LightningGuard(Callback):  # type: ignore[misc]
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         loop = trainer.fit_loop.epoch_loop
-        chosen = loop.automatic_optimization if pl_module.automatic_optimization else loop.manual_optimization
+        chosen = (
+            loop.automatic_optimization
+            if pl_module.automatic_optimization
+            else loop.manual_optimization
+        )
         self.step = chosen.run = BatchGuard(chosen, trainer, *self.options)
         if self.flight is not None:
             self.updates = trainer.global_step
-            scaler, is_automatic = scaler_of(trainer), pl_module.automatic_optimization
-            self.recorder = TrainerFlight(self.flight, pl_module, trainer.optimizers, scaler, normalized=is_automatic)
+            scaler = scaler_of(trainer)
+            is_automatic = pl_module.automatic_optimization
+            self.recorder = TrainerFlight(
+                self.flight, pl_module, trainer.optimizers, scaler, normalized=is_automatic
+            )
 
-    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         if self.recorder:
             self.recorder.batch(outputs)
             if trainer.global_step != self.updates:
@@ -95,7 +106,9 @@ class BatchGuard(StepGuard):
         self.trainer = trainer
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
-        """Return what the module's `training_step` can reach; its arguments are in the last one of `run`."""
+        """Return what the module's `training_step` can reach; its arguments are in the last one of
+        `run`.
+        """
         scaler = scaler_of(self.trainer)
         named = {} if scaler is None else {"scaler": scaler}
         return Reach(self.trainer.lightning_module.training_step, tuple(args[-1].values()), named)
@@ -108,7 +121,9 @@ class BatchGuard(StepGuard):
 
     def parts(self, args: Any, kwargs: Any) -> StepParts:
         module = self.trainer.lightning_module
-        return StepParts(module, "module", next(iter(args[-1].values())), name_of(module.training_step), {})
+        return StepParts(
+            module, "module", next(iter(args[-1].values())), name_of(module.training_step), {}
+        )
 
 
 def scaler_of(trainer: Any) -> Any:

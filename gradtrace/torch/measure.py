@@ -1,7 +1,8 @@
 """Statistics of a tensor: its ends, sum, norm, and counts of zeros, NaN and infinities.
 
-A float32 or float64 tensor in the CPU's memory is read through a numpy array on the same memory, since numpy takes
-about half of PyTorch's time, except for the sum of many elements; other dtypes and other devices by PyTorch.
+A float32 or float64 tensor in the CPU's memory is read through a numpy array on the same memory,
+since numpy takes about half of PyTorch's time, except for the sum of many elements; other dtypes
+and other devices by PyTorch.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from gradtrace.torch.memory import array_of, is_readable, numpy, quietly
 FLOATS = (torch.float32, torch.float64)
 SAMPLE = 256  # elements
 FEW = 4096  # elements up to which numpy adds faster
-EXACT = 16_384  # elements up to which zeros are counted exactly; of more they are estimated from the sample
+# elements up to which zeros are counted exactly; of more they are estimated from the sample
+EXACT = 16_384
 
 
 @dataclass(slots=True, eq=False)
 class Facts:
-    """Statistics of a tensor, as plain numbers; -1 for a count that was only estimated from the sample."""
+    """Statistics of a tensor, as plain numbers; -1 for a count that was only estimated from the
+    sample.
+    """
 
     low: float
     high: float
@@ -36,12 +40,14 @@ class Facts:
     count: int  # of the measured elements
 
 
-Measured = tuple[Any, Any, int]  # Facts or a tensor of them; a sample; how often each measured element stands in it
+# Facts or a tensor of them; a sample; how often each measured element stands in it
+Measured = tuple[Any, Any, int]
 
 
 def measure(tensor: Any) -> Measured:
     """Return the statistics of a tensor without history and of at least one element."""
-    times, flat = 1, tensor
+    times = 1
+    flat = tensor
     if not tensor.is_contiguous():
         times, flat = flattened(tensor)
     flat = flat.reshape(-1)
@@ -55,7 +61,17 @@ def measure(tensor: Any) -> Measured:
     if flat.dtype is torch.bool:
         ones = int(torch.count_nonzero(flat))
         return (
-            Facts(float(ones == count), float(ones > 0), ones, ones**0.5, count - ones, ones, 0, 0, count),
+            Facts(
+                float(ones == count),
+                float(ones > 0),
+                ones,
+                ones**0.5,
+                count - ones,
+                ones,
+                0,
+                0,
+                count,
+            ),
             None,
             times,
         )
@@ -74,50 +90,63 @@ def sampled(facts: Facts, elements: Any) -> Any:
 
 
 def count_zeros(facts: Any, tensor: Any) -> None:
-    """Count the zeros of a leaf's gradient exactly, since answers show their number; a sample would only estimate
-    it.
+    """Count the zeros of a leaf's gradient exactly, since answers show their number; a sample would
+    only estimate it.
     """
     if isinstance(facts, Facts) and facts.zeros < 0:
-        zeros = numpy.count_nonzero(array_of(tensor) == 0) if is_readable(tensor) else (tensor.detach() == 0).sum()
+        zeros = (
+            numpy.count_nonzero(array_of(tensor) == 0)
+            if is_readable(tensor)
+            else (tensor.detach() == 0).sum()
+        )
         facts.zeros = int(zeros)
 
 
 def flattened(tensor: Any) -> tuple[int, Any]:
-    """Return each different element once, in one dimension and in the order of memory if that avoids a copy, and how
-    often it stands in the tensor (an expanded one).
+    """Return each different element once, in one dimension and in the order of memory if that
+    avoids a copy, and how often it stands in the tensor (an expanded one).
     """
     times = 1
     for dim, stride in enumerate(tensor.stride()):
         if not stride and tensor.shape[dim] > 1:
             times *= tensor.shape[dim]
             tensor = tensor.narrow(dim, 0, 1)
-    return times, tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1)
+    return times, tensor.permute(
+        sorted(range(tensor.dim()), key=tensor.stride, reverse=True)
+    ).reshape(-1)
 
 
 def is_dense(tensor: Any) -> bool:
     """Whether a tensor's elements fill a range of memory without gaps or repetitions."""
     if tensor.is_contiguous():
         return True
-    strides, shape = tensor.stride(), tensor.shape
+    strides = tensor.stride()
+    shape = tensor.shape
     reach = 1 + sum(stride * (size - 1) for stride, size in zip(strides, shape, strict=True))
     return bool(reach == tensor.numel() and 0 not in strides)
 
 
 @quietly
 def of_array(array: Any, flat: Any) -> Facts | None:
-    """Compute the statistics of an array on the memory of a tensor of floats; None if it has NaN or infinities."""
-    low, high = float(numpy.minimum.reduce(array)), float(numpy.maximum.reduce(array))
+    """Compute the statistics of an array on the memory of a tensor of floats; None if it has NaN or
+    infinities.
+    """
+    low = float(numpy.minimum.reduce(array))
+    high = float(numpy.maximum.reduce(array))
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     total = float(numpy.add.reduce(array)) if array.size <= FEW else flat.sum().item()
     square = float(dot_product(array, array))
     if not is_exact(total, square, low, high):
         wide = array.astype(numpy.float64)
-        total, square = float(numpy.add.reduce(wide)), float(dot_product(wide, wide))
+        total = float(numpy.add.reduce(wide))
+        square = float(dot_product(wide, wide))
     zeros = zeros_between(low, high, array.size)
     if zeros < 0 and array.size <= EXACT:
         zeros = int(numpy.count_nonzero(array == 0))
-    return Facts(low, high, total, square**0.5, zeros, size_of_sum(total, low, high), 0, 0, array.size)
+    return Facts(
+        low, high, total, square**0.5, zeros, size_of_sum(total, low, high), 0, 0, array.size
+    )
 
 
 def is_exact(total: float, square: float, low: float, high: float) -> bool:
@@ -136,7 +165,9 @@ def size_of_sum(total: float, low: float, high: float) -> float:
 
 
 def on_cpu(flat: Any) -> Facts:
-    """Compute statistics by PyTorch in few passes over memory: NaN and infinities show in the minimum and maximum."""
+    """Compute statistics by PyTorch in few passes over memory: NaN and infinities show in the
+    minimum and maximum.
+    """
     count = flat.numel()
     if flat.dtype.is_floating_point and flat.dtype not in FLOATS:
         flat = flat.float()
@@ -144,13 +175,16 @@ def on_cpu(flat: Any) -> Facts:
     if not (math.isfinite(low) and math.isfinite(high)):
         return of_finite_part(flat)
     if flat.dtype in FLOATS:
-        total, square = flat.sum().item(), torch.dot(flat, flat).item()
+        total = flat.sum().item()
+        square = torch.dot(flat, flat).item()
         if not is_exact(total, square, low, high):
             wide = flat.double()
-            total, square = wide.sum().item(), torch.dot(wide, wide).item()
+            total = wide.sum().item()
+            square = torch.dot(wide, wide).item()
         norm = square**0.5
     else:
-        total, norm = flat.sum(dtype=torch.float64).item(), flat.double().norm().item()
+        total = flat.sum(dtype=torch.float64).item()
+        norm = flat.double().norm().item()
     zeros = zeros_between(low, high, count)
     if zeros < 0 and count <= EXACT:
         zeros = count - int(torch.count_nonzero(flat))
@@ -159,13 +193,17 @@ def on_cpu(flat: Any) -> Facts:
 
 def of_finite_part(flat: Any) -> Facts:
     """Compute the statistics of the finite elements of a tensor with NaN or infinities."""
-    nan, bad = int(torch.isnan(flat).sum()), int((~torch.isfinite(flat)).sum())
+    nan = int(torch.isnan(flat).sum())
+    bad = int((~torch.isfinite(flat)).sum())
     good = flat[torch.isfinite(flat)].double()
     zeros = flat.numel() - int(torch.count_nonzero(flat))
     if not good.numel():
         return Facts(math.nan, math.nan, 0.0, 0.0, zeros, 0.0, nan, bad - nan, flat.numel())
-    low, high, norm = good.min().item(), good.max().item(), torch.linalg.vector_norm(good).item()
-    total, absolute = good.sum().item(), good.abs().sum().item()
+    low = good.min().item()
+    high = good.max().item()
+    norm = torch.linalg.vector_norm(good).item()
+    total = good.sum().item()
+    absolute = good.abs().sum().item()
     return Facts(low, high, total, norm, zeros, absolute, nan, bad - nan, flat.numel())
 
 

@@ -1,6 +1,8 @@
-"""The elements of tensors in the CPU's memory as numpy arrays, and a buffer for many small copies of them.
+"""The elements of tensors in the CPU's memory as numpy arrays, and a buffer for many small copies
+of them.
 
-`Tensor.numpy()` would forbid the program to resize the tensor's storage; an array made from the address does not.
+`Tensor.numpy()` would forbid the program to resize the tensor's storage; an array made from the
+address does not.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ try:
 except ImportError:  # PyTorch does not need numpy; without it only single numbers are kept whole
     numpy = None
 # a function's decorator: the program's settings may make overflows errors
-quietly: Callable[[F], F] = (lambda function: function) if numpy is None else numpy.errstate(all="ignore")
+quietly: Callable[[F], F] = (
+    (lambda function: function) if numpy is None else numpy.errstate(all="ignore")
+)
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 NAMES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
@@ -49,8 +53,8 @@ def is_readable(tensor: Any) -> bool:
 
 
 def has_no_memory(tensor: Any) -> bool:
-    """Whether a dense tensor has no elements in memory: a derivative that is zero everywhere, or a parameter that FSDP
-    has freed. The address of a view of a freed one is its offset.
+    """Whether a dense tensor has no elements in memory: a derivative that is zero everywhere, or a
+    parameter that FSDP has freed. The address of a view of a freed one is its offset.
     """
     return bool(tensor.data_ptr() == tensor.storage_offset() * tensor.element_size())
 
@@ -63,9 +67,15 @@ def is_freed(tensor: Any) -> bool:
 
 
 def array_of(tensor: Any) -> Any:
-    """Return a read-only array on a tensor's memory, in its shape. It must not outlive the tensor."""
+    """Return a read-only array on a tensor's memory, in its shape. It must not outlive the
+    tensor.
+    """
     memory = Memory()
-    interface = {"data": (tensor.data_ptr(), True), "shape": tuple(tensor.shape), "typestr": CODES[tensor.dtype]}
+    interface = {
+        "data": (tensor.data_ptr(), True),
+        "shape": tuple(tensor.shape),
+        "typestr": CODES[tensor.dtype],
+    }
     if not tensor.is_contiguous():
         size = tensor.element_size()
         interface["strides"] = tuple([size * stride for stride in tensor.stride()])
@@ -91,8 +101,8 @@ class Chunk:
         self.used = 0
 
     def take(self, tensor: Any, count: int) -> int:
-        """Copy the elements of a readable tensor, in row-major order, and return the place of the first one. A copy of
-        memory takes a tenth of the time of an assignment by numpy.
+        """Copy the elements of a readable tensor, in row-major order, and return the place of the
+        first one. A copy of memory takes a tenth of the time of an assignment by numpy.
         """
         start = self.used
         self.used = end = start + count
@@ -114,7 +124,8 @@ class Pool:
         dtype = tensor.dtype
         chunk = self.chunks.get(dtype)
         if chunk is None or chunk.used + count > chunk.room:
-            room = FIRST if chunk is None else min(4 * chunk.room, CHUNK)  # the first use of memory takes long
+            # the first use of memory takes long
+            room = FIRST if chunk is None else min(4 * chunk.room, CHUNK)
             chunk = self.chunks[dtype] = Chunk(numpy.empty(max(room, count), CODES[dtype]))
         start = chunk.take(tensor, count)
         elements = chunk.array[start : start + count]

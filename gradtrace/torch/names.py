@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 Module = torch.nn.Module
 Parameter = torch.nn.Parameter
-FLATTENED = "the parameters of FSDP1 (FullyShardedDataParallel); those of FSDP2 (fully_shard) can be read"
+FLATTENED = (
+    "the parameters of FSDP1 (FullyShardedDataParallel); those of FSDP2 (fully_shard) can be read"
+)
 
 
 def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
@@ -39,19 +41,27 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 
 
 def note_compiled(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
-    """Note that a module ran uncompiled which its method compile() had compiled: no call of it is seen."""
+    """Note that a module ran uncompiled which its method compile() had compiled: no call of it is
+    seen.
+    """
     held = (p for _, module in modules if private.is_compiled(module) for p in module.parameters())
     if any(rec.find(sharded.whole(rec, p)) is not None for p in held):
         rec.left_out.setdefault(EAGER, [])
 
 
 def note_buffers(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
-    """Note the buffers of modules that operations used. Those are sent that a DistributedDataParallel sends."""
+    """Note the buffers of modules that operations used. Those are sent that a
+    DistributedDataParallel sends.
+    """
     buffers = [(path, owned) for path, module in modules if (owned := private.buffers_of(module))]
     if not buffers:
         return
     data_parallel = torch.nn.parallel.DistributedDataParallel
-    senders = [path for path, module in modules if isinstance(module, data_parallel) and module.broadcast_buffers]
+    senders = [
+        path
+        for path, module in modules
+        if isinstance(module, data_parallel) and module.broadcast_buffers
+    ]
     seen = {buffer.tensor for buffer in rec.buffers}
     for path, own in buffers:
         is_sent = any(path.startswith(f"{sender}.") for sender in senders)
@@ -88,7 +98,9 @@ LIBRARY = Library(is_tensor, is_module, is_readable)
 
 
 def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
-    """Return the variable that each assigned expression is assigned to, by the expression's file and span."""
+    """Return the variable that each assigned expression is assigned to, by the expression's file
+    and span.
+    """
     variables: dict[tuple[str, int, int, int, int], str] = {}
     for path, file in spans.names.items():
         tree = spans.tree(path)
@@ -104,7 +116,13 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
                 continue
             name = dotted(target)
             if name:
-                variables[file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0] = name
+                variables[
+                    file,
+                    value.lineno,
+                    value.col_offset,
+                    value.end_lineno or 0,
+                    value.end_col_offset or 0,
+                ] = name
     return variables
 
 

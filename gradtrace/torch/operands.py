@@ -1,4 +1,6 @@
-"""The operands of a recorded call, as the source shows them: tensors, then the constants worth showing."""
+"""The operands of a recorded call, as the source shows them: tensors, then the constants worth
+showing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from gradtrace.trace.record import Operand
 # operators whose further arguments are one tuple
 SIZES = frozenset(["view", "reshape", "permute", "expand", "repeat", "tile", "flip"])
 LOSSES = "_loss"  # whose further arguments are numbers of the reduction
-# The parameters of functions that PyTorch's own Python code calls by position, and what each has by default.
+# The parameters of functions that PyTorch's own Python code calls by position, and what each has by
+# default.
 CONVOLUTION = dict.fromkeys(("stride", "padding", "dilation", "groups"))
 POOL = dict.fromkeys(("kernel_size", "stride", "padding", "dilation", "ceil_mode"))
 BY_POSITION: dict[str, dict[str, Any]] = {
@@ -32,10 +35,11 @@ Edge = Callable[[Call, Entry, set[int]], int | None]
 
 
 def call_operands(call: Call, edge_of: Edge) -> tuple[Operand, ...]:
-    """Return the operands in the source's order: each tensor as often as it is used, constants, options with their
-    names.
+    """Return the operands in the source's order: each tensor as often as it is used, constants,
+    options with their names.
     """
-    args, taken = call.args, set[int]()
+    args = call.args
+    taken = set[int]()
     operands: list[Operand] = []
     if call.name in SIZES and len(args) > 2 and all(type(size) is int for size in args[1:]):
         args = (args[0], tuple(args[1:]))
@@ -71,9 +75,11 @@ def overload(name: str, args: tuple[Any, ...]) -> str:
     return f"{name}_dim" if along and f"{name}_dim" in records else name
 
 
-def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Split off the last arguments that are not tensors, by their names; those that have their default value are
-    dropped.
+def split_by_position(
+    args: tuple[Any, ...], defaults: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Split off the last arguments that are not tensors, by their names; those that have their
+    default value are dropped.
     """
     count = min(len(defaults), len(args))
     while count and knowns_in(args[len(args) - count]):
@@ -84,7 +90,9 @@ def split_by_position(args: tuple[Any, ...], defaults: dict[str, Any]) -> tuple[
 
 
 def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, ...]:
-    """Return the operands of x[...]: for a single number dim and index, as for select; else the index unchanged."""
+    """Return the operands of x[...]: for a single number dim and index, as for select; else the
+    index unchanged.
+    """
     tensor, index = args
     entry = call.inputs[id(tensor)]
     first = Operand(entry.id, "", 0, "self", edge_of(call, entry, set()))
@@ -92,7 +100,9 @@ def indexed(call: Call, args: tuple[Any, ...], edge_of: Edge) -> tuple[Operand, 
         return first, Operand(None, "dim=0", 1, "dim"), Operand(None, f"index={index}", 2, "index")
     rest = [call.inputs[id(identity)] for identity in knowns_in(index)]
     if rest:
-        return first, *(Operand(index_entry.id, "", place, "index") for place, index_entry in enumerate(rest, 1))
+        return first, *(
+            Operand(index_entry.id, "", place, "index") for place, index_entry in enumerate(rest, 1)
+        )
     return first, Operand(None, common.constant_text(index), 1, "index")
 
 

@@ -16,17 +16,32 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 # what fills a tensor with new numbers: a leaf begins again, nothing of what it held is left
 FILLS = frozenset(
-    ["zero_", "fill_", "ones_", "uniform_", "normal_", "zeros_", "bernoulli_", "constant_", "trunc_normal_", "random_"]
+    [
+        "zero_",
+        "fill_",
+        "ones_",
+        "uniform_",
+        "normal_",
+        "zeros_",
+        "bernoulli_",
+        "constant_",
+        "trunc_normal_",
+        "random_",
+    ]
     + ["exponential_"]
 )
 
 
 def reversed_(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
     """Record a reversed operator (1 - x), with the operands in the order of the text."""
-    return operate(rec, func, args, kwargs, name, lambda operands: (operands[1], operands[0], *operands[2:]))
+    return operate(
+        rec, func, args, kwargs, name, lambda operands: (operands[1], operands[0], *operands[2:])
+    )
 
 
-def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None) -> Any:
+def operate(
+    rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str, order: Any = None
+) -> Any:
     """Record an operator: its operands before the call, its results after it."""
     call = None
     with private.without_torch_function(), rec.lock:
@@ -54,7 +69,8 @@ def operate(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: s
 def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
     scope = rec.stack[-1] if rec.stack else None
     call = Call(name, rec.places.here(4), scope, torch.is_grad_enabled())
-    operand, inputs = rec.operand, call.inputs
+    operand = rec.operand
+    inputs = call.inputs
     call.args = tuple([operand(argument, inputs) for argument in args])
     if kwargs:
         call.kwargs = {key: operand(argument, inputs) for key, argument in kwargs.items()}
@@ -93,7 +109,9 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
 
 def result(rec: Recorder, call: Call, tensor: Any) -> None:
     storage = private.storage_of(tensor)
-    shares = storage is not None and storage in [entry.tensor.storage for entry in call.inputs.values()]
+    shares = storage is not None and storage in [
+        entry.tensor.storage for entry in call.inputs.values()
+    ]
     identity = rec.meet_tensor(tensor, storage, shares)
     entry = rec.new_entry(tensor, identity, call, 0)
     call.outputs.append(entry)
@@ -123,8 +141,8 @@ def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool)
 
 
 def begins_again(rec: Recorder, known: Known) -> bool:
-    """Whether what fills a leaf initialises it, since nothing has used its numbers yet, also if it is filled through
-    `.data`; then all tensors with these numbers are noted again.
+    """Whether what fills a leaf initialises it, since nothing has used its numbers yet, also if it
+    is filled through `.data`; then all tensors with these numbers are noted again.
     """
     there = None if known.storage is None else rec.storages.get(known.storage)
     same = [known] if there is None else there.existing()

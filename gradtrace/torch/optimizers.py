@@ -49,7 +49,9 @@ def made(rec: Recorder, original: Any) -> Any:
 
 
 def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
-    """Return the notes about an optimiser; if it was made before the recording, they begin with its first step."""
+    """Return the notes about an optimiser; if it was made before the recording, they begin with its
+    first step.
+    """
     notes = rec.optimisers.get(id(optimizer))
     if notes is None or notes.ref() is not optimizer:
         notes = rec.optimisers[id(optimizer)] = Held(optimizer, origin)
@@ -57,8 +59,8 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
 
 
 def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool) -> bool:
-    """Count a step, which is idle if no tensor has a gradient. Return whether it ends an iteration: of several
-    optimisers that take their steps in a row at one place, only the first one's does.
+    """Count a step, which is idle if no tensor has a gradient. Return whether it ends an iteration:
+    of several optimisers that take their steps in a row at one place, only the first one's does.
     """
     held = note(rec, optimizer)
     is_first = held.end == end or end not in rec.steps[-1:]
@@ -72,4 +74,6 @@ def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimisers.values():
         tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
-        held.tensors = [identity.last for identity in map(rec.find, tensors) if identity is not None]
+        held.tensors = [
+            identity.last for identity in map(rec.find, tensors) if identity is not None
+        ]

@@ -1,7 +1,9 @@
-"""What PyTorch does between processes within a module's forward: buffers that DistributedDataParallel sends, pipelines.
+"""What PyTorch does between processes within a module's forward: buffers that
+DistributedDataParallel sends, pipelines.
 
-Neither is an operation of the program. Buffers that were overwritten get new versions in the record. Stages of a
-pipeline first compute with tensors of no meaning, to learn shapes, which is not recorded.
+Neither is an operation of the program. Buffers that were overwritten get new versions in the
+record. Stages of a pipeline first compute with tensors of no meaning, to learn shapes, which is not
+recorded.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def sending(rec: Recorder, original: Any) -> Any:
-    """Return DistributedDataParallel's method that overwrites buffers with those of rank 0, with a note of that: it
-    restores their version counters.
+    """Return DistributedDataParallel's method that overwrites buffers with those of rank 0, with a
+    note of that: it restores their version counters.
     """
 
     def send(self: Any) -> None:
@@ -31,8 +33,8 @@ def sending(rec: Recorder, original: Any) -> Any:
 
 
 def staged(rec: Recorder, original: Any) -> Any:
-    """Return a method of a pipeline's stage that also notes that there is a pipeline, and that what the stage has
-    received is in memory that was noted before.
+    """Return a method of a pipeline's stage that also notes that there is a pipeline, and that what
+    the stage has received is in memory that was noted before.
     """
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:

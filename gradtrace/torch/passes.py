@@ -1,7 +1,8 @@
 """Watch backward passes with hooks on every node that a pass can reach, in the engine's order.
 
-A hook before a node's turn sees the gradients that the node receives; a hook after it sees those that it sent. Each
-gradient is read only once, since the array that one node sends is the one that the next node receives.
+A hook before a node's turn sees the gradients that the node receives; a hook after it sees those
+that it sent. Each gradient is read only once, since the array that one node sends is the one that
+the next node receives.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def watched(rec: Recorder, engine: Any) -> Any:
             rec.problem("passes with a batch of gradients (is_grads_batched)")
             return engine(outputs, *args, **kwargs)
         watch = None
-        below, rec.here.called_backward = rec.here.called_backward, False
+        below = rec.here.called_backward
+        rec.here.called_backward = False
         rec.resume()  # an optimiser's step that raised left it off
         apply.settle(rec)
         with private.without_torch_function(), rec.lock:
@@ -87,15 +89,28 @@ class PassWatch:
     def __init__(self, rec: Recorder, outputs: Any, args: Any, kwargs: Any) -> None:
         self.rec = rec
         names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
-        arguments: dict[str, Any] = {**dict.fromkeys(names), **dict(zip(names, args, strict=False)), **kwargs}
-        keep, create_graph = bool(arguments["keep_graph"]), bool(arguments["create_graph"])
+        arguments: dict[str, Any] = {
+            **dict.fromkeys(names),
+            **dict(zip(names, args, strict=False)),
+            **kwargs,
+        }
+        keep = bool(arguments["keep_graph"])
+        create_graph = bool(arguments["create_graph"])
         stores = bool(kwargs.get("accumulate_grad", False))
-        event = self.event = PassEvent(len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores)
+        event = self.event = PassEvent(
+            len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores
+        )
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
-        event.vectors = [rec.contents.note(v) for v in arguments["grad_outputs"] or () if isinstance(v, torch.Tensor)]
+        event.vectors = [
+            rec.contents.note(v)
+            for v in arguments["grad_outputs"] or ()
+            if isinstance(v, torch.Tensor)
+        ]
         inputs = arguments["inputs"] or ()
-        self.inputs = [rec.entry(tensor) if isinstance(tensor, torch.Tensor) else None for tensor in inputs]
+        self.inputs = [
+            rec.entry(tensor) if isinstance(tensor, torch.Tensor) else None for tensor in inputs
+        ]
         event.wanted = [entry for entry in self.inputs if entry is not None] if inputs else None
         self.starts = [self.node_of(output) for output in outputs]
         self.call = None if stores else self.call_of(outputs, inputs)
@@ -107,9 +122,13 @@ class PassWatch:
         rec.passes.append(event)
 
     def call_of(self, outputs: Any, inputs: Any) -> Call:
-        """Return autograd.grad as an operation on its outputs and inputs, whose results are the gradients."""
+        """Return autograd.grad as an operation on its outputs and inputs, whose results are the
+        gradients.
+        """
         rec = self.rec
-        call = Call("grad", self.event.origin, rec.stack[-1] if rec.stack else None, self.event.create_graph)
+        call = Call(
+            "grad", self.event.origin, rec.stack[-1] if rec.stack else None, self.event.create_graph
+        )
         tensors = [tensor for tensor in (*outputs, *inputs) if isinstance(tensor, torch.Tensor)]
         call.args = tuple(rec.operand(tensor, call.inputs) for tensor in tensors)
         return call
@@ -123,8 +142,10 @@ class PassWatch:
 
     def place(self) -> None:
         """Put the hooks on all nodes behind the roots."""
-        rec, handles = self.rec, self.handles
-        before, after = self.before, None if rec.level == "structure" else self.after
+        rec = self.rec
+        handles = self.handles
+        before = self.before
+        after = None if rec.level == "structure" else self.after
         waiting = [node for node in self.starts if node is not None]
         self.starts = []
         seen: set[int] = set()
@@ -174,13 +195,16 @@ class PassWatch:
         node = rec.nodes[index]
         if rec.level == "structure":
             note = rec.contents.note
-            turn = self.turns[index] = self.new_turn(index, [None if g is None else note(g) for g in gradients])
+            turn = self.turns[index] = self.new_turn(
+                index, [None if g is None else note(g) for g in gradients]
+            )
             turn.freed = not self.event.keep and bool(node.saved)
         else:
             turn = self.turns[index] = self.new_turn(index, [])
             incoming: list[tuple[Any, bool, Noted]] = []
             for number, gradient in enumerate(gradients):
-                key, noted = None if gradient is None else mark(gradient), None
+                key = None if gradient is None else mark(gradient)
+                noted = None
                 if gradient is not None:
                     noted = self.sent_to(index, number, key) or rec.contents.note(gradient)
                     if noted.facts is not None:
@@ -189,13 +213,16 @@ class PassWatch:
             if incoming:
                 self.got[index] = incoming
         if rec.hook_runs:
-            turn.hooks, rec.hook_runs = rec.hook_runs, []
+            turn.hooks = rec.hook_runs
+            rec.hook_runs = []
             turn.arrived = [turn.hooks[0][2] or turn.upstream[0], *turn.upstream[1:]]
         if rec.retaining:
             for entry in node.outputs:
                 tensor = entry.tensor.ref()
                 if tensor is not None and tensor.retains_grad and turn.upstream:
-                    turn.hooks.append(("retain", "retain_grad", turn.upstream[0], turn.upstream[0], False))
+                    turn.hooks.append(
+                        ("retain", "retain_grad", turn.upstream[0], turn.upstream[0], False)
+                    )
                     break
         if node.variable is not None:
             turn.before = self.stored(node.variable)
@@ -228,15 +255,17 @@ class PassWatch:
             noted = None
             if gradient is not None:
                 key = mark(gradient)
-                noted = (passed and same_elements(gradient, key, passed)) or self.rec.contents.note(gradient)
+                noted = (passed and same_elements(gradient, key, passed)) or self.rec.contents.note(
+                    gradient
+                )
                 edge = edges[number] if number < len(edges) else None
                 if edge is not None:
                     self.on_way.setdefault(edge, []).append((key, noted))
             turn.sent.append(noted)
 
     def sent_to(self, index: int, number: int, key: Any) -> Noted | None:
-        """Return the sender's note of the gradient that a node receives, if there is one sender and the gradient is
-        unchanged.
+        """Return the sender's note of the gradient that a node receives, if there is one sender and
+        the gradient is unchanged.
         """
         sent = self.on_way.pop((index, number), ())
         return sent[0][1] if len(sent) == 1 and key is not None and sent[0][0] == key else None
@@ -254,7 +283,8 @@ class PassWatch:
         tensor = leaf.ref()
         grad = None if tensor is None else tensor.grad
         if grad is None:
-            if turn.before is None and turn.upstream:  # a hook of the program has used it, and cleared it
+            # a hook of the program has used it, and cleared it
+            if turn.before is None and turn.upstream:
                 turn.after = turn.upstream[0]
             return
         alone = turn.before is None and turn.upstream and turn.upstream[0] is not None
@@ -273,7 +303,13 @@ class PassWatch:
         if self.event.stores or results is None:
             return
         if self.call is not None:
-            operators.finish(self.rec, self.call, (), {}, [gradient for gradient in results if gradient is not None])
+            operators.finish(
+                self.rec,
+                self.call,
+                (),
+                {},
+                [gradient for gradient in results if gradient is not None],
+            )
         for entry, gradient in zip(self.inputs, results, strict=False):
             node = None if entry is None else self.function_of(entry)
             if node is None or node in self.turns or gradient is None:
@@ -285,8 +321,8 @@ class PassWatch:
 
 
 def same_elements(gradient: Any, key: Any, passed: list[tuple[Any, bool, Noted]]) -> Noted | None:
-    """Return the note of an incoming gradient if a node sends the same elements on, unchanged or as a view of all of
-    them.
+    """Return the note of an incoming gradient if a node sends the same elements on, unchanged or as
+    a view of all of them.
     """
     for passed_key, contiguous, noted in passed:
         if passed_key is None or passed_key != key:

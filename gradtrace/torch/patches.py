@@ -2,12 +2,15 @@
 
 engine entrance             backward passes are watched (`passes`)
 Module._call_impl           a call of a module is a scope
-Parameter.__new__           a parameter is recorded as a leaf with the numbers of its data, without their history
-Function.apply              a call is recorded as one operator, without the calls in its forward (`apply`)
+Parameter.__new__           a parameter is recorded as a leaf with the numbers of its data, without
+                            their history
+Function.apply              a call is recorded as one operator, without the calls in its forward
+                            (`apply`)
 FunctionMeta lookup         the same for an `apply` in C that the program stored before
 torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
-DeviceContext               a default device is put on the stack of modes as if the recorder were not there
+DeviceContext               a default device is put on the stack of modes as if the recorder were
+                            not there
 swap_tensors                two tensors are exchanged in the record (`swaps`)
 GradScaler.step             a skipped step ends an iteration too
 optimisers' global hooks    a step is recorded as one change
@@ -47,7 +50,8 @@ class Patches:
         self.hooks: private.OptimizerHooks | None = None
         # what has the attribute, its name, its former value, the one in place of it
         self.replaced: list[tuple[Any, str, Any, Any]] = []
-        self.updated: list[tuple[dict[str, Any], dict[str, Any]]] = []  # the variables of a module, what they were
+        # the variables of a module, what they were
+        self.updated: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.stance: private.EagerStance | None = None
         self.groups_watched = False
 
@@ -56,7 +60,8 @@ class Patches:
         engine = getattr(torch.autograd, private.ENGINE)
         self._replace(torch.autograd, private.ENGINE, passes.watched(self.rec, engine))
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
-        function, name = private.function_base(), private.FUNCTION_APPLY
+        function = private.function_base()
+        name = private.FUNCTION_APPLY
         self._replace(function, name, classmethod(apply.applied(self.rec)))
         if private.STORES_C:
             self._replace(private.FunctionMeta, "__getattribute__", apply.lookup(self.rec))
@@ -69,36 +74,46 @@ class Patches:
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
         for name in ("__enter__", "__exit__"):
-            self._replace(private.DeviceContext, name, beside(self.rec, getattr(private.DeviceContext, name)))
-        self._replace(torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors))
+            self._replace(
+                private.DeviceContext, name, beside(self.rec, getattr(private.DeviceContext, name))
+            )
+        self._replace(
+            torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors)
+        )
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
         self.watch_groups()
-        data_parallel, stages = torch.nn.parallel.DistributedDataParallel, private.pipeline_stages()
+        data_parallel = torch.nn.parallel.DistributedDataParallel
+        stages = private.pipeline_stages()
         if hasattr(data_parallel, private.DDP_SENDS):
             sends = getattr(data_parallel, private.DDP_SENDS)
             self._replace(data_parallel, private.DDP_SENDS, parallel.sending(self.rec, sends))
         if stages is not None:
             for name in private.INFER_SHAPES:
                 self._replace(stages, name, sharded.unrecorded(self.rec, getattr(stages, name)))
-            self._replace(stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk))
+            self._replace(
+                stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk)
+            )
         self.run_eager()
 
     def watch_groups(self) -> None:
-        """Replace the methods of FSDP2's class that are not recorded, once it can be used: it is loaded, and the
-        processes are connected.
+        """Replace the methods of FSDP2's class that are not recorded, once it can be used: it is
+        loaded, and the processes are connected.
         """
         groups = private.fsdp_groups()
         if groups is None or self.groups_watched or not torch.distributed.is_initialized():
             return
         self.groups_watched = True
-        for name in filter(vars(groups).__contains__, sharded.INTERNAL):  # another PyTorch may name them otherwise
+        # another PyTorch may name them otherwise
+        for name in filter(vars(groups).__contains__, sharded.INTERNAL):
             self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
 
     def watching_groups(self, made: Any) -> Any:
-        """Return a Parameter.__new__ that notices FSDP2's class: each object of it makes parameters."""
+        """Return a Parameter.__new__ that notices FSDP2's class: each object of it makes
+        parameters.
+        """
 
         def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
             self.watch_groups()
@@ -114,11 +129,13 @@ class Patches:
         """Replace the functions of a module by which it asks for modes."""
         old = {name: variables[name] for name in names}
         self.updated.append((variables, old))
-        variables.update({name: private.asking(function, self.rec) for name, function in old.items()})
+        variables.update(
+            {name: private.asking(function, self.rec) for name, function in old.items()}
+        )
 
     def remove(self) -> None:
-        """Restore everything. Each part is forgotten only when it is restored, so an interruption can be followed by
-        another call.
+        """Restore everything. Each part is forgotten only when it is restored, so an interruption
+        can be followed by another call.
         """
         while self.updated:
             variables, functions = self.updated[-1]
@@ -163,10 +180,14 @@ class Patches:
     # ---- optimisers
 
     def stepping(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
-        """Suspend the recorder before an optimiser's step, which is not recorded except for a closure that it calls."""
+        """Suspend the recorder before an optimiser's step, which is not recorded except for a
+        closure that it calls.
+        """
         rec = self.rec
         rec.suspend()
-        closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
+        closure = (
+            kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
+        )
         if closure is None or not callable(closure):
             if rec.precision is not None:
                 with private.unseen():
@@ -184,7 +205,9 @@ class Patches:
                 if rec.precision is not None:
                     rec.precision.steps.end()
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
-                rec.written_by("step", [sharded.whole(rec, parameter) for parameter in updated], False)
+                rec.written_by(
+                    "step", [sharded.whole(rec, parameter) for parameter in updated], False
+                )
                 sharded.outdate(rec, updated, WRITTEN)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
@@ -194,18 +217,23 @@ class Patches:
         rec.resume()
 
     def scaling(self, original: Any) -> Any:
-        """Return a GradScaler.step that also notes the end of a step that it skips, for gradients that overflow."""
+        """Return a GradScaler.step that also notes the end of a step that it skips, for gradients
+        that overflow.
+        """
         rec = self.rec
 
         def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            noted, scale = len(rec.steps), 0.0
+            noted = len(rec.steps)
+            scale = 0.0
             if rec.precision is not None:
                 with private.unseen():
                     scale = scaler.get_scale()
             out = original(scaler, optimizer, *args, **kwargs)
             if active() is rec and rec.precision is not None and scaler.is_enabled():
                 with private.unseen(), rec.lock:
-                    rec.precision.attempt(rec.precision.steps.scaled, scale, len(rec.steps) == noted, optimizer)
+                    rec.precision.attempt(
+                        rec.precision.steps.scaled, scale, len(rec.steps) == noted, optimizer
+                    )
             if active() is rec and len(rec.steps) == noted and not rec.here.quiet:
                 with private.without_torch_function(), rec.lock:
                     rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here()))
@@ -226,8 +254,14 @@ class Patches:
                 out = original(optimizer, *args, **kwargs)
                 with private.without_torch_function(), rec.lock:
                     gone = [parameter for parameter in held if parameter.grad is None]
-                    rec.written_by("cleared", [sharded.whole(rec, parameter) for parameter in gone], True)
-                    rec.written_by("zero_", [parameter for parameter in held if parameter.grad is not None], True)
+                    rec.written_by(
+                        "cleared", [sharded.whole(rec, parameter) for parameter in gone], True
+                    )
+                    rec.written_by(
+                        "zero_",
+                        [parameter for parameter in held if parameter.grad is not None],
+                        True,
+                    )
             finally:
                 rec.resume()
             return out
@@ -237,13 +271,16 @@ class Patches:
 
 def parameters_with_gradient(optimizer: Any) -> list[Any]:
     return [
-        parameter for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None
+        parameter
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if parameter.grad is not None
     ]
 
 
 def beside(rec: Recorder, original: Any) -> Any:
-    """Return a method that changes the stack of modes while the recorder is not on it: a default device takes the
-    lowest place, and expects itself there when it leaves.
+    """Return a method that changes the stack of modes while the recorder is not on it: a default
+    device takes the lowest place, and expects itself there when it leaves.
     """
 
     def method(self: Any, *args: Any) -> Any:

@@ -1,7 +1,9 @@
-"""The places of calls in the program's text: frames noted as (code, instruction), converted to spans later.
+"""The places of calls in the program's text: frames noted as (code, instruction), converted to
+spans later.
 
-A place is the innermost frame that does not belong to PyTorch, this package or the standard library's `contextlib` and
-`functools`. A span names its file; "" is the main file, of the script or of the `with record()`.
+A place is the innermost frame that does not belong to PyTorch, this package or the standard
+library's `contextlib` and `functools`. A span names its file; "" is the main file, of the script or
+of the `with record()`.
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ HIDDEN = tuple(
     )
 )
 PACKAGES = ("site-packages", "dist-packages")
-WRAPPERS = (os.sep + "typing_extensions.py",)  # of functions, as functools in the standard library: `deprecated`
+# of functions, as functools in the standard library: `deprecated`
+WRAPPERS = (os.sep + "typing_extensions.py",)
 
 
 @functools.lru_cache(maxsize=4096)
 def is_hidden(name: str) -> bool:
     """Whether the frames of a file do not belong to the program."""
-    if name.startswith(("<frozen", "<eval_with_key>")) or name == "<string>":  # the second: code that torch.fx wrote
+    # the second: code that torch.fx wrote
+    if name.startswith(("<frozen", "<eval_with_key>")) or name == "<string>":
         return True
     if name.endswith(WRAPPERS):
         return True
@@ -60,7 +64,8 @@ class RecordedPlaces(Places):
         self._hidden: dict[int, bool | None] = {}
         self._codes: list[Any] = []  # those that were seen, so that no other one gets their id()
         self._calls: list[int] = []  # the places of the calls of modules that are under way
-        self.leads: dict[int, set[int]] = {}  # by a place in a library: the program's own that led there
+        # by a place in a library: the program's own that led there
+        self.leads: dict[int, set[int]] = {}
 
     def here(self, depth: int = 1) -> int:
         """Return the number of the program's innermost place on the call stack."""
@@ -84,15 +89,17 @@ class RecordedPlaces(Places):
         return 0
 
     def here_and_lead(self, depth: int = 1) -> int:
-        """Return the number of the program's innermost place. For one in an installed package, such as a trainer, also
-        note the place outside of packages that led there.
+        """Return the number of the program's innermost place. For one in an installed package, such
+        as a trainer, also note the place outside of packages that led there.
         """
         place = self.here(depth + 1)
         code, _ = self.instruction(place)
         if code is None or not is_installed(code.co_filename):
             return place
         frame: Any = sys._getframe(depth)
-        while frame is not None and (is_hidden(name := frame.f_code.co_filename) or is_installed(name)):
+        while frame is not None and (
+            is_hidden(name := frame.f_code.co_filename) or is_installed(name)
+        ):
             frame = frame.f_back
         if frame is not None:
             self.leads.setdefault(place, set()).add(self.number(frame.f_code, frame.f_lasti))
@@ -103,12 +110,14 @@ class RecordedPlaces(Places):
         return len(self._instructions) - 1
 
     def instruction(self, number: int) -> tuple[Any, int]:
-        """Return the code object that a place is in, or None, and the offset of its instruction there."""
+        """Return the code object that a place is in, or None, and the offset of its instruction
+        there.
+        """
         return self._instructions[number]
 
     def called_by(self, code: Any) -> None:
-        """Name the function of which each call stands between `enter` and `leave`, so that `here` need not look behind
-        it.
+        """Name the function of which each call stands between `enter` and `leave`, so that `here`
+        need not look behind it.
         """
         self._hidden[id(code)] = None
 
@@ -180,7 +189,9 @@ def tree_of(text: str) -> Any:
 
 
 def short_name(path: str) -> str:
-    """Return a short file name: relative to the working folder or to a package's; of a notebook's cell "cell 3"."""
+    """Return a short file name: relative to the working folder or to a package's; of a notebook's
+    cell "cell 3".
+    """
     if path.startswith("<"):
         return path
     name = os.path.basename(path)

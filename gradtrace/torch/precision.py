@@ -1,9 +1,11 @@
-"""The level "precision": run every operation again in float64 while the program runs, and compare the results.
+"""The level "precision": run every operation again in float64 while the program runs, and compare
+the results.
 
-A TorchDispatchMode sees the operations below autograd, those of the engine too. Each is computed again on the CPU in
-float64, on the shadows of its inputs and on its inputs as they are (`precision_shadows`). The results of a recorded
-call, and the gradients that a node sends, are compared with both (`precision_errors`). Random numbers and decisions are
-those of the run. The program's own call comes between what is read and what is computed, and sees none of it.
+A TorchDispatchMode sees the operations below autograd, those of the engine too. Each is computed
+again on the CPU in float64, on the shadows of its inputs and on its inputs as they are
+(`precision_shadows`). The results of a recorded call, and the gradients that a node sends, are
+compared with both (`precision_errors`). Random numbers and decisions are those of the run. The
+program's own call comes between what is read and what is computed, and sees none of it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from gradtrace.torch.memory import PLAIN
 from gradtrace.torch.precision_errors import ErrorSizes, passed_on
 from gradtrace.torch.precision_kinds import kind_of
 from gradtrace.torch.precision_runs import Runs
-from gradtrace.torch.precision_shadows import Owner, WideFrame, extent_of, is_number, place_of, size_of_storage, wide
+from gradtrace.torch.precision_shadows import (
+    Owner,
+    WideFrame,
+    extent_of,
+    is_number,
+    place_of,
+    size_of_storage,
+    wide,
+)
 from gradtrace.torch.precision_steps import Steps
 from gradtrace.trace import precision as record
 
@@ -53,13 +63,16 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         kind = kind_of(func)
-        job, updated = None, []
+        job = None
+        updated = []
         if not kind.is_view:
             with private.unseen():
                 job = self.attempt(self.runs.prepare, func, kind, args, kwargs)
                 if job is not None and job.written and not self.runs.stepping:
                     updated = [
-                        (tensor, wide(tensor)) for tensor in job.written if tensor.is_leaf and tensor.requires_grad
+                        (tensor, wide(tensor))
+                        for tensor in job.written
+                        if tensor.is_leaf and tensor.requires_grad
                     ]
         with self.unobserved():
             out = func(*args, **kwargs)
@@ -71,8 +84,9 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         return out
 
     def unobserved(self) -> Any:
-        """Return a context in which the program's own operation is not seen as one more call. A kernel in Python may
-        enter function modes, which work unless modes of the program are off: none sees an operation twice.
+        """Return a context in which the program's own operation is not seen as one more call. A
+        kernel in Python may enter function modes, which work unless modes of the program are off:
+        none sees an operation twice.
         """
         is_alone = private.mode_depth() == self.rec.is_on()
         return self.rec.unrecorded() if is_alone else private.without_torch_function()
@@ -98,7 +112,8 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
 
     def called(self, call: Call) -> None:
         """Measure the results of a call."""
-        frame, self.ended = self.ended, None
+        frame = self.ended
+        self.ended = None
         if frame is not None:
             with private.unseen():
                 for entry in call.outputs:
@@ -110,11 +125,14 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if frame.failed and call is not None:
             self.unmeasured[call, frame.failed] = None
 
-    def measure(self, frame: WideFrame, tensor: Any, owner: Owner, call: Call | None, passed: int | None) -> None:
+    def measure(
+        self, frame: WideFrame, tensor: Any, owner: Owner, call: Call | None, passed: int | None
+    ) -> None:
         """Compare a result of a frame with its shadow, and let the shadow have an owner."""
         if tensor is None or type(tensor) not in PLAIN or not is_number(tensor):
             return
-        shadows, storage = self.runs.shadows, private.storage_of(tensor)
+        shadows = self.runs.shadows
+        storage = private.storage_of(tensor)
         if storage not in shadows.held:
             return
         is_view = storage not in frame.made
@@ -130,16 +148,23 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         if errors is None:
             errors = self.runs.errors(frame, tensor, storage)
         shadow.errors.setdefault(extent, errors)
-        self.rows.append(ComparedResult(call, passed, owner.entry, tensor.dtype, tensor.numel(), frame, errors))
+        self.rows.append(
+            ComparedResult(call, passed, owner.entry, tensor.dtype, tensor.numel(), frame, errors)
+        )
         if is_view:
             if passed is None:
                 shadow.parts[place_of(tensor)] = owner
             return
         for result_storage in frame.made:
             result_shadow = shadows.held.get(result_storage)
-            if result_shadow is not None and (result_storage == storage or result_shadow.owner is None):
+            if result_shadow is not None and (
+                result_storage == storage or result_shadow.owner is None
+            ):
                 result_shadow.owner = owner
-        shadows.sizes[storage] = (private.version_of(tensor), tensor.storage_offset(), tensor.numel()), errors.largest
+        shadows.sizes[storage] = (
+            (private.version_of(tensor), tensor.storage_offset(), tensor.numel()),
+            errors.largest,
+        )
         if not errors.error and tensor.numel() == size_of_storage(tensor):
             shadows.take_actual(tensor)
 
@@ -152,7 +177,8 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             frame = None if storage is None else self.runs.sums.pop(storage, None)
             if frame is not None:
                 entry = self.received_by(index, place)
-                if entry is not None and storage in frame.made:  # else another tensor had its address
+                # else another tensor had its address
+                if entry is not None and storage in frame.made:
                     with private.unseen():
                         self.measure(frame, gradient, Owner(entry, True), None, number)
                 self.end(frame, None)
@@ -167,7 +193,8 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         with private.unseen():
             if node.variable is not None:
                 grad = getattr(node.variable.ref(), "grad", None)
-                if grad is not None and private.storage_of(grad) in frame.made:  # it was added to an earlier one
+                # it was added to an earlier one
+                if grad is not None and private.storage_of(grad) in frame.made:
                     self.measure(frame, grad, Owner(node.variable.last, True), None, number)
             else:
                 for place, gradient in enumerate(sent):
@@ -178,7 +205,9 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             self.end(frame, node.call)
 
     def received_by(self, index: int, place: int) -> Entry | None:
-        """Return the tensor whose gradient a node receives, maybe through helper nodes (TBackward0)."""
+        """Return the tensor whose gradient a node receives, maybe through helper nodes
+        (TBackward0).
+        """
         node = self.rec.nodes[index]
         while node.variable is None and not node.outputs:
             edge = next((following for following in node.edges if following is not None), None)
@@ -224,7 +253,9 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         rows = [row for row in self.rows if row.call is None or row.call.id >= 0]
         failed = [(call.id, reason) for call, reason in self.unmeasured if call.id >= 0]
         unmeasured = tuple(record.Unmeasured(*failure) for failure in failed)
-        return record.Precision(tuple(map(measured, rows)), tuple(self.steps.updates), self.steps.losses(), unmeasured)
+        return record.Precision(
+            tuple(map(measured, rows)), tuple(self.steps.updates), self.steps.losses(), unmeasured
+        )
 
     def release(self) -> None:
         """Clear all notes, whose references form cycles."""
@@ -234,9 +265,14 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
 
 def measured(row: ComparedResult) -> record.Measured:
     """Return a row as the Trace has it."""
-    frame, errors = row.frame, row.errors
+    frame = row.frame
+    errors = row.errors
     told = () if frame.grouped else zip(frame.sources, errors.shares, strict=False)
-    sources = [record.ErrorSource(own.entry.id, own.of_gradient, share) for own, share in told if own is not None]
+    sources = [
+        record.ErrorSource(own.entry.id, own.of_gradient, share)
+        for own, share in told
+        if own is not None
+    ]
     return record.Measured(
         None if row.call is None else row.call.id,
         row.passed,

@@ -1,4 +1,6 @@
-"""Compare a result with its float64 runs: the errors that it adds and inherits, and what became of its elements."""
+"""Compare a result with its float64 runs: the errors that it adds and inherits, and what became of
+its elements.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import torch
 
 from gradtrace.torch.precision_shadows import Shadow, extent_of, largest, wide
 
-ALIKE = 2.0  # how many times larger or smaller the squared error of a sample may be than that of the whole
+# how many times larger or smaller the squared error of a sample may be than that of the whole
+ALIKE = 2.0
 NEARLY = 1e-4
 BLOCK = 65_536  # elements that are compared at once, so that they stay in the processor's cache
 Tensor = torch.Tensor
@@ -39,25 +42,39 @@ class Sums:
     def __init__(self, dtype: Any, tracks: int) -> None:
         self.info = torch.finfo(dtype)
         self.shadow = self.added = self.inherited = self.error = 0.0
-        self.reached = [0.0] * tracks  # of each track, its projection on the error, less that of the shadow
+        # of each track, its projection on the error, less that of the shadow
+        self.reached = [0.0] * tracks
         self.overflowed = self.underflowed = self.subnormal = self.saturated = 0
         self.lost = [0] * (
             tracks + 1
-        )  # of each track, and the result: elements that are not the shadow's inf or nan, or not finite
-        self.largest, self.smallest, self.reach = 0.0, math.inf, 0.0
+            # of each track, and the result: elements that are not the shadow's inf or nan, or not
+            # finite
+        )
+        self.largest = 0.0
+        self.smallest = math.inf
+        self.reach = 0.0
         self.rows: list[Tensor] = []  # if asked for: the norm of the error of each row
-        self.scratch: list[Tensor] = [torch.empty(0, dtype=torch.float64)] * 2  # for the differences of a block
+        # for the differences of a block
+        self.scratch: list[Tensor] = [torch.empty(0, dtype=torch.float64)] * 2
 
     @property
     def is_ordinary(self) -> bool:
         """Whether no element is infinite, 0, subnormal or 1 where the compared one is not."""
-        return not (self.overflowed or self.underflowed or self.subnormal or self.saturated or self.lost[-1])
+        return not (
+            self.overflowed or self.underflowed or self.subnormal or self.saturated or self.lost[-1]
+        )
 
     def add(self, result: Tensor, runs: list[Tensor], inner: int = 0) -> None:
-        """Add a block of the result, in its own type, and of each track, in float64; `inner` elements are a row."""
+        """Add a block of the result, in its own type, and of each track, in float64; `inner`
+        elements are a row.
+        """
         error = self.less(0, result, runs[0])
         squares, (small, large) = self.squares(error, inner), ends_of(sizes := result.abs())
-        size = large if len(runs) == 1 and is_nearly(large, squares, self.info) else magnitude_of(runs[-1])
+        size = (
+            large
+            if len(runs) == 1 and is_nearly(large, squares, self.info)
+            else magnitude_of(runs[-1])
+        )
         if self.info.dtype == "float16" and not (len(runs) == 1 and math.isfinite(squares + size)):
             self.reach = max(self.reach, largest(runs[0]))
         if not math.isfinite(squares + size):
@@ -66,10 +83,16 @@ class Sums:
             self.largest = max(self.largest, largest(runs[-1]))
             for place, tensor in enumerate((*runs, result)):
                 self.lost[place] += int(unlike(tensor, runs[0]).sum())
-            self.shadow += square(runs[0][masks[1]]) - square(runs[0][finite := torch.stack(masks).all(0)])
+            self.shadow += square(runs[0][masks[1]]) - square(
+                runs[0][finite := torch.stack(masks).all(0)]
+            )
             result, *runs = (tensor[finite] for tensor in (result, *runs))
             error = self.less(0, result, runs[0])
-            squares, (small, large), size = square(error), ends_of(sizes := result.abs()), magnitude_of(runs[-1])
+            squares, (small, large), size = (
+                square(error),
+                ends_of(sizes := result.abs()),
+                magnitude_of(runs[-1]),
+            )
         self.shadow += square(runs[0])
         self.elements(sizes, runs[-1], small, large, size)
         self.differences(error, squares, result, runs)
@@ -85,10 +108,14 @@ class Sums:
     def squares(self, error: Tensor, inner: int) -> float:
         if not inner:
             return square(error)
-        self.rows.append(torch.linalg.vector_norm(error.view(-1, inner), dim=1) if inner > 1 else error.clone())
+        self.rows.append(
+            torch.linalg.vector_norm(error.view(-1, inner), dim=1) if inner > 1 else error.clone()
+        )
         return square(self.rows[-1])
 
-    def differences(self, error: Tensor, squares: float, result: Tensor, runs: list[Tensor]) -> None:
+    def differences(
+        self, error: Tensor, squares: float, result: Tensor, runs: list[Tensor]
+    ) -> None:
         """Add the squared norms of the error, given as `squares`, and of its parts."""
         self.error += squares
         if len(runs) == 1:
@@ -101,13 +128,16 @@ class Sums:
             self.reached[place] += dot(step, error)
         self.inherited += square(step)
 
-    def elements(self, sizes: Tensor, local: Tensor, small: float, large: float, size: float) -> None:
-        """Note the largest magnitude, `size`. Elements are only counted where the ends of `sizes`, the magnitudes of
-        the result, say that there may be any.
+    def elements(
+        self, sizes: Tensor, local: Tensor, small: float, large: float, size: float
+    ) -> None:
+        """Note the largest magnitude, `size`. Elements are only counted where the ends of `sizes`,
+        the magnitudes of the result, say that there may be any.
         """
         if not local.numel():
             return
-        self.largest, self.reach = max(self.largest, size), max(self.reach, size)
+        self.largest = max(self.largest, size)
+        self.reach = max(self.reach, size)
         if small < self.info.tiny:
             zero = sizes == 0
             empty = int(torch.count_nonzero(zero))
@@ -124,7 +154,9 @@ class Sums:
 
 
 def unlike(a: Tensor, b: Tensor) -> Tensor:
-    """Return which elements are inf or nan in one of two tensors, and something else in the other."""
+    """Return which elements are inf or nan in one of two tensors, and something else in the
+    other.
+    """
     return (a != b) & ((a == a) | (b == b)) & ~(torch.isfinite(a) & torch.isfinite(b))
 
 
@@ -142,10 +174,15 @@ def magnitude_of(tensor: Tensor) -> float:
 
 
 def is_nearly(large: float, squares: float, info: Any) -> bool:
-    """Return whether the largest magnitude of a result is that of its shadow up to rounding, and not near 1, where
-    saturation begins, or near an end of the dtype; `squares` is the squared norm of its error.
+    """Return whether the largest magnitude of a result is that of its shadow up to rounding, and
+    not near 1, where saturation begins, or near an end of the dtype; `squares` is the squared norm
+    of its error.
     """
-    return squares <= (large * NEARLY) ** 2 and abs(large - 1) > NEARLY and info.tiny < large < info.max / 2
+    return (
+        squares <= (large * NEARLY) ** 2
+        and abs(large - 1) > NEARLY
+        and info.tiny < large < info.max / 2
+    )
 
 
 def dot(a: Tensor, b: Tensor) -> float:
@@ -157,7 +194,9 @@ def square(a: Tensor) -> float:
 
 
 def compare(actual: Tensor, tracks: list[Tensor]) -> ErrorSizes:
-    """Compare a result with what the tracks of its frame have for it (see `precision_shadows.WideFrame`)."""
+    """Compare a result with what the tracks of its frame have for it (see
+    `precision_shadows.WideFrame`).
+    """
     changes = [not is_same(before, after) for before, after in itertools.pairwise(tracks)]
     places = [*itertools.accumulate(changes, initial=0)]
     sums = sums_of(actual, [tracks[0], *itertools.compress(tracks[1:], changes)])
@@ -171,11 +210,14 @@ def is_same(a: Tensor, b: Tensor) -> bool:
     return a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
 
 
-def compare_sample(whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Tensor]) -> ErrorSizes | None:
-    """Return the errors of a result from its comparison with the shadow, and a sample of it and of the tracks.
+def compare_sample(
+    whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Tensor]
+) -> ErrorSizes | None:
+    """Return the errors of a result from its comparison with the shadow, and a sample of it and of
+    the tracks.
 
-    `weights` says for each row of the sample how many it stands for. None if the sample has another error than the
-    whole (by more than `ALIKE`), or if one of its elements is not finite.
+    `weights` says for each row of the sample how many it stands for. None if the sample has another
+    error than the whole (by more than `ALIKE`), or if one of its elements is not finite.
     """
     scale = weights.sqrt()
     result, *runs = (flat(wide(tensor).mul_(scale)) for tensor in (sample, *tracks))
@@ -184,17 +226,22 @@ def compare_sample(whole: Sums, weights: Tensor, sample: Tensor, tracks: list[Te
     part.differences(error, square(error), result, runs)
     if not math.isfinite(part.error + part.added + part.inherited):
         return None
-    if not whole.error / ALIKE <= part.error <= whole.error * ALIKE or (part.added and not part.error):
+    if not whole.error / ALIKE <= part.error <= whole.error * ALIKE or (
+        part.added and not part.error
+    ):
         return None
     times = whole.error / part.error if part.error else 0.0
-    whole.added, whole.inherited = part.added * times, part.inherited * times
+    whole.added = part.added * times
+    whole.inherited = part.inherited * times
     whole.reached = [product * times for product in part.reached]
     whole.lost = [0] * len(part.lost)
     return sizes_of(whole)
 
 
 def sums_of(actual: Tensor, tracks: list[Tensor], inner: int = 0) -> Sums:
-    """Compare a result with what tracks have for it; with `inner` also each row of so many elements."""
+    """Compare a result with what tracks have for it; with `inner` also each row of so many
+    elements.
+    """
     result, *runs = (flat(tensor) for tensor in (actual.detach(), *tracks))
     sums = Sums(actual.dtype, len(runs))
     inner *= 1 + actual.is_complex()
@@ -209,13 +256,22 @@ def sizes_of(sums: Sums) -> ErrorSizes:
     norm = math.sqrt(sums.shadow)
     scale = norm * sums.info.eps / 2
     added, inherited, error = (
-        relative(math.sqrt(squared_norm), scale) for squared_norm in (sums.added, sums.inherited, sums.error)
+        relative(math.sqrt(squared_norm), scale)
+        for squared_norm in (sums.added, sums.inherited, sums.error)
     )
-    reached, total = (sums.lost[:-1], sums.lost[-1]) if sums.lost[-1] else (sums.reached, sums.error)
-    shares = [(after - before) / total if total else 0.0 for before, after in itertools.pairwise(reached)]
+    reached, total = (
+        (sums.lost[:-1], sums.lost[-1]) if sums.lost[-1] else (sums.reached, sums.error)
+    )
+    shares = [
+        (after - before) / total if total else 0.0 for before, after in itertools.pairwise(reached)
+    ]
     added, inherited, error = (
         math.inf if infinite else size
-        for infinite, size in ((sums.overflowed, added), (sums.lost[-2], inherited), (sums.lost[-1], error))
+        for infinite, size in (
+            (sums.overflowed, added),
+            (sums.lost[-2], inherited),
+            (sums.lost[-1], error),
+        )
     )
     ends = sums.largest, 0.0 if math.isinf(sums.smallest) else sums.smallest
     counts = sums.overflowed, sums.underflowed, sums.subnormal, sums.saturated
@@ -223,7 +279,9 @@ def sizes_of(sums: Sums) -> ErrorSizes:
 
 
 def passed_on(tensor: Tensor, shadow: Shadow) -> ErrorSizes | None:
-    """Return the errors of a tensor that only shows elements whose errors are known, each equally often; else None."""
+    """Return the errors of a tensor that only shows elements whose errors are known, each equally
+    often; else None.
+    """
     extent, times = extent_of(tensor)
     errors = shadow.errors.get(extent)
     if errors is None or not times:
@@ -234,7 +292,9 @@ def passed_on(tensor: Tensor, shadow: Shadow) -> ErrorSizes | None:
 
 
 def flat(tensor: Tensor) -> Tensor:
-    return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).reshape(-1)
+    return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).reshape(
+        -1
+    )
 
 
 def relative(size: float, scale: float) -> float:

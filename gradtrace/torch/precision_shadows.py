@@ -1,7 +1,9 @@
-"""The float64 values of tensors, kept by storage, so that views and writes in place need no rules of their own.
+"""The float64 values of tensors, kept by storage, so that views and writes in place need no rules
+of their own.
 
-A `Shadow` has an element for each element of a storage; of a tensor on that storage it shows those that the tensor's
-offset, shape and strides select. A storage without a shadow has no error: its elements are what they should be.
+A `Shadow` has an element for each element of a storage; of a tensor on that storage it shows those
+that the tensor's offset, shape and strides select. A storage without a shadow has no error: its
+elements are what they should be.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ WIDE = {False: torch.float64, True: torch.complex128}  # by whether a dtype is c
 
 
 class Owner(NamedTuple):
-    """The tensor whose error a shadow shows: an entry, or with `of_gradient` the gradient of its tensor."""
+    """The tensor whose error a shadow shows: an entry, or with `of_gradient` the gradient of its
+    tensor.
+    """
 
     entry: Any
     of_gradient: bool
@@ -29,19 +33,29 @@ class Shadow:
 
     __slots__ = ("dtype", "errors", "flat", "owner", "parts", "shared")
 
-    def __init__(self, flat: Any, dtype: Any, owner: Owner | None = None, shared: bool = False) -> None:
+    def __init__(
+        self, flat: Any, dtype: Any, owner: Owner | None = None, shared: bool = False
+    ) -> None:
         self.flat = flat
         self.dtype = dtype  # of the tensors that it stands for
         self.owner = owner
         self.errors: dict[Any, Any] = {}  # as they were measured, by the extent of the elements
-        self.parts: dict[Any, Owner] = {}  # of tensors that have a part of the elements, by their places
-        self.shared = shared  # another Shadow may use `flat`, so it is copied before it is written to
+        # of tensors that have a part of the elements, by their places
+        self.parts: dict[Any, Owner] = {}
+        # another Shadow may use `flat`, so it is copied before it is written to
+        self.shared = shared
 
     def view(self, tensor: Any) -> Any:
-        """Return the elements of a tensor on the storage; ValueError if it reads them as another kind of number."""
+        """Return the elements of a tensor on the storage; ValueError if it reads them as another
+        kind of number.
+        """
         flat = self.flat
         if tensor.dtype is not self.dtype or tensor.is_neg():
-            if not self.dtype.is_complex or tensor.element_size() * 2 != self.dtype.itemsize or tensor.is_neg():
+            if (
+                not self.dtype.is_complex
+                or tensor.element_size() * 2 != self.dtype.itemsize
+                or tensor.is_neg()
+            ):
                 raise ValueError(f"{self.dtype} is read as {tensor.dtype}")
             flat = torch.view_as_real(flat).reshape(-1)
         seen = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
@@ -55,7 +69,8 @@ class Shadow:
         self.parts.clear()
         self.errors.clear()
         if self.shared:
-            self.flat, self.shared = self.flat.clone(), False
+            self.flat = self.flat.clone()
+            self.shared = False
         self.view(tensor).copy_(value)
 
     def copy(self) -> Shadow:
@@ -70,7 +85,9 @@ def place_of(tensor: Any) -> Any:
 
 
 def extent_of(tensor: Any) -> tuple[Any, int]:
-    """Return which elements of its storage a tensor has, in whatever order, and how often it has each of them."""
+    """Return which elements of its storage a tensor has, in whatever order, and how often it has
+    each of them.
+    """
     if tensor.is_contiguous():
         return (tensor.storage_offset(), (1, tensor.numel())), 1
     dims = [dim for dim in zip(tensor.stride(), tensor.shape, strict=True) if dim[1] != 1]
@@ -78,7 +95,8 @@ def extent_of(tensor: Any) -> tuple[Any, int]:
     merged: list[tuple[int, int]] = []
     for stride, size in sorted(dim for dim in dims if dim[0]):
         if merged and merged[-1][0] * merged[-1][1] == stride:
-            stride, size = merged[-1][0], merged.pop()[1] * size
+            stride = merged[-1][0]
+            size = merged.pop()[1] * size
         merged.append((stride, size))
     return (tensor.storage_offset(), *(merged or [(1, 1)])), times
 
@@ -90,7 +108,11 @@ def is_wide(dtype: Any) -> bool:
 def is_number(tensor: Any) -> bool:
     """Whether a tensor has floating-point or complex elements that can be read."""
     dtype = tensor.dtype
-    return (dtype.is_floating_point or dtype.is_complex) and tensor.layout is torch.strided and not tensor.is_meta
+    return (
+        (dtype.is_floating_point or dtype.is_complex)
+        and tensor.layout is torch.strided
+        and not tensor.is_meta
+    )
 
 
 def wide(tensor: Any) -> Any:
@@ -107,7 +129,9 @@ def size_of_storage(tensor: Any) -> int:
 
 def of_storage(tensor: Any) -> Shadow:
     """Return a shadow of a tensor's storage as it is."""
-    return Shadow(wide(tensor.detach().as_strided((size_of_storage(tensor),), (1,), 0)), tensor.dtype)
+    return Shadow(
+        wide(tensor.detach().as_strided((size_of_storage(tensor),), (1,), 0)), tensor.dtype
+    )
 
 
 def of_result(tensor: Any, value: Any) -> Shadow:
@@ -137,17 +161,20 @@ def largest(tensor: Any) -> float:
 class WideFrame:
     """One call, or one turn of a node: the float64 runs of its operations.
 
-    Track 0 is the shadow run. In track k the first k inputs that have errors are read as they are, the others as their
-    shadows, so that the last track is the operation in float64 on its actual inputs. A track has the shadows of what
-    the operations of the frame have made; those of track 0 stand with all others.
+    Track 0 is the shadow run. In track k the first k inputs that have errors are read as they are,
+    the others as their shadows, so that the last track is the operation in float64 on its actual
+    inputs. A track has the shadows of what the operations of the frame have made; those of track 0
+    stand with all others.
     """
 
     def __init__(self) -> None:
         self.sources: list[Owner | None] = []
-        self.index: dict[int, int] = {}  # by storage of an input with an error: its place among the sources
+        # by storage of an input with an error: its place among the sources
+        self.index: dict[int, int] = {}
         self.made: set[int] = set()  # storages
         self.tracks: list[dict[int, Shadow]] = []
-        self.pending: dict[int, Any] = {}  # by storage of a result whose tracks are not computed, or only of a sample
+        # by storage of a result whose tracks are not computed, or only of a sample
+        self.pending: dict[int, Any] = {}
         self.most = 8  # inputs with errors that are distinguished
         self.grouped = False  # the last source stands for several inputs
         self.terms = 1
@@ -178,13 +205,17 @@ class Shadows:
         self.held: dict[int, Shadow] = {}
         self.refs: dict[int, Any] = {}
         self.frames: list[WideFrame] = []
-        self.sizes: dict[int, tuple[Any, float]] = {}  # the largest magnitude in a tensor on a storage, at a version
-        self.copies: dict[int, tuple[int, Shadow]] = {}  # the float64 elements of storages as they are, at a version
+        # the largest magnitude in a tensor on a storage, at a version
+        self.sizes: dict[int, tuple[Any, float]] = {}
+        # the float64 elements of storages as they are, at a version
+        self.copies: dict[int, tuple[int, Shadow]] = {}
 
     def note(self, tensor: Any, storage: int) -> None:
         """Forget all about a storage when it ceases to exist."""
         if storage not in self.refs:
-            self.refs[storage] = weakref.ref(tensor.untyped_storage(), lambda _: self.forget(storage))
+            self.refs[storage] = weakref.ref(
+                tensor.untyped_storage(), lambda _: self.forget(storage)
+            )
 
     def forget(self, storage: int) -> None:
         self.refs.pop(storage, None)
@@ -195,7 +226,9 @@ class Shadows:
             frame.forget(storage)
 
     def size_of(self, tensor: Any, storage: int) -> float:
-        """Return the largest finite magnitude in a tensor; computed once for each version of its storage."""
+        """Return the largest finite magnitude in a tensor; computed once for each version of its
+        storage.
+        """
         at = private.version_of(tensor), tensor.storage_offset(), tensor.numel()
         if self.sizes.get(storage, (None, 0.0))[0] != at:
             self.note(tensor, storage)
@@ -203,10 +236,15 @@ class Shadows:
         return self.sizes[storage][1]
 
     def actual(self, tensor: Any) -> Any:
-        """Return the float64 elements of a tensor as they are; those of a parameter are kept until it is written to."""
-        storage, version = private.storage_of(tensor), private.version_of(tensor)
+        """Return the float64 elements of a tensor as they are; those of a parameter are kept until
+        it is written to.
+        """
+        storage = private.storage_of(tensor)
+        version = private.version_of(tensor)
         base = private.base_of(tensor)
-        is_kept = storage in self.copies or isinstance(tensor if base is None else base, torch.nn.Parameter)
+        is_kept = storage in self.copies or isinstance(
+            tensor if base is None else base, torch.nn.Parameter
+        )
         if storage is None or not is_kept or not tensor.untyped_storage().resizable():
             return wide(tensor)
         if self.copies.get(storage, (-1, None))[0] != version:
@@ -215,7 +253,9 @@ class Shadows:
         return self.copies[storage][1].view(tensor)
 
     def meet(self, frame: WideFrame, tensor: Any, storage: int) -> None:
-        """Note a tensor that is read in a frame as one of its inputs, if its storage has an error."""
+        """Note a tensor that is read in a frame as one of its inputs, if its storage has an
+        error.
+        """
         shadow = self.held.get(storage)
         if shadow is None or storage in frame.made or storage in frame.index:
             return
@@ -248,7 +288,9 @@ class Shadows:
         return wide(tensor) if shadow is None else shadow.view(tensor)
 
     def put(self, frame: WideFrame | None, tensor: Any, values: list[Any], fresh: bool) -> None:
-        """Store what an operation has made, by track; of a new tensor (`fresh`) or written into an older one."""
+        """Store what an operation has made, by track; of a new tensor (`fresh`) or written into an
+        older one.
+        """
         storage = private.storage_of(tensor)
         if storage is None:
             return
@@ -264,13 +306,16 @@ class Shadows:
                 if track == 0 and old is None and tensor.numel() == size_of_storage(tensor):
                     shadow = of_result(tensor, value)
                 else:
-                    shadow = of_storage(tensor) if old is None else old if track == 0 else old.copy()
+                    shadow = (
+                        of_storage(tensor) if old is None else old if track == 0 else old.copy()
+                    )
                     shadow.write(tensor, value)
             shadows.append(shadow)
             last = shadow
         self.held[storage] = shadows[0]
         if frame is not None:
-            for shadow, table in zip(shadows[1:], frame.tracks, strict=False):  # a pending result has only its shadow
+            # a pending result has only its shadow
+            for shadow, table in zip(shadows[1:], frame.tracks, strict=False):
                 table[storage] = shadow
             frame.made.add(storage)
 

@@ -1,4 +1,5 @@
-"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where a version does not have it.
+"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where a
+version does not have it.
 
 Public names are used elsewhere directly. Tested with PyTorch 2.4, 2.13 and 2.15.
 """
@@ -30,7 +31,8 @@ push_mode = _C._push_on_torch_function_stack
 pop_mode = _C._pop_torch_function_stack
 mode_at = _C._get_function_stack_at
 mode_depth = _C._len_torch_function_stack
-without_torch_function: Any = _C.DisableTorchFunction  # a context manager: neither modes nor subclasses see a call
+# a context manager: neither modes nor subclasses see a call
+without_torch_function: Any = _C.DisableTorchFunction
 without_torch_dispatch: Any = _C._DisableTorchDispatch
 
 
@@ -61,21 +63,30 @@ def set_modes(replacement: list[Any]) -> None:
 
 
 def call_each(changes: list[Any]) -> None:
-    """Call functions with their arguments, in one call into C: no signal interrupts it, which would lose a mode."""
+    """Call functions with their arguments, in one call into C: no signal interrupts it, which would
+    lose a mode.
+    """
     deque(starmap(operator.call, changes), 0)
 
 
-DeviceContext: Any = _device.DeviceContext  # the mode of a default device, which takes the lowest place
+# the mode of a default device, which takes the lowest place
+DeviceContext: Any = _device.DeviceContext
 
 # ---- autograd
 
 
-ENGINE = "_engine_run_backward"  # by which backward(), autograd.grad() and the checkpoints call the engine
+# by which backward(), autograd.grad() and the checkpoints call the engine
+ENGINE = "_engine_run_backward"
 
 
 def is_batched(tensors: Any) -> bool:
-    """Whether gradients are a batch of several, as autograd.grad(is_grads_batched=True) gives to the engine."""
-    return any(isinstance(tensor, torch.Tensor) and _C._functorch.is_legacy_batchedtensor(tensor) for tensor in tensors)
+    """Whether gradients are a batch of several, as autograd.grad(is_grads_batched=True) gives to
+    the engine.
+    """
+    return any(
+        isinstance(tensor, torch.Tensor) and _C._functorch.is_legacy_batchedtensor(tensor)
+        for tensor in tensors
+    )
 
 
 def sequence_of(node: Any) -> int:
@@ -84,8 +95,8 @@ def sequence_of(node: Any) -> int:
 
 
 def in_transform() -> bool:
-    """Whether a transform of torch.func (vmap, grad, ...) is active, or torch.jit.trace, which would also trace what
-    the recorder computes and gives tensors for the numbers of a shape.
+    """Whether a transform of torch.func (vmap, grad, ...) is active, or torch.jit.trace, which
+    would also trace what the recorder computes and gives tensors for the numbers of a shape.
     """
     return _C._functorch.peek_interpreter_stack() is not None or _C._get_tracing_state() is not None
 
@@ -95,11 +106,14 @@ def transform() -> str:
     return "torch.jit.trace" if _C._get_tracing_state() is not None else "a transform of torch.func"
 
 
-top_hooks: Any = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)  # not in PyTorch 2.4
+# not in PyTorch 2.4
+top_hooks: Any = getattr(_C._autograd, "_top_saved_tensors_default_hooks", None)
 
 
 class HooksOfThread(threading.local):
-    """How many pairs of hooks for saved tensors this thread has, counted where PyTorch does not say it."""
+    """How many pairs of hooks for saved tensors this thread has, counted where PyTorch does not say
+    it.
+    """
 
     depth = 0
 
@@ -119,12 +133,17 @@ def counted(change: Any, step: int) -> Any:
 
 
 if top_hooks is None:
-    for name, step in (("_push_saved_tensors_default_hooks", 1), ("_pop_saved_tensors_default_hooks", -1)):
+    for name, step in (
+        ("_push_saved_tensors_default_hooks", 1),
+        ("_pop_saved_tensors_default_hooks", -1),
+    ):
         setattr(_C._autograd, name, counted(getattr(_C._autograd, name), step))
 
 
 def hooked_saves() -> bool:
-    """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading them would call."""
+    """Whether tensors saved for backward go through hooks (a checkpoint, offloading), which reading
+    them would call.
+    """
     return hooks_of_thread.depth > 0 if top_hooks is None else top_hooks(True) is not None
 
 
@@ -133,7 +152,9 @@ SHOWS_HOOKS = hasattr(_C._autograd.SavedTensor, "unpack_hook")
 
 
 def is_hooked(raw: Any) -> bool:
-    """Whether reading what a node saved (a tensor, several, or a number) calls a hook of the program."""
+    """Whether reading what a node saved (a tensor, several, or a number) calls a hook of the
+    program.
+    """
     if isinstance(raw, (tuple, list)):
         return any(is_hooked(element) for element in raw)
     return getattr(raw, "unpack_hook", None) is not None
@@ -151,7 +172,9 @@ def saved_tensors(node: Any) -> tuple[Any, ...]:
 
 
 def saved_names(kind: Any) -> list[str]:
-    """Return the attributes in which a class of nodes has its saved tensors and the exponent of a power."""
+    """Return the attributes in which a class of nodes has its saved tensors and the exponent of a
+    power.
+    """
     tensors = [n.removeprefix("_raw") for n in dir(kind) if n.startswith("_raw_saved_")]
     return tensors + [n for n in ("_saved_exponent",) if hasattr(kind, n) and n not in tensors]
 
@@ -188,7 +211,9 @@ def kind_of(node: Any) -> NodeKind:
 
 
 def module_call() -> Any:
-    """Return the function that Module.__call__ calls. (Replacing __call__ would rebuild a slot of every subclass.)"""
+    """Return the function that Module.__call__ calls. (Replacing __call__ would rebuild a slot of
+    every subclass.)
+    """
     return torch.nn.Module._call_impl
 
 
@@ -201,7 +226,9 @@ def is_compiled(module: Any) -> bool:
 
 
 def is_initialized(module: Any) -> bool:
-    """Whether a module's class has called the __init__ of Module, which makes the tables of its parts."""
+    """Whether a module's class has called the __init__ of Module, which makes the tables of its
+    parts.
+    """
     return all(hasattr(module, table) for table in ("_modules", "_parameters", "_buffers"))
 
 
@@ -211,12 +238,16 @@ def local_of(tensor: Any) -> Any:
 
 
 def gathered(held: Any) -> Any:
-    """Return the whole parameter of one of FSDP2's; None before it was gathered for the first time."""
+    """Return the whole parameter of one of FSDP2's; None before it was gathered for the first
+    time.
+    """
     return getattr(held, "_unsharded_param", None)
 
 
 def fsdp_groups() -> Any:
-    """Return the class of FSDP2 that gathers and reduces the parameters of a module; None if it is not loaded."""
+    """Return the class of FSDP2 that gathers and reduces the parameters of a module; None if it is
+    not loaded.
+    """
     module = sys.modules.get("torch.distributed.fsdp._fully_shard._fsdp_param_group")
     return getattr(module, "FSDPParamGroup", None)
 
@@ -233,14 +264,18 @@ def pipeline_stages() -> Any:
 def received(stage: Any) -> list[Any]:
     """Return the tensors in which a stage of a pipeline receives what the one before sends."""
     infos = [info for some in stage.args_recv_info.values() for info in some]
-    return [tensor for info in infos if isinstance(tensor := getattr(info, "buffer", None), torch.Tensor)]
+    return [
+        tensor
+        for info in infos
+        if isinstance(tensor := getattr(info, "buffer", None), torch.Tensor)
+    ]
 
 
 def function_base() -> Any:
     """Return the class whose `apply` to replace.
 
-    Function.apply calls that of `_SingleLevelFunction`, also if the program has stored it: `swish = Swish.apply`. In
-    PyTorch 2.15 it is the function in C itself.
+    Function.apply calls that of `_SingleLevelFunction`, also if the program has stored it: `swish =
+    Swish.apply`. In PyTorch 2.15 it is the function in C itself.
     """
     function: Any = torch.autograd.Function
     return function if is_in_c(function) else torch.autograd.function._SingleLevelFunction
@@ -251,7 +286,8 @@ def is_in_c(function: Any) -> bool:
 
 
 FUNCTION_APPLY = "apply"
-STORES_C = is_in_c(torch.autograd.Function)  # whether a program that stores `apply` stores the function in C
+# whether a program that stores `apply` stores the function in C
+STORES_C = is_in_c(torch.autograd.Function)
 FUNCTION_NODE = "_backward_cls"  # of a Function: the class of its nodes
 FunctionMeta: Any = torch.autograd.function.FunctionMeta
 
@@ -280,7 +316,9 @@ def base_of(tensor: Any) -> Any:
 
 
 def version_of(tensor: Any) -> int:
-    """Return the version counter of a tensor's storage; 0 for an inference tensor, which has none."""
+    """Return the version counter of a tensor's storage; 0 for an inference tensor, which has
+    none.
+    """
     try:
         return tensor._version
     except RuntimeError:
@@ -296,9 +334,11 @@ def versions_of(tensors: list[Any]) -> list[int]:
 
 
 def tensor_of(reference: Any) -> Any:
-    """Return the tensor of a weak reference, which then stays whole while it is used; None if there is none.
+    """Return the tensor of a weak reference, which then stays whole while it is used; None if there
+    is none.
 
-    Where only PyTorch itself held the tensor, a strong reference from Python alone would not keep its contents.
+    Where only PyTorch itself held the tensor, a strong reference from Python alone would not keep
+    its contents.
     """
     tensor = reference()
     if tensor is not None:
@@ -309,8 +349,8 @@ def tensor_of(reference: Any) -> Any:
 def is_leaf(tensor: Any) -> bool:
     """Whether a tensor is a leaf.
 
-    PyTorch raises for a view made under no_grad and changed in place; such a tensor is a leaf if it does not require
-    grad.
+    PyTorch raises for a view made under no_grad and changed in place; such a tensor is a leaf if it
+    does not require grad.
     """
     try:
         return bool(tensor.is_leaf)
@@ -341,7 +381,9 @@ def kept_gradient(tensor: Any, is_set: bool = False) -> Any:
 
 
 def is_dispatched(kind: Any) -> bool:
-    """Whether a subclass of Tensor computes in Python (`__torch_dispatch__`), where it would see what is read."""
+    """Whether a subclass of Tensor computes in Python (`__torch_dispatch__`), where it would see
+    what is read.
+    """
     return kind.__torch_dispatch__ is not _C._disabled_torch_dispatch_impl
 
 
@@ -350,7 +392,9 @@ DETACH: Any = torch.ops.aten.detach.default
 
 
 def is_below_autograd() -> bool:
-    """Whether this is a part of an operation that autograd has seen: a TorchDispatchMode that calls the operation."""
+    """Whether this is a part of an operation that autograd has seen: a TorchDispatchMode that calls
+    the operation.
+    """
     key = _C.DispatchKey.AutogradFunctionality
     return _C._dispatch_tls_is_dispatch_key_excluded(key) and not torch.is_inference_mode_enabled()
 
@@ -404,7 +448,9 @@ class unseen:
 
 
 def modeless(work: F) -> F:
-    """Return a function whose operations no mode of the program sees; those of subclasses (DTensor) stay seen."""
+    """Return a function whose operations no mode of the program sees; those of subclasses (DTensor)
+    stay seen.
+    """
 
     @functools.wraps(work)
     def hidden(*args: Any, **kwargs: Any) -> Any:
@@ -425,13 +471,17 @@ def copy_each(targets: list[Any], sources: list[Any]) -> None:
 
 
 def norms(tensors: list[Any], dtype: Any = None) -> list[Any]:
-    """Return the 2-norm of each tensor, as 0-d tensors of the tensors' dtype or of `dtype`, in one call."""
+    """Return the 2-norm of each tensor, as 0-d tensors of the tensors' dtype or of `dtype`, in one
+    call.
+    """
     plain = [torch.view_as_real(t.resolve_conj()) if t.is_complex() else t for t in tensors]
     return list(torch._foreach_norm(plain, 2, dtype=dtype))
 
 
 def states_of_optimizers(scaler: Any) -> Any:
-    """Return the dict in which a GradScaler keeps, by optimiser, what it has done since its last update."""
+    """Return the dict in which a GradScaler keeps, by optimiser, what it has done since its last
+    update.
+    """
     return scaler._per_optimizer_states
 
 
@@ -443,8 +493,8 @@ ASKING = ("has_torch_function", "has_torch_function_unary", "has_torch_function_
 
 @functools.cache
 def questions() -> list[tuple[Any, list[str]]]:
-    """Return where the modules of PyTorch whose Python functions should be seen as the operators that they call ask for
-    modes: each module, and the names in it.
+    """Return where the modules of PyTorch whose Python functions should be seen as the operators
+    that they call ask for modes: each module, and the names in it.
     """
     import torch.functional
     import torch.nn.functional
@@ -452,15 +502,23 @@ def questions() -> list[tuple[Any, list[str]]]:
     import torch.overrides
 
     # torch.overrides: layers ask there whether they may take their fused path for inference
-    modules = [torch.functional, torch.nn.functional, torch.nn.init, torch.autograd, torch.overrides]
+    modules = [
+        torch.functional,
+        torch.nn.functional,
+        torch.nn.init,
+        torch.autograd,
+        torch.overrides,
+    ]
     return [(module, [name for name in ASKING if hasattr(module, name)]) for module in modules]
 
 
 def asking(original: Any, recorder: Any) -> Any:
-    """Return a `has_torch_function` that ignores the recorder's mode and asks only for tensor subclasses.
+    """Return a `has_torch_function` that ignores the recorder's mode and asks only for tensor
+    subclasses.
 
-    With PyTorch's own, a function written in Python would reach the recorder as a single call, and the operators in it
-    would not be seen. A mode of the program gets the call as without the recorder.
+    With PyTorch's own, a function written in Python would reach the recorder as a single call, and
+    the operators in it would not be seen. A mode of the program gets the call as without the
+    recorder.
     """
     plain = (torch.Tensor, torch.nn.Parameter)
 
@@ -483,14 +541,19 @@ def asking(original: Any, recorder: Any) -> Any:
 class EagerStance:
     """The setting by which compiled models run uncompiled.
 
-    A signal may interrupt `begin` at any place; `end` restores what was changed up to there, and can be repeated.
+    A signal may interrupt `begin` at any place; `end` restores what was changed up to there, and
+    can be repeated.
     """
 
-    eager: Any = None  # the stance that `set_stance` made the first time, which takes longer than to set it
+    # the stance that `set_stance` made the first time, which takes longer than to set it
+    eager: Any = None
 
     def __init__(self) -> None:
-        self.module: Any = sys.modules.get("torch._dynamo.eval_frame") or import_module("torch._dynamo.eval_frame")
-        self.stance = getattr(self.module, "_stance", None)  # of the program; not before PyTorch 2.6
+        self.module: Any = sys.modules.get("torch._dynamo.eval_frame") or import_module(
+            "torch._dynamo.eval_frame"
+        )
+        # of the program; not before PyTorch 2.6
+        self.stance = getattr(self.module, "_stance", None)
         self.set_callback = self.module.set_eval_frame
         self.callbacks: list[Any] = []
 
@@ -502,9 +565,11 @@ class EagerStance:
             torch.compiler.set_stance("force_eager")
             EagerStance.eager = self.module._stance
             return
-        # a compiled model sets its compiler as the callback for every Python frame while it runs; here it sets none
+        # a compiled model sets its compiler as the callback for every Python frame while it runs;
+        # here it sets none
         self.module.set_eval_frame = lambda callback: self.set_callback(None)
-        self.callbacks.extend(map(self.set_callback, [None]))  # no signal comes between the call and the note
+        # no signal comes between the call and the note
+        self.callbacks.extend(map(self.set_callback, [None]))
 
     def end(self) -> None:
         if self.stance is not None:
@@ -516,11 +581,14 @@ class EagerStance:
 
 
 def accelerator() -> str:
-    """Return the kind of accelerator that this process can use; "" if there is none. With one, autograd starts threads
-    at the first backward pass, after which a forked process cannot use autograd.
+    """Return the kind of accelerator that this process can use; "" if there is none. With one,
+    autograd starts threads at the first backward pass, after which a forked process cannot use
+    autograd.
     """
     kinds = {"cuda": torch.cuda, "mps": torch.backends.mps, "xpu": getattr(torch, "xpu", None)}
-    return next((name for name, kind in kinds.items() if kind is not None and kind.is_available()), "")
+    return next(
+        (name for name, kind in kinds.items() if kind is not None and kind.is_available()), ""
+    )
 
 
 def is_capturing(device: Any) -> bool:
@@ -529,8 +597,8 @@ def is_capturing(device: Any) -> bool:
 
 
 class OptimizerHooks:
-    """A context in which every optimiser's step calls functions before and after it. The public way to register one
-    makes a handle, which takes ten times as long.
+    """A context in which every optimiser's step calls functions before and after it. The public way
+    to register one makes a handle, which takes ten times as long.
     """
 
     def __init__(self, before: Any, after: Any = None) -> None:

@@ -1,9 +1,10 @@
-"""The recorder: sees every public call of PyTorch while it is active, and notes operators and values that leave the
-graph.
+"""The recorder: sees every public call of PyTorch while it is active, and notes operators and
+values that leave the graph.
 
-A TorchFunctionMode sees the calls; `passes` watches backward; `patches` sees what no mode sees. A tensor is identified
-by its id and a weak reference, a node by a number in its metadata, so the record keeps nothing alive. An error in the
-recorder does not reach the program: it is counted in `left_out`, and the call runs as usual.
+A TorchFunctionMode sees the calls; `passes` watches backward; `patches` sees what no mode sees. A
+tensor is identified by its id and a weak reference, a node by a number in its metadata, so the
+record keeps nothing alive. An error in the recorder does not reach the program: it is counted in
+`left_out`, and the call runs as usual.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream
 from gradtrace.trace.record import BufferRecord, Shard
 
 KEY = "gradtrace"  # in a node's metadata
-WRITTEN = -2  # in place of a version: written to by the storage's last writer, through a tensor with another counter
+# in place of a version: written to by the storage's last writer, through a tensor with another
+# counter
+WRITTEN = -2
 Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
 
 
 class Token:
-    """A mark on the nodes of one recording. Nodes may outlive the recorder, so they refer to this object instead of
-    it.
+    """A mark on the nodes of one recording. Nodes may outlive the recorder, so they refer to this
+    object instead of it.
     """
 
     __slots__ = ()
@@ -45,11 +48,14 @@ class ThreadState(threading.local):
 
     quiet = 0  # how many contexts are open in which this thread's calls are not recorded
     suspended = False  # by an optimiser's step
-    called_backward = False  # by Tensor.backward(), during which the recorder is not on the stack of modes
+    # by Tensor.backward(), during which the recorder is not on the stack of modes
+    called_backward = False
 
 
 class Unrecorded:
-    """A context in which this thread's calls are not recorded. The modes of the program stay as they are."""
+    """A context in which this thread's calls are not recorded. The modes of the program stay as
+    they are.
+    """
 
     __slots__ = ("rec", "was_on")
 
@@ -73,9 +79,10 @@ class Unrecorded:
 class Recorder(TorchFunctionMode, EventStream):
     """The TorchFunctionMode that notes calls while it is active.
 
-    It serves the thread that entered it, and autograd's threads that work for this one. It is below all modes of the
-    program: these see the calls that they would see without it, and it sees what becomes of the calls. So its own work
-    in `__torch_function__` is seen by no function mode; elsewhere a context of `private` takes care of that.
+    It serves the thread that entered it, and autograd's threads that work for this one. It is below
+    all modes of the program: these see the calls that they would see without it, and it sees what
+    becomes of the calls. So its own work in `__torch_function__` is seen by no function mode;
+    elsewhere a context of `private` takes care of that.
     """
 
     def __init__(self, level: str) -> None:
@@ -99,8 +106,10 @@ class Recorder(TorchFunctionMode, EventStream):
         self.written: dict[
             int | None, tuple[Call | None, int]
         ] = {}  # by storage: the last call that wrote, the version then
-        self.owners: dict[int | None, Known] = {}  # by the storage of a gradient: the leaf that it is of
-        self.grads: dict[Known, tuple[Any, Any]] = {}  # a leaf's .grad as a pass left it, with its mark
+        # by the storage of a gradient: the leaf that it is of
+        self.owners: dict[int | None, Known] = {}
+        # a leaf's .grad as a pass left it, with its mark
+        self.grads: dict[Known, tuple[Any, Any]] = {}
         self.set_gradients: set[Known] = set()  # tensors whose .grad the program has set
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
@@ -110,7 +119,8 @@ class Recorder(TorchFunctionMode, EventStream):
         self.buffers: list[BufferRecord] = []
         self.parts: list[Shard] = []  # what the shards hold at the end
         self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter
-        self.steps: list[tuple[int, int, int]] = []  # optimisers' steps: calls and passes before, place
+        # optimisers' steps: calls and passes before, place
+        self.steps: list[tuple[int, int, int]] = []
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.unsettled: apply.Unsettled | None = None
         self.precision = PrecisionMode(self) if level == "precision" else None
@@ -123,7 +133,10 @@ class Recorder(TorchFunctionMode, EventStream):
             how = calls.how(func)
         if how is calls.QUIET or self.ended:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if self.unsettled is not None and (view := apply.view_of_result(self, func, args)) is not None:
+        if (
+            self.unsettled is not None
+            and (view := apply.view_of_result(self, func, args)) is not None
+        ):
             return view
         if private.in_transform():
             self.problem(f"operations inside {private.transform()}")
@@ -139,8 +152,8 @@ class Recorder(TorchFunctionMode, EventStream):
         return bool(private.mode_depth()) and private.mode_at(0) is self
 
     def suspend(self) -> bool:
-        """Remove the recorder from the stack of modes for a while, which is faster than ignoring calls; return whether
-        it was there.
+        """Remove the recorder from the stack of modes for a while, which is faster than ignoring
+        calls; return whether it was there.
         """
         if not self.is_on():
             return False
@@ -191,7 +204,8 @@ class Recorder(TorchFunctionMode, EventStream):
 
     def meet_tensor(self, tensor: Any, storage: int | None, shares: bool) -> Known:
         """Record a new tensor; with `shares` it uses the storage of a known one."""
-        self.identities.pop(id(tensor), None)  # of a tensor that is gone; the dict has the order of first use
+        # of a tensor that is gone; the dict has the order of first use
+        self.identities.pop(id(tensor), None)
         identity = self.identities[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
             users = self.storages.get(storage)
@@ -214,17 +228,26 @@ class Recorder(TorchFunctionMode, EventStream):
         entry.requires_grad = tensor.requires_grad
         entry.is_leaf = private.is_leaf(tensor)
         kind = type(tensor)  # isinstance(tensor, Parameter) is slow
-        entry.is_parameter = kind is Parameter or (kind is not Tensor and isinstance(tensor, Parameter))
+        entry.is_parameter = kind is Parameter or (
+            kind is not Tensor and isinstance(tensor, Parameter)
+        )
         if not tensor.is_cpu:
             entry.device = device_name(tensor)
         entry.value = self.note(tensor, identity)
         return entry
 
     def note(self, tensor: Any, identity: Known) -> Noted | None:
-        """Return a note of a tensor's contents; a view of all elements of a tensor with statistics reuses those."""
+        """Return a note of a tensor's contents; a view of all elements of a tensor with statistics
+        reuses those.
+        """
         try:
             storage = identity.storage
-            if storage is None or identity.size <= SMALL or self.level == "structure" or not is_dense(tensor):
+            if (
+                storage is None
+                or identity.size <= SMALL
+                or self.level == "structure"
+                or not is_dense(tensor)
+            ):
                 return self.contents.note(tensor)
             key = tensor.storage_offset(), identity.size, tensor.dtype
             version, noted = self.spans.get(storage, {}).get(key, (None, None))
@@ -239,8 +262,8 @@ class Recorder(TorchFunctionMode, EventStream):
             return None
 
     def changed_unseen(self, tensor: Any, identity: Known) -> Entry:
-        """Record a new version of a tensor that was written to unseen: through a view, by an optimiser, by native
-        code.
+        """Record a new version of a tensor that was written to unseen: through a view, by an
+        optimiser, by native code.
         """
         before = identity.last
         before.last = False
@@ -255,14 +278,16 @@ class Recorder(TorchFunctionMode, EventStream):
         return entry
 
     def last_writer(self, tensor: Any, identity: Known) -> Call | None:
-        """Return the call that wrote to a tensor's storage last, if it made the tensor's present version."""
+        """Return the call that wrote to a tensor's storage last, if it made the tensor's present
+        version.
+        """
         call, version = self.written.get(identity.storage, (None, 0))
         is_of_call = identity.version < version == private.version_of(tensor)
         return call if is_of_call or identity.version == WRITTEN else None
 
     def check_contents(self, tensor: Any, identity: Known) -> None:
-        """Compare a small tensor at the end with its note; if the numbers differ, it was written to unseen (by
-        numpy).
+        """Compare a small tensor at the end with its note; if the numbers differ, it was written to
+        unseen (by numpy).
         """
         noted = identity.last.value
         if noted is None or noted.copy is None or not is_readable(tensor):
@@ -293,7 +318,9 @@ class Recorder(TorchFunctionMode, EventStream):
             call.fn = entry.fn
 
     def number_in(self, metadata: Any) -> int | None:
-        """Return the number that a node with this metadata has in this recording; None if it was not met."""
+        """Return the number that a node with this metadata has in this recording; None if it was
+        not met.
+        """
         tag = metadata.get(KEY)
         return tag[1] if tag is not None and tag[0] is self.token else None
 
@@ -343,7 +370,9 @@ class Recorder(TorchFunctionMode, EventStream):
         return index, True
 
     def saved(self, node: Any, kind: Any, call: Call | None) -> list[tuple[str, Any, str]]:
-        """Return what a node saved, if reading it runs no hooks of the program: a call's hooks are active now."""
+        """Return what a node saved, if reading it runs no hooks of the program: a call's hooks are
+        active now.
+        """
         shows_hooks = private.SHOWS_HOOKS or call is not None
         if not (kind.saved or kind.custom) or self.contents.dispatched:
             return []
@@ -371,17 +400,30 @@ class Recorder(TorchFunctionMode, EventStream):
     # ---- writes in place
 
     def note_change(
-        self, how: str, storage: int | None, identity: Known, of_grad: bool, call: Call | None, place: int
+        self,
+        how: str,
+        storage: int | None,
+        identity: Known,
+        of_grad: bool,
+        call: Call | None,
+        place: int,
     ) -> None:
         """Note a write to a tensor, and to all others on the storage if one is given."""
         users = None if storage is None else self.storages.get(storage)
         tensors = [identity] if users is None else users.tensors
         at = len(self.calls) if call is None else call.id
         enabled = torch.is_grad_enabled()
-        self.changed.append(ChangeEvent(how, tensors, of_grad, at, self.turns, call, enabled, place))
+        self.changed.append(
+            ChangeEvent(how, tensors, of_grad, at, self.turns, call, enabled, place)
+        )
 
     def written_to(
-        self, how: str, storage: int | None, identity: Known, call: Call | None, of_grad: bool = False
+        self,
+        how: str,
+        storage: int | None,
+        identity: Known,
+        call: Call | None,
+        of_grad: bool = False,
     ) -> None:
         """Note a write in place by a call, or by something else."""
         place = self.places.here_and_lead(2) if call is None else call.origin
@@ -405,14 +447,20 @@ class Recorder(TorchFunctionMode, EventStream):
             identity = self.find(tensor)
             if identity is None:
                 continue
-            self.note_change(how, None if of_grad else identity.storage, identity, of_grad, None, place)
+            self.note_change(
+                how, None if of_grad else identity.storage, identity, of_grad, None, place
+            )
             last = identity.last
             if not of_grad:
                 if last.grad is None:  # zero_grad() comes before the new version is seen
                     last.grad = self.gradient_of(identity)
                 continue
             noted = self.grads.pop(identity, None)
-            if noted is not None and last.grad is None and identity.version != private.version_of(tensor):
+            if (
+                noted is not None
+                and last.grad is None
+                and identity.version != private.version_of(tensor)
+            ):
                 last.grad = noted[1]  # the version ended before its gradient did
 
     def overwritten(self, how: str, tensors: list[Any]) -> None:
@@ -432,7 +480,9 @@ class Recorder(TorchFunctionMode, EventStream):
         return self.note_of_gradient(leaf, tensor.grad)
 
     def note_of_gradient(self, leaf: Known, gradient: Any) -> Noted | None:
-        """Return a note of a leaf's gradient; that of the pass that left it there, if it is unchanged."""
+        """Return a note of a leaf's gradient; that of the pass that left it there, if it is
+        unchanged.
+        """
         noted = self.grads.get(leaf)
         if noted is not None and gradient is not None and noted[0] == mark(gradient):
             return noted[1]
@@ -464,7 +514,9 @@ class Recorder(TorchFunctionMode, EventStream):
             self.places.leave()
 
     def release(self) -> None:
-        """Clear the notes, whose references form cycles, so that they are freed without a garbage collection."""
+        """Clear the notes, whose references form cycles, so that they are freed without a garbage
+        collection.
+        """
         for entry in self.entries:
             entry.call = None
             entry.tensor.first = entry.tensor.last = None

@@ -39,12 +39,13 @@ class NoRecordingError(RuntimeError):
 class record:
     """Record what PyTorch does in a `with` block, and answer questions about it afterwards.
 
-    `level` says how much of the values is kept: "structure" only shapes, dtypes and single numbers, "summary" small
-    arrays whole and statistics of others, "compare" also what is needed to compare these with those of another record,
-    "values" every element, "precision" as "summary" the error of each result against float64 (a step takes several
-    times as long). The recording does not change losses, gradients, random numbers, buffers or the optimiser's
-    state, and it does not keep tensors alive. ValueError for another level; RuntimeError if another recording is
-    active. `trace().left_out` lists what could not be recorded.
+    `level` says how much of the values is kept: "structure" only shapes, dtypes and single numbers,
+    "summary" small arrays whole and statistics of others, "compare" also what is needed to compare
+    these with those of another record, "values" every element, "precision" as "summary" the error
+    of each result against float64 (a step takes several times as long). The recording does not
+    change losses, gradients, random numbers, buffers or the optimiser's state, and it does not keep
+    tensors alive. ValueError for another level; RuntimeError if another recording is active.
+    `trace().left_out` lists what could not be recorded.
     """
 
     def __init__(self, level: str = "", like: Any = None) -> None:
@@ -66,7 +67,9 @@ class record:
 
     @classmethod
     def from_bytes(cls, content: bytes, level: str) -> record:
-        """Return the record that a .gt file has; its questions are about names, not about tensors."""
+        """Return the record that a .gt file has; its questions are about names, not about
+        tensors.
+        """
         from gradtrace.trace.file import read
 
         recording = cls(level)
@@ -74,13 +77,20 @@ class record:
         return recording
 
     def bind(self, tensors: list[Any], ids: list[int | None]) -> None:
-        """Let questions be about these tensors, by their ids in the record; None for one that the record lacks."""
+        """Let questions be about these tensors, by their ids in the record; None for one that the
+        record lacks.
+        """
         pairs = zip(tensors, ids, strict=False)
-        self._ids = {id(tensor): (weakref.ref(tensor), number) for tensor, number in pairs if number is not None}
+        self._ids = {
+            id(tensor): (weakref.ref(tensor), number)
+            for tensor, number in pairs
+            if number is not None
+        }
 
     def __enter__(self) -> record:
         if active() is not None:
-            gc.collect()  # frees a recording whose end a signal has prevented; its variable's frame refers to it
+            # frees a recording whose end a signal has prevented; its variable's frame refers to it
+            gc.collect()
         if active() is not None:
             raise RuntimeError("another recording is active; end it first: recordings do not nest")
         try:
@@ -88,7 +98,8 @@ class record:
             self._trace = self._ending = None
             self._release()
             if self._env is None:
-                self._frame, self._main = frame, frame.f_code.co_filename
+                self._frame = frame
+                self._main = frame.f_code.co_filename
             self._recorder = Recorder(self.level)
             self._patches = Patches(self._recorder)
             self._patches.install()
@@ -100,7 +111,12 @@ class record:
             self._leave()
             raise
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         try:
             try:
                 recorder = self._entered()
@@ -108,11 +124,13 @@ class record:
                 settle(recorder)
             finally:
                 self._leave()
-            frame, self._frame = self._frame, None
+            frame = self._frame
+            self._frame = None
             env = self._env if self._env is not None else variables_of(frame)
             with private.without_torch_function(), private.without_torch_dispatch():
                 self._note_end(recorder, env, error, tb)
-            self._functions, self._places = recorder.functions, recorder.places
+            self._functions = recorder.functions
+            self._places = recorder.places
             recorder.ended = True
         finally:
             self._leave()  # a signal may have interrupted it before
@@ -122,7 +140,9 @@ class record:
             raise RuntimeError("this recording was not entered: use it in a `with` block")
         return self._recorder
 
-    def _note_end(self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any) -> None:
+    def _note_end(
+        self, recorder: Recorder, env: dict[str, Any], error: BaseException | None, tb: Any
+    ) -> None:
         try:
             failure = None if error is None else failed(recorder, error, tb)
             self._ids = dict(recorder.identities)
@@ -132,7 +152,9 @@ class record:
                 raise
 
     def _leave(self) -> None:
-        """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be repeated."""
+        """Restore PyTorch. Nothing happens if that is done; if a signal interrupts it, it can be
+        repeated.
+        """
         if self._patches is not None:
             if self._patches.rec.precision is not None:
                 self._patches.rec.precision.leave()
@@ -141,7 +163,8 @@ class record:
             self._patches = None
 
     def __del__(self) -> None:
-        if getattr(self, "_patches", None) is not None:  # a signal came when __exit__ was called, before its first line
+        # a signal came when __exit__ was called, before its first line
+        if getattr(self, "_patches", None) is not None:
             self._leave()
         self._release()
 
@@ -157,50 +180,64 @@ class record:
         """Return the record as a Trace, which every view and analysis of gradtrace reads."""
         if self._trace is None:
             if self._ending is None:
-                raise NoRecordingError("nothing is recorded yet: ask after the block `with record() as r` has ended")
+                raise NoRecordingError(
+                    "nothing is recorded yet: ask after the block `with record() as r` has ended"
+                )
             with private.without_torch_function(), private.without_torch_dispatch():
                 builder = RecordingBuilder(self._ending, self._main, rank(), processes())
                 self._trace = builder.build()
-            self._ids = {key: (identity.ref, identity.last.id) for key, identity in self._ids.items()}
+            self._ids = {
+                key: (identity.ref, identity.last.id) for key, identity in self._ids.items()
+            }
             self._ending = None
             self._release()
         return self._trace
 
     def why(self, what: Any = None) -> str:
-        """Explain why a gradient is None, zero, NaN or a number: of a tensor, of a name, or without argument of every
-        name.
+        """Explain why a gradient is None, zero, NaN or a number: of a tensor, of a name, or without
+        argument of every name.
 
-        The first call runs each autograd Function of the program again, on copies of small arguments, to compare its
-        backward with finite differences.
+        The first call runs each autograd Function of the program again, on copies of small
+        arguments, to compare its backward with finite differences.
         """
         return undisturbed(lambda: answers(self._checked(), self._name(what)))
 
     def precision(self, what: Any = None) -> str:
-        """Return a text that names the operations that lose decimal digits of the results and gradients, or of one
-        tensor's. ValueError if the recording has another level than "precision".
+        """Return a text that names the operations that lose decimal digits of the results and
+        gradients, or of one tensor's. ValueError if the recording has another level than
+        "precision".
         """
         return undisturbed(lambda: lost_digits(self.trace(), self._name(what)))
 
     def stats(self) -> str:
-        """Return a text with norms, zeros, NaN and conclusions from them, as `gradtrace stats` shows it."""
+        """Return a text with norms, zeros, NaN and conclusions from them, as `gradtrace stats`
+        shows it.
+        """
         return undisturbed(lambda: statistics(self.trace()))
 
     def steps(self) -> str:
-        """Return a text with every step in order, forward and backward, as `gradtrace trace` shows it."""
+        """Return a text with every step in order, forward and backward, as `gradtrace trace` shows
+        it.
+        """
         return undisturbed(lambda: in_order(self.trace()))
 
     def diff(self, like: Any = None, **tolerance: Any) -> RunComparison:
-        """Compare with an earlier record, by default that of `record(like=...)`: A is the earlier one, B this one.
+        """Compare with an earlier record, by default that of `record(like=...)`: A is the earlier
+        one, B this one.
 
         The options are those of `compare`.
         """
         baseline = self.like if like is None else like
         if baseline is None:
-            raise ValueError("there is nothing to compare with: give record(like='old.gt'), or diff('old.gt')")
+            raise ValueError(
+                "there is nothing to compare with: give record(like='old.gt'), or diff('old.gt')"
+            )
         return undisturbed(lambda: compare(baseline, self, **tolerance))
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Return the picture (see `gradtrace.draw` for the options); with `path` it is also written to this file."""
+        """Return the picture (see `gradtrace.draw` for the options); with `path` it is also written
+        to this file.
+        """
         return undisturbed(lambda: picture(self.trace(), path, options))
 
     def show(self, **options: Any) -> Any:
@@ -217,10 +254,13 @@ class record:
     def _checked(self) -> Trace:
         """The trace, with the program's own Functions compared with finite differences."""
         trace = self.trace()
-        functions, self._functions = self._functions, {}
+        functions = self._functions
+        self._functions = {}
         if functions and rank() is None:
             with private.without_torch_function(), private.without_torch_dispatch():
-                trace = self._trace = trace._replace(checks=checks(functions, self._places.spans(self._main)))
+                trace = self._trace = trace._replace(
+                    checks=checks(functions, self._places.spans(self._main))
+                )
         return trace
 
     def _name(self, what: Any) -> Any:
@@ -235,7 +275,9 @@ class record:
 
 
 def program_frame(frame: Any) -> Any:
-    """Return the frame of the program that enters a recording, also through a contextlib.ExitStack."""
+    """Return the frame of the program that enters a recording, also through a
+    contextlib.ExitStack.
+    """
     caller = frame
     while caller is not None and caller.f_code.co_filename == contextlib.__file__:
         caller = caller.f_back
@@ -248,7 +290,8 @@ OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 def variables_of(frame: Any) -> dict[str, Any]:
     """Return the variables that a frame's code can name.
 
-    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor in it.
+    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor
+    in it.
     """
     held = frame.f_locals
     variables = {**frame.f_globals, **held}
@@ -258,7 +301,9 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:
-    """Return the exception that ended the block: kind, message and place; None if there was none."""
+    """Return the exception that ended the block: kind, message and place; None if there was
+    none.
+    """
     if isinstance(error, (SystemExit, GeneratorExit)) or getattr(error, "ends_quietly", False):
         return None
     from gradtrace.torch.places import is_hidden, is_installed
@@ -284,10 +329,16 @@ def message_of(error: BaseException) -> str:
 
 
 def rank() -> int | None:
-    """Return the rank of this process in distributed training; None if there is only one process."""
+    """Return the rank of this process in distributed training; None if there is only one
+    process.
+    """
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return int(torch.distributed.get_rank()) if torch.distributed.get_world_size() > 1 else None
-    return int(os.environ["RANK"]) if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ else None
+    return (
+        int(os.environ["RANK"])
+        if os.environ.get("WORLD_SIZE", "1") != "1" and "RANK" in os.environ
+        else None
+    )
 
 
 def processes() -> int:
@@ -299,7 +350,9 @@ def processes() -> int:
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """Call `work` and return its result, with numpy's floating-point error settings restored afterwards."""
+    """Call `work` and return its result, with numpy's floating-point error settings restored
+    afterwards.
+    """
     try:
         import numpy
     except ImportError:
@@ -322,7 +375,9 @@ def answers(trace: Trace, what: Any) -> str:
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
 
-    facts, look, failure = Facts(trace), LayoutOptions(), explain_failure(trace)
+    facts = Facts(trace)
+    look = LayoutOptions()
+    failure = explain_failure(trace)
     causes = causes_in(facts)
     if what is None:
         first = causes
@@ -330,7 +385,11 @@ def answers(trace: Trace, what: Any) -> str:
             first = [failure, *(cause for cause in first if cause.code != failure.code)]
         if not first and (said := short_answer(facts)):
             return with_notes(trace, view.healthy(said, look))
-        pairs = [] if failure is not None else [(tensor, about(facts, tensor, causes)) for tensor in trace.named]
+        pairs = (
+            []
+            if failure is not None
+            else [(tensor, about(facts, tensor, causes)) for tensor in trace.named]
+        )
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
         return with_notes(trace, view.report(first, rest, look))
     record = tensor_of(trace, what)
@@ -358,7 +417,9 @@ def lost_digits(trace: Trace, what: Any) -> str:
     from gradtrace.views.layout import LayoutOptions
 
     if trace.precision is None:
-        raise ValueError('the errors of results were not recorded; record them with record(level="precision")')
+        raise ValueError(
+            'the errors of results were not recorded; record them with record(level="precision")'
+        )
     if what is not None:
         what = tensor_of(trace, what).id
     return with_notes(trace, view.report(trace, answer(trace, what), LayoutOptions()))
@@ -404,7 +465,9 @@ def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str
 
 
 def save(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write a .gt file; with several processes each its own: step.rank0.gt, or with the rank in place of {rank}."""
+    """Write a .gt file; with several processes each its own: step.rank0.gt, or with the rank in
+    place of {rank}.
+    """
     from gradtrace import files
     from gradtrace.trace.file import uncollected
 
@@ -412,7 +475,9 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
 
 
 def name_for(path: str | os.PathLike[str], rank: int | None) -> str:
-    """Return the name of a process's own file: "step.rank0.gt" for "step.gt", or with the rank in place of {rank}."""
+    """Return the name of a process's own file: "step.rank0.gt" for "step.gt", or with the rank in
+    place of {rank}.
+    """
     name = os.fspath(path)
     if rank is None:
         return name
@@ -428,7 +493,9 @@ def file_content(trace: Trace) -> bytes:
     from gradtrace.trace.relevant import relevant
 
     shown = relevant(trace)
-    about = About(trace.source_name, trace.source_text, "float32", None, bool(trace.passes), engine=ENGINE)
+    about = About(
+        trace.source_name, trace.source_text, "float32", None, bool(trace.passes), engine=ENGINE
+    )
     content = io.BytesIO()
     write(about, {"all": trace, "eval": shown, "graph": shown, "watched": shown}, content)
     return content.getvalue()

@@ -1,4 +1,6 @@
-"""What the recorder's events refer to: tensors, nodes and modules of the program, none of which it keeps alive."""
+"""What the recorder's events refer to: tensors, nodes and modules of the program, none of which it
+keeps alive.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class StorageUsers:
         return bool(self.live)
 
     def existing(self) -> list[Known]:
-        """Return the tensors that still exist. The others are never looked at again: a loop may make many views."""
+        """Return the tensors that still exist. The others are never looked at again: a loop may
+        make many views.
+        """
         self.live = [identity for identity in self.live if identity.ref() is not None]
         return self.live
 
@@ -52,7 +56,17 @@ class StorageUsers:
 class Node:
     """One node of the backward graph. `edges` has (node, output number) or None for each input."""
 
-    __slots__ = ("call", "edges", "freed", "name", "origin", "outputs", "saved", "sequence", "variable")
+    __slots__ = (
+        "call",
+        "edges",
+        "freed",
+        "name",
+        "origin",
+        "outputs",
+        "saved",
+        "sequence",
+        "variable",
+    )
 
     def __init__(self, name: str, sequence: int, origin: int) -> None:
         self.name = name

@@ -1,4 +1,6 @@
-"""The repetition of a step under a recorder, in a forked copy of the process, and its report to the parent."""
+"""The repetition of a step under a recorder, in a forked copy of the process, and its report to the
+parent.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 
 ALONE = (
-    "the repetition has the gradients of this batch alone, without those of the batches before it; they were compared "
+    "the repetition has the gradients of this batch alone, without those of the batches before it; "
+    "they were compared "
     "with those of the step only by where they are not finite"
 )
 
@@ -36,9 +39,10 @@ class NotFinite(BaseException):
 
 
 class BadStep(NamedTuple):
-    """Where a step was found to be bad: after how many good updates, and at which call of an update's closure (0: it
-    has none, or the fault was found after the step). `result` is what the step returned, `wanted` are the gradients of
-    the parameters, which the child compares with its own.
+    """Where a step was found to be bad: after how many good updates, and at which call of an
+    update's closure (0: it has none, or the fault was found after the step). `result` is what the
+    step returned, `wanted` are the gradients of the parameters, which the child compares with its
+    own.
     """
 
     what: str
@@ -52,8 +56,9 @@ class BadStep(NamedTuple):
 
 
 class StepReport(NamedTuple):
-    """What the child found: remarks, the answer ("" if there is none), the ids in the record of the parameters, and
-    whether the step ended with an exception, why no capsule was written ("" if one was, or none was wanted).
+    """What the child found: remarks, the answer ("" if there is none), the ids in the record of the
+    parameters, and whether the step ended with an exception, why no capsule was written ("" if one
+    was, or none was wanted).
     """
 
     notes: list[str]
@@ -64,20 +69,23 @@ class StepReport(NamedTuple):
 
 
 def send(child: Child, repeat: Callable[[], tuple[StepReport, bytes]]) -> None:
-    """Call a function in this child, send the report and the record that it returns, and end the process."""
+    """Call a function in this child, send the report and the record that it returns, and end the
+    process.
+    """
     try:
         try:
             report, content = repeat()
         except BaseException as error:
-            report, content = StepReport([f"repeating the step failed: {text_of(error)}"], "", [], True), b""
+            report = StepReport([f"repeating the step failed: {text_of(error)}"], "", [], True)
+            content = b""
         child.send(json.dumps(report).encode(), content)
     finally:
         os._exit(0)
 
 
 def settle_in() -> None:
-    """Make PyTorch fit for a forked process. The threads of OpenMP do not exist there, and waiting for them would not
-    end; and a file that the program saves is the parent's.
+    """Make PyTorch fit for a forked process. The threads of OpenMP do not exist there, and waiting
+    for them would not end; and a file that the program saves is the parent's.
     """
     torch.set_num_threads(1)
     torch.set_num_threads = torch.set_num_interop_threads = lambda nthreads: None
@@ -91,13 +99,19 @@ def settle_in() -> None:
 
 
 def repeated(
-    guard: StepGuard, state: State, fault: BadStep, args: Any, kwargs: Any, capsule: CapsuleWriter | None = None
+    guard: StepGuard,
+    state: State,
+    fault: BadStep,
+    args: Any,
+    kwargs: Any,
+    capsule: CapsuleWriter | None = None,
 ) -> tuple[StepReport, bytes]:
     lost = len(state.by_hand.lost(fault.updated))
     args = state.restore(args)
     if capsule is not None:
         capsule.begin(guard, args, kwargs)
-    recorded, repetition = recording_of(guard, args, kwargs), Repetition(state, fault)
+    recorded = recording_of(guard, args, kwargs)
+    repetition = Repetition(state, fault)
     result: Any = None
     failure = ""
     watch = SampleWatch(recorded, (args, kwargs))
@@ -114,7 +128,8 @@ def repeated(
 def recording_of(guard: StepGuard, args: Any, kwargs: Any) -> record:
     reach = guard.reach(args, kwargs)
     recorded = record(guard.level)
-    recorded._env, recorded._main = reach.env, reach.file
+    recorded._env = reach.env
+    recorded._main = reach.file
     return recorded
 
 
@@ -129,7 +144,8 @@ def report_of(
     capsule: CapsuleWriter | None = None,
 ) -> tuple[StepReport, bytes]:
     """Return the report of a repetition that has ended, and the content of its record."""
-    state, fault = repetition.state, repetition.fault
+    state = repetition.state
+    fault = repetition.fault
     pairs = repetition.found or copies_of(fault.parameters)
     gradients = state.numbers.gradients
     sums = set(map(id, gradients.lost)) if gradients.are_summed else set()
@@ -149,8 +165,8 @@ def report_of(
 
 
 class Repetition:
-    """The optimisers' steps during a repetition. The parameters already have the values after the good updates: these
-    are undone. The update that was bad ends the repetition.
+    """The optimisers' steps during a repetition. The parameters already have the values after the
+    good updates: these are undone. The update that was bad ends the repetition.
     """
 
     def __init__(self, state: State, fault: BadStep) -> None:
@@ -177,7 +193,9 @@ class Repetition:
         return with_closure(args, kwargs, self.closing)
 
     def closing(self, closure: Any) -> Any:
-        """Return a closure that ends the repetition after its call, which is the one that was bad."""
+        """Return a closure that ends the repetition after its call, which is the one that was
+        bad.
+        """
 
         def closed(*args: Any, **kwargs: Any) -> Any:
             if self.fault.call > 1:
@@ -237,35 +255,47 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
     gradients = state.numbers.gradients
     if gradients.lost and not gradients.are_summed:
         notes.append(
-            f"{len(gradients.lost)} gradient{'s' * (len(gradients.lost) > 1)} from before this step could not be "
-            "restored, since the step changed gradients for the first time; the repetition added to zeros instead"
+            f"{len(gradients.lost)} gradient{'s' * (len(gradients.lost) > 1)} from before this "
+            "step could not be "
+            "restored, since the step changed gradients for the first time; the repetition added "
+            "to zeros instead"
         )
     if lost:
         notes.append(
-            f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not known, since the step "
-            "made a change without an optimiser for the first time; the repetition computed with what came after it"
+            f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not "
+            "known, since the step "
+            "made a change without an optimiser for the first time; the repetition computed with "
+            "what came after it"
         )
     if fault.good:
         many = "1 update" if fault.good == 1 else f"{fault.good} updates"
         notes.append(f"{many} came before; the repetition computed with the parameters after that")
     if not is_same and not notes:
         notes.append(
-            "the repetition gave another loss or other gradients than the step: the step depends on something that "
+            "the repetition gave another loss or other gradients than the step: the step depends "
+            "on something that "
             "was not restored"
         )
     return notes
 
 
-def same(found: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]], sums: Collection[int] = ()) -> bool:
-    """Whether gradients are equal; of `sums`, parameters by their ids, only the places that are not finite:
-    those of a batch are where those of its sum with finite gradients are.
+def same(
+    found: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]], sums: Collection[int] = ()
+) -> bool:
+    """Whether gradients are equal; of `sums`, parameters by their ids, only the places that are not
+    finite: those of a batch are where those of its sum with finite gradients are.
     """
     pairs = zip(found, wanted, strict=True)
-    return all(is_equal(*((places(a, b), places(b, a)) if id(p) in sums else (a, b))) for (p, a), (_, b) in pairs)
+    return all(
+        is_equal(*((places(a, b), places(b, a)) if id(p) in sums else (a, b)))
+        for (p, a), (_, b) in pairs
+    )
 
 
 def places(grad: Any, other: Any) -> Any:
-    """Return zeros, and NaN where a gradient is not finite; zeros like the other one if there is none."""
+    """Return zeros, and NaN where a gradient is not finite; zeros like the other one if there is
+    none.
+    """
     if grad is not None:
         return grad.detach().to_dense() * 0
     return None if other is None else torch.zeros_like(other.detach().to_dense())
@@ -277,7 +307,8 @@ def is_equal(a: Any, b: Any) -> bool:
         return a is b
     if a.shape != b.shape:
         return False
-    a, b = a.detach().to_dense(), b.detach().to_dense()
+    a = a.detach().to_dense()
+    b = b.detach().to_dense()
     return bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
@@ -295,8 +326,8 @@ def finite_losses(result: Any) -> bool:
 
 
 def answer_of(recorded: record, losses: list[Any]) -> str:
-    """Return the answer of `why` for the first name whose gradient is not finite; else what made the first bad value;
-    else the statistics of the recording.
+    """Return the answer of `why` for the first name whose gradient is not finite; else what made
+    the first bad value; else the statistics of the recording.
     """
     from gradtrace.analysis.causes.order import not_finite
     from gradtrace.analysis.facts import Facts
@@ -313,23 +344,29 @@ def answer_of(recorded: record, losses: list[Any]) -> str:
 
 
 def samples_of(recorded: record, watch: SampleWatch) -> str:
-    """Name the samples of a batch that are not finite, if only some are, as lines after an answer; "" if none is."""
+    """Name the samples of a batch that are not finite, if only some are, as lines after an answer;
+    "" if none is.
+    """
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.ranks import bad_samples, samples_at
 
     if not watch.sizes:
         return ""
     facts = Facts(recorded.trace())
-    causes, larger = list(bad_samples(facts, watch.entries())), watch.samples()
+    causes = list(bad_samples(facts, watch.entries()))
+    larger = watch.samples()
     if not causes and larger is not None:
         causes = [samples_at(facts, facts.tensors[larger.entry], larger.samples)]
     causes = [cause for cause in causes if cause.text]
-    return "".join(f"\n{cause.text}{'' if cause.span is None else f' (line {cause.span.line})'}" for cause in causes)
+    return "".join(
+        f"\n{cause.text}{'' if cause.span is None else f' (line {cause.span.line})'}"
+        for cause in causes
+    )
 
 
 def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
-    """Return what made the first loss that is not finite; None if that is not known. In a step without a backward pass
-    `why` would speak of gradients that are None.
+    """Return what made the first loss that is not finite; None if that is not known. In a step
+    without a backward pass `why` would speak of gradients that are None.
     """
     from gradtrace.analysis.causes.order import forward_cause
 
@@ -338,7 +375,11 @@ def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
         return None
     kind = "nan" if bool(bad.isnan()) else "inf"
     cause = forward_cause(made, recorded._name(bad), kind)
-    return None if cause is None else cause._replace(symptom=f"the loss is {kind}", status="nan", kind=kind)
+    return (
+        None
+        if cause is None
+        else cause._replace(symptom=f"the loss is {kind}", status="nan", kind=kind)
+    )
 
 
 def read(content: bytes, report: StepReport, parameters: list[Any], level: str) -> record:

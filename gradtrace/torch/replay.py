@@ -1,4 +1,6 @@
-"""`replay`: run the step of a capsule again under a recorder, and compare its loss and gradients with the capsule's."""
+"""`replay`: run the step of a capsule again under a recorder, and compare its loss and gradients
+with the capsule's.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,25 @@ from gradtrace.torch.repetition import answer_of, samples_of
 from gradtrace.torch.samples import SampleWatch
 from gradtrace.views.cells import visible
 
-OTHER_LOSS = "the loss was computed by {}, and here it is the one that the model returns: --step names another"
-AVERAGED = "the capsule is of rank {} of {}: its gradients are means over the ranks, here they are those of this rank"
-SCALED = "the step has a GradScaler: gradients that it has divided by its scale have other bits than before that"
+OTHER_LOSS = (
+    "the loss was computed by {}, and here it is the one that the model returns: --step "
+    "names another"
+)
+AVERAGED = (
+    "the capsule is of rank {} of {}: its gradients are means over the ranks, here they are "
+    "those of this rank"
+)
+SCALED = (
+    "the step has a GradScaler: gradients that it has divided by its scale have other bits "
+    "than before that"
+)
 STEP = "name a function step(model, batch) that calls backward: --step module:function"
 
 
 class Replay(NamedTuple):
-    """A step that was run again: its recording, whether the bits of the loss (None if one of the two has no loss) and
-    of all gradients are those of the capsule, remarks, and what made the first value that is not finite ("" if all are
-    finite).
+    """A step that was run again: its recording, whether the bits of the loss (None if one of the
+    two has no loss) and of all gradients are those of the capsule, remarks, and what made the first
+    value that is not finite ("" if all are finite).
     """
 
     recorded: record
@@ -50,7 +61,11 @@ class Replay(NamedTuple):
             f"loss: {COMPARED[self.same_loss]}",
             f"gradients: {COMPARED[self.same_gradients]}",
             *(f"note: {note}" for note in self.notes),
-            *(["", self.answer.rstrip()] if self.answer else ["all values of this step are finite"]),
+            *(
+                ["", self.answer.rstrip()]
+                if self.answer
+                else ["all values of this step are finite"]
+            ),
         ]
         return "\n".join(lines) + "\n"
 
@@ -71,11 +86,12 @@ def replay(
 ) -> Replay:
     """Run the step of a capsule again under `record(level)`.
 
-    `model` is a module with the same parameters and buffers as that of the capsule, or a function without arguments
-    that returns it; it receives the capsule's state. None builds a model of transformers from its configuration.
-    `step(model, batch)` is the step up to the update; None calls the model with the batch, a dict, and takes the loss
-    that it returns, as the Trainer of transformers does. The process's random states are set to those of the capsule.
-    UsageError if the capsule is damaged, the model is another one, or one of the two is needed.
+    `model` is a module with the same parameters and buffers as that of the capsule, or a function
+    without arguments that returns it; it receives the capsule's state. None builds a model of
+    transformers from its configuration. `step(model, batch)` is the step up to the update; None
+    calls the model with the batch, a dict, and takes the loss that it returns, as the Trainer of
+    transformers does. The process's random states are set to those of the capsule. UsageError if
+    the capsule is damaged, the model is another one, or one of the two is needed.
     """
     name = os.fspath(path)
     document = read(name)
@@ -87,7 +103,9 @@ def replay(
         check_call("the step", STEP, step, model, document["batch"])
     module = model if isinstance(model, torch.nn.Module) else model()
     if not isinstance(module, torch.nn.Module):
-        raise UsageError(f"the model is a {type(module).__qualname__}, not a torch.nn.Module", "return the model")
+        raise UsageError(
+            f"the model is a {type(module).__qualname__}, not a torch.nn.Module", "return the model"
+        )
     load(name, document, module)
     own = TrainerStep(name, document) if step is None else None
     document["batch"], notes = on_devices(document, module)
@@ -114,23 +132,39 @@ def recording_of(document: dict[str, Any], step: Any, module: Any, level: str) -
     """Return a recording in which the model and the batch have their names."""
     recorded = record(level)
     function = getattr(step, "__func__", step)
-    variables = {document["name"] if document["name"].isidentifier() else "model": module, "batch": document["batch"]}
+    variables = {
+        document["name"] if document["name"].isidentifier() else "model": module,
+        "batch": document["batch"],
+    }
     recorded._env = {**getattr(function, "__globals__", {}), **variables}
     recorded._main = getattr(getattr(function, "__code__", None), "co_filename", "")
     return recorded
 
 
 def compared(
-    document: dict[str, Any], recorded: record, module: Any, result: Any, notes: list[str], watch: SampleWatch
+    document: dict[str, Any],
+    recorded: record,
+    module: Any,
+    result: Any,
+    notes: list[str],
+    watch: SampleWatch,
 ) -> Replay:
-    roots, results, sums = roots_of(recorded.trace()), numbers(result), sums_of(module, {})
+    roots = roots_of(recorded.trace())
+    results = numbers(result)
+    sums = sums_of(module, {})
     pairs = (roots, document["roots"]), (results, document["results"])
-    same_loss = next((replayed == wanted for replayed, wanted in pairs if replayed and wanted), None)
-    same_gradients = all(sums.get(key) == checksum for key, checksum in document["gradient_sums"].items())
+    same_loss = next(
+        (replayed == wanted for replayed, wanted in pairs if replayed and wanted), None
+    )
+    same_gradients = all(
+        sums.get(key) == checksum for key, checksum in document["gradient_sums"].items()
+    )
     bad = not all_finite([*losses_of(result), *gradients_of(module)])
     answer = answer_of(recorded, losses_of(result)) + samples_of(recorded, watch) if bad else ""
     scaled = [SCALED] if document["scalers"] and not same_gradients else []
-    return Replay(recorded, same_loss, same_gradients, [*notes, *remarks(document), *scaled], answer)
+    return Replay(
+        recorded, same_loss, same_gradients, [*notes, *remarks(document), *scaled], answer
+    )
 
 
 def gradients_of(module: Any) -> list[Any]:
@@ -140,13 +174,16 @@ def gradients_of(module: Any) -> list[Any]:
 def remarks(document: dict[str, Any]) -> list[str]:
     """Say which versions and which of the program's files are other ones than those of the capsule.
 
-    A capsule is data: no file is opened because it names it, only files that this process has imported are compared.
+    A capsule is data: no file is opened because it names it, only files that this process has
+    imported are compared.
     """
     here = versions()
     notes = [
         f"the capsule is of {key} {visible(there)}, this is {here.get(key) or 'without it'}"
         for key, there in document["versions"].items()
-        if key in ("python", *PACKAGES) and here.get(key) != there and (key in here or key != "numpy")
+        if key in ("python", *PACKAGES)
+        and here.get(key) != there
+        and (key in here or key != "numpy")
     ]
     if document["rank"] is not None:
         notes.append(AVERAGED.format(*document["rank"]))
@@ -165,14 +202,17 @@ def is_changed(file: str, text: str) -> bool:
 
 
 class TrainerStep:
-    """The step of a capsule without a function of the user: forward and backward as the Trainer of transformers does
-    them, with its own division by the steps of accumulation and its autocast.
+    """The step of a capsule without a function of the user: forward and backward as the Trainer of
+    transformers does them, with its own division by the steps of accumulation and its autocast.
     """
 
     def __init__(self, name: str, document: dict[str, Any]) -> None:
-        batch, call = document["batch"], document["call"]
+        batch = document["batch"]
+        call = document["call"]
         if not isinstance(batch, dict):
-            raise UsageError(f"{name}: its batch is not a dict, so how the model is called is not known", STEP)
+            raise UsageError(
+                f"{name}: its batch is not a dict, so how the model is called is not known", STEP
+            )
         self.name = name
         self.is_of_trainer = bool(call)
         self.divisor, self.scale = call.get("divisor", 1), call.get("scale", 1)
@@ -209,7 +249,9 @@ def named(spec: str, option: str) -> Any:
         ) from error
     for part in path.split("."):
         if not hasattr(target, part):
-            raise UsageError(f"{option}: '{module}' has no '{path}'", f"name a function of {module}")
+            raise UsageError(
+                f"{option}: '{module}' has no '{path}'", f"name a function of {module}"
+            )
         target = getattr(target, part)
     return target
 
@@ -218,18 +260,24 @@ def named(spec: str, option: str) -> Any:
 
 
 def load(name: str, document: dict[str, Any], model: Any) -> None:
-    """Give a model the state of a capsule, after checking that it is the same in names, shapes and dtypes."""
+    """Give a model the state of a capsule, after checking that it is the same in names, shapes and
+    dtypes.
+    """
     parameters = dict(model.named_parameters())
     own = {**parameters, **dict(model.named_buffers())}
-    state, gradients = document["state"], document["gradients"]
+    state = document["state"]
+    gradients = document["gradients"]
     differing = sorted(own.keys() ^ state.keys())
     differing += [key for key in own.keys() & state.keys() if not alike(own[key], state[key])]
     differing += [
-        key for key, gradient in gradients.items() if key not in parameters or not alike(parameters[key], gradient)
+        key
+        for key, gradient in gradients.items()
+        if key not in parameters or not alike(parameters[key], gradient)
     ]
     if differing:
         raise UsageError(
-            f"{name}: the model differs from the capsule's ({visible(document['model'])}) in {visible(differing[0])}",
+            f"{name}: the model differs from the capsule's ({visible(document['model'])}) in "
+            f"{visible(differing[0])}",
             "give a model with the same parameters and buffers",
         )
     with torch.no_grad():
@@ -254,5 +302,12 @@ def set_random(name: str, states: Any) -> None:
         random.setstate((version, tuple(words), kept))
         if of_numpy is not None and numpy is not None:
             numpy.random.set_state(("MT19937", *of_numpy))
-    except (TypeError, ValueError, LookupError, AttributeError, RuntimeError, OverflowError) as error:
+    except (
+        TypeError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise UsageError(f"{name}: its random states are damaged", HINT) from error

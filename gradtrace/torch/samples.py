@@ -1,4 +1,6 @@
-"""The samples of a batch that are not finite, of tensors of which a record keeps only statistics."""
+"""The samples of a batch that are not finite, of tensors of which a record keeps only
+statistics.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ class BadSamples(NamedTuple):
 
 
 class SampleWatch(TorchFunctionMode):
-    """Looks at the results of functions in a recording, of those that are computed from the batch and have its size,
-    until the first that has NaN. Of infinities only the end of the step shows whether they are an error.
+    """Looks at the results of functions in a recording, of those that are computed from the batch
+    and have its size, until the first that has NaN. Of infinities only the end of the step shows
+    whether they are an error.
     """
 
     def __init__(self, recorded: record, batch: Any) -> None:
@@ -40,7 +43,12 @@ class SampleWatch(TorchFunctionMode):
     def __enter__(self) -> SampleWatch:
         with private.unseen(), torch.no_grad():
             self.first = next(
-                (tensor for tensor in self.batch if is_candidate(tensor) and bool(tensor.isnan().any())), None
+                (
+                    tensor
+                    for tensor in self.batch
+                    if is_candidate(tensor) and bool(tensor.isnan().any())
+                ),
+                None,
             )
         self.is_done = self.first is not None
         super().__enter__()  # type: ignore[no-untyped-call]
@@ -80,11 +88,15 @@ class SampleWatch(TorchFunctionMode):
     def entries(self) -> list[int]:
         """Return the places in the record of the tensors of the batch."""
         pairs = [self.recorded._ids.get(id(tensor)) for tensor in self.batch]
-        return [pair[1] for tensor, pair in zip(self.batch, pairs) if pair is not None and pair[0]() is tensor]
+        return [
+            pair[1]
+            for tensor, pair in zip(self.batch, pairs)
+            if pair is not None and pair[0]() is tensor
+        ]
 
     def samples(self) -> BadSamples | None:
-        """Return the bad samples of the first bad tensor, when the recording has ended; None if that is not known, or
-        all are bad.
+        """Return the bad samples of the first bad tensor, when the recording has ended; None if
+        that is not known, or all are bad.
         """
         from gradtrace.analysis.facts import Facts
         from gradtrace.analysis.lasting import lasting
@@ -105,15 +117,17 @@ class SampleWatch(TorchFunctionMode):
 
 
 def is_candidate(tensor: Any) -> bool:
-    """Whether the samples of a tensor can be looked at, and are not those of a small one, which is kept whole."""
+    """Whether the samples of a tensor can be looked at, and are not those of a small one, which is
+    kept whole.
+    """
     if not tensor.is_floating_point() or tensor.numel() <= SMALL:
         return False
     return type(tensor) is torch.Tensor and tensor.layout is torch.strided and not tensor.is_meta
 
 
 def bad_rows(tensor: Any) -> list[int]:
-    """Return the numbers of the samples that have NaN, or, if none has, of those that are not finite; it takes memory
-    for CHUNK elements at once.
+    """Return the numbers of the samples that have NaN, or, if none has, of those that are not
+    finite; it takes memory for CHUNK elements at once.
     """
     if bool(tensor.sum().isfinite()):
         return []

@@ -40,8 +40,8 @@ def saved_of(rec: Recorder, node: Any, kind: private.NodeKind) -> list[tuple[str
 
 
 def saved_value(rec: Recorder, name: str, value: Any) -> list[tuple[str, Any, str]]:
-    """Return the note of one kept value: of a tensor the recorded one with its numbers, or its storage and shape; of a
-    number its text. Nothing for a bool.
+    """Return the note of one kept value: of a tensor the recorded one with its numbers, or its
+    storage and shape; of a number its text. Nothing for a bool.
     """
     if isinstance(value, Tensor):
         identity = rec.find(value)

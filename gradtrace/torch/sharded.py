@@ -1,8 +1,9 @@
 """Parameters that FSDP2 (`fully_shard`) divides between the ranks.
 
-A module computes with whole parameters, which FSDP2 gathers before it and frees after it; an optimizer holds shards
-(DTensors). A record has the whole parameter under the name that the program gave it, and notes of each shard the sum
-of squares, without a collective: what FSDP2 itself does to gather and to reduce is not recorded.
+A module computes with whole parameters, which FSDP2 gathers before it and frees after it; an
+optimizer holds shards (DTensors). A record has the whole parameter under the name that the program
+gave it, and notes of each shard the sum of squares, without a collective: what FSDP2 itself does to
+gather and to reduce is not recorded.
 """
 
 from __future__ import annotations
@@ -53,12 +54,18 @@ def local(tensor: Any) -> Any:
 
 def copies_of(tensor: Any) -> int:
     """Return how many processes hold the same part of a DTensor."""
-    sizes = (tensor.device_mesh.size(i) for i, placement in enumerate(tensor.placements) if placement.is_replicate())
+    sizes = (
+        tensor.device_mesh.size(i)
+        for i, placement in enumerate(tensor.placements)
+        if placement.is_replicate()
+    )
     return math.prod(sizes)
 
 
 def whole(rec: Recorder, tensor: Any) -> Any:
-    """Return the parameter that modules compute with in place of a shard; the tensor itself if it is not known."""
+    """Return the parameter that modules compute with in place of a shard; the tensor itself if it
+    is not known.
+    """
     held = rec.shards.get(id(tensor))
     if held is None or held.sharded_param is not tensor:
         return tensor
@@ -72,8 +79,8 @@ def is_any_flattened(modules: list[tuple[str, Any]]) -> bool:
 
 
 def outdate(rec: Recorder, updated: Iterable[Any], version: int) -> None:
-    """Note that the whole parameters of some shards have other contents when they are next gathered: their version
-    counters do not tell. `version` is the mark for that.
+    """Note that the whole parameters of some shards have other contents when they are next
+    gathered: their version counters do not tell. `version` is the mark for that.
     """
     for shard in updated:
         gathered = whole(rec, shard)
@@ -100,13 +107,17 @@ def internal(rec: Recorder, original: Any) -> Any:
         try:
             return hidden(self, *args, **kwargs)
         finally:
-            rec.shards.update((id(parameter.sharded_param), parameter) for parameter in self.fsdp_params)
+            rec.shards.update(
+                (id(parameter.sharded_param), parameter) for parameter in self.fsdp_params
+            )
 
     return method
 
 
 def note_computing(rec: Recorder, named: Iterable[tuple[str, Any]]) -> None:
-    """Note that operations used DTensors themselves, as in tensor parallelism, and not what FSDP2 gathers from them."""
+    """Note that operations used DTensors themselves, as in tensor parallelism, and not what FSDP2
+    gathers from them.
+    """
     pairs = [(name, p, whole(rec, p)) for name, p in named if is_sharded(p)]
     parameters = [(name, p, rec.find(used)) for name, p, used in pairs if is_sharded(used)]
     if not parameters:

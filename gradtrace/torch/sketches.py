@@ -1,7 +1,7 @@
 """The checksum and the sketch of a tensor (see `trace/array_sketch.py`), computed on its device.
 
-A tensor in the CPU's memory is read through numpy. For one on another device they are one small tensor there: the sums
-of the sketch, then the upper and the lower half of the checksum.
+A tensor in the CPU's memory is read through numpy. For one on another device they are one small
+tensor there: the sums of the sketch, then the upper and the lower half of the checksum.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _tables: dict[Any, Any] = {}
 
 
 def sketched(tensor: Any) -> Any:
-    """Return the checksum and the sketch of a tensor without history; on another device than the CPU a tensor of both;
-    None without numpy.
+    """Return the checksum and the sketch of a tensor without history; on another device than the
+    CPU a tensor of both; None without numpy.
     """
     if numpy is None:
         return None
@@ -29,7 +29,8 @@ def sketched(tensor: Any) -> Any:
         array = array_of(dense)
         return sketch.checksum_of(array), sketch.sketch_of(array)
     if tensor.is_cpu and tensor.dtype is torch.bfloat16:
-        bits, wide = tensor.contiguous().view(torch.int16), tensor.float()  # they must outlive their arrays
+        # they must outlive their arrays
+        bits, wide = tensor.contiguous().view(torch.int16), tensor.float()
         return sketch.checksum_of(array_of(bits)), sketch.sketch_of(array_of(wide))
     packed = on_device(tensor)
     return split(packed) if tensor.is_cpu else packed
@@ -59,7 +60,9 @@ def buckets(values: Any) -> Any:
     blocks = -(-values.numel() // sketch.BLOCK)
     table = signs(sketch.BLOCK + blocks * sketch.LANES, values)
     filled = torch.nn.functional.pad(values, (0, blocks * sketch.BLOCK - values.numel()))
-    parts = filled.view(blocks, sketch.RUN, sketch.LANES) * table[: sketch.BLOCK].view(sketch.RUN, sketch.LANES)
+    parts = filled.view(blocks, sketch.RUN, sketch.LANES) * table[: sketch.BLOCK].view(
+        sketch.RUN, sketch.LANES
+    )
     lanes = (parts.sum(1).double() * table[sketch.BLOCK :].view(blocks, sketch.LANES)).sum(0)
     sums = lanes.view(-1, sketch.FOLDED).sum(0)
     folded = sketch.FOLDED - sketch.BUCKETS

@@ -1,4 +1,6 @@
-"""The state before a training step, saved cheaply at each step, so that a copy of the process can repeat the step."""
+"""The state before a training step, saved cheaply at each step, so that a copy of the process can
+repeat the step.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ CHANGES = -1  # stands for the version of a gradient to which every step adds; n
 
 
 class State:
-    """The state before a step: variables, parameters that steps change without an optimiser, and `SavedNumbers`.
+    """The state before a step: variables, parameters that steps change without an optimiser, and
+    `SavedNumbers`.
 
-    One object is used for all steps, and so is the memory of its copies. Those parameters that an optimiser updates
-    need no copies: the step is repeated from the moment before their update.
+    One object is used for all steps, and so is the memory of its copies. Those parameters that an
+    optimiser updates need no copies: the step is repeated from the moment before their update.
     """
 
     @private.modeless
@@ -34,7 +37,8 @@ class State:
         self.by_hand = UpdatesByHand(self.parameters)
         self.variables = Variables(reach.holders)
         self.numbers = SavedNumbers(reach, self.parameters)
-        self.at_call = SavedNumbers(reach, self.parameters)  # when an optimiser called its closure again
+        # when an optimiser called its closure again
+        self.at_call = SavedNumbers(reach, self.parameters)
 
     @private.modeless
     def save(self, args: Any) -> None:
@@ -52,7 +56,9 @@ class State:
 
     @private.modeless
     def forget(self, updated: set[int]) -> None:
-        """End a step that has updated parameters by optimisers (by their ids): let go of its tensors."""
+        """End a step that has updated parameters by optimisers (by their ids): let go of its
+        tensors.
+        """
         self.numbers.forget()
         self.at_call.forget()
         self.by_hand.end(updated)
@@ -69,15 +75,24 @@ class SavedNumbers:
 
     def __init__(self, reach: Reach, parameters: list[Any]) -> None:
         self.parameters = parameters
-        inner = {id(module): module for m in reach.of_type(torch.nn.Module) for module in m.modules()}
-        self.owners = [buffers for module in inner.values() if (buffers := private.buffers_of(module))]
-        self.assigned: list[dict[str, Any]] = []  # the buffers of each owner, since a step may assign new ones
+        inner = {
+            id(module): module for m in reach.of_type(torch.nn.Module) for module in m.modules()
+        }
+        self.owners = [
+            buffers for module in inner.values() if (buffers := private.buffers_of(module))
+        ]
+        # the buffers of each owner, since a step may assign new ones
+        self.assigned: list[dict[str, Any]] = []
         self.buffers = Copies()
         self.gradients = Gradients(parameters)
         self.generators = list(
-            {id(variable): variable for _, variable in reach.values() if is_generator(variable)}.values()
+            {
+                id(variable): variable for _, variable in reach.values() if is_generator(variable)
+            }.values()
         )
-        self.scalers = [scaler for scaler in reach.of_type(torch.amp.GradScaler) if scaler.is_enabled()]
+        self.scalers = [
+            scaler for scaler in reach.of_type(torch.amp.GradScaler) if scaler.is_enabled()
+        ]
         self.scales: list[Any] = []
         self.random: Any = None
         self.unreadable = ""  # the generator whose state could not be read, and why
@@ -88,11 +103,15 @@ class SavedNumbers:
         self.assigned = [dict(owner) for owner in self.owners]
         self.buffers.take([b for owner in self.assigned for b in owner.values() if b is not None])
         self.gradients.save()
-        self.scales = [(s, s.state_dict(), {k: dict(v) for k, v in scaled(s).items()}) for s in self.scalers]
+        self.scales = [
+            (s, s.state_dict(), {k: dict(v) for k, v in scaled(s).items()}) for s in self.scalers
+        ]
         self.random = random_state(self.states_of_own())
 
     def states_of_own(self) -> list[tuple[Any, Any]]:
-        """Return the program's generators and their states. A class of the program may be unable to say its state."""
+        """Return the program's generators and their states. A class of the program may be unable to
+        say its state.
+        """
         states = []
         for generator in self.generators:
             try:
@@ -131,8 +150,9 @@ def scaled(scaler: Any) -> Any:
 class UpdatesByHand:
     """The parameters that steps change without an optimiser: p -= lr * p.grad.
 
-    They are copied before each step from the second one on. A change shows in a parameter's version, or, if it was made
-    through `.data`, in its norm, which is compared until a step has made an update of any kind.
+    They are copied before each step from the second one on. A change shows in a parameter's
+    version, or, if it was made through `.data`, in its norm, which is compared until a step has
+    made an update of any kind.
     """
 
     def __init__(self, parameters: list[Any]) -> None:
@@ -149,7 +169,9 @@ class UpdatesByHand:
         self.copies.take(list(self.changing.values()))
 
     def changed(self, updated: set[int]) -> list[Any]:
-        """Return the parameters that this step has changed, except by these updates of optimisers."""
+        """Return the parameters that this step has changed, except by these updates of
+        optimisers.
+        """
         now = private.versions_of(self.parameters)
         if now == self.versions and self.norms is None:
             return []
@@ -174,7 +196,9 @@ class UpdatesByHand:
 
 
 def norms_of(parameters: list[Any]) -> list[float] | None:
-    """Return the norm of each parameter; None if one of them has no norm, or no memory on the CPU."""
+    """Return the norm of each parameter; None if one of them has no norm, or no memory on the
+    CPU.
+    """
     if not all(p.is_cpu and p.layout is torch.strided for p in parameters):
         return None
     try:
@@ -186,12 +210,13 @@ def norms_of(parameters: list[Any]) -> list[float] | None:
 class Gradients:
     """The gradients of parameters before a step.
 
-    A step that clears them (`zero_grad`) or leaves them alone needs no copies of them, and references to them would
-    take memory while it runs. One that adds to them or sets them to zero changes their version. So they are copied
-    until a step has been seen that found gradients and did not change them; and always, once a step has changed them.
+    A step that clears them (`zero_grad`) or leaves them alone needs no copies of them, and
+    references to them would take memory while it runs. One that adds to them or sets them to zero
+    changes their version. So they are copied until a step has been seen that found gradients and
+    did not change them; and always, once a step has changed them.
 
-    With `are_summed` a step only adds the gradients of a batch to them, and an update uses the sum. They are never
-    copied then: the repetition computes the gradients of its batch alone.
+    With `are_summed` a step only adds the gradients of a batch to them, and an update uses the sum.
+    They are never copied then: the repetition computes the gradients of its batch alone.
     """
 
     are_summed = False
@@ -202,26 +227,33 @@ class Gradients:
         self.known: list[Any] = []  # weak references to these gradients
         self.versions: list[int] = []
         self.held: list[Any] = []
-        self.changing: bool | None = None  # whether steps change gradients that they find; None: not known yet
+        # whether steps change gradients that they find; None: not known yet
+        self.changing: bool | None = None
         self.copies = Copies()
         self.lost: list[Any] = []  # parameters whose gradient could not be restored
 
     def save(self) -> None:
         pairs = [(p, g) for p in self.parameters if (g := p.grad) is not None]
-        self.owners, grads = [p for p, _ in pairs], [g for _, g in pairs]
+        self.owners = [p for p, _ in pairs]
+        grads = [g for _, g in pairs]
         self.known = list(map(weakref.ref, grads))
         if self.are_summed:
             self.versions = [CHANGES] * len(grads)
             return
         self.versions = private.versions_of(grads)
-        # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not show that
+        # backward replaces a sparse gradient, or one with a graph, by a sum; its version does not
+        # show that
         self.held = [g for g in grads if self.changing is None or g.requires_grad or g.is_sparse]
         self.copies.take([] if self.changing is False else grads)
 
     def restore(self) -> None:
-        """Restore each gradient by its copy; or by reference, as None if the step has discarded it."""
+        """Restore each gradient by its copy; or by reference, as None if the step has discarded
+        it.
+        """
         self.note_lost()
-        values = [copy.clone() for copy in self.copies.values] or list(map(private.tensor_of, self.known))
+        values = [copy.clone() for copy in self.copies.values] or list(
+            map(private.tensor_of, self.known)
+        )
         for parameter in self.parameters:
             parameter.grad = None
         if self.are_summed:
@@ -232,15 +264,21 @@ class Gradients:
             parameter.grad = torch.zeros_like(parameter)
 
     def note_lost(self) -> None:
-        """Note the parameters whose gradient has been changed without a copy. A step may discard it later."""
+        """Note the parameters whose gradient has been changed without a copy. A step may discard it
+        later.
+        """
         if not self.copies.values:
             self.lost = list({id(p): p for p in (*self.lost, *self.changed())}.values())
 
     def changed(self) -> list[Any]:
-        """Return the parameters whose gradient from before the step exists and was changed in it."""
+        """Return the parameters whose gradient from before the step exists and was changed in
+        it.
+        """
         now = zip(self.owners, self.known, self.versions, strict=True)
         return [
-            p for p, reference, version in now if (g := reference()) is not None and private.version_of(g) != version
+            p
+            for p, reference, version in now
+            if (g := reference()) is not None and private.version_of(g) != version
         ]
 
     def end(self) -> None:
@@ -251,8 +289,8 @@ class Gradients:
 
 
 class Copies:
-    """Copies of tensors; their memory is used again for the next tensors of the same shapes and types, also after a
-    step that has none.
+    """Copies of tensors; their memory is used again for the next tensors of the same shapes and
+    types, also after a step that has none.
     """
 
     def __init__(self) -> None:
@@ -265,24 +303,30 @@ class Copies:
         if not tensors:
             self.values = []
             return
-        shapes, types = [t.shape for t in tensors], [(t.dtype, t.layout) for t in tensors]
+        shapes = [t.shape for t in tensors]
+        types = [(t.dtype, t.layout) for t in tensors]
         if shapes != self.shapes or types != self.types:
             self.memory = [t.detach().clone() for t in tensors]
-            self.shapes, self.types = shapes, types
+            self.shapes = shapes
+            self.types = types
         else:
             private.copy_each(self.memory, [t.detach() if t.requires_grad else t for t in tensors])
         self.values = self.memory
 
 
 def write(pairs: list[tuple[Any, Any]]) -> None:
-    """Write copies into their tensors where they differ; a tensor that was expanded could not be written."""
+    """Write copies into their tensors where they differ; a tensor that was expanded could not be
+    written.
+    """
     for tensor, copy in pairs:
         if tensor.layout is not torch.strided or not torch.equal(tensor.detach(), copy):
             tensor.data.copy_(copy)
 
 
 def random_state(own: list[tuple[Any, Any]]) -> Any:
-    """Return the state of PyTorch's, Python's and numpy's random numbers, and of the given generators."""
+    """Return the state of PyTorch's, Python's and numpy's random numbers, and of the given
+    generators.
+    """
     on_gpu = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
     return torch.get_rng_state(), on_gpu, random.getstate(), of_numpy.read(), own
 
@@ -302,9 +346,9 @@ def set_random_state(state: Any) -> None:
 class NumpyState:
     """The state of numpy's global random numbers, if numpy is loaded.
 
-    `get_state` converts 624 words one by one, which takes longer than the states of all others. So it is called only if
-    the words in memory are other ones than at the call before, or if there is also a normal number kept for the next
-    draw, which is used up without a change of the words.
+    `get_state` converts 624 words one by one, which takes longer than the states of all others. So
+    it is called only if the words in memory are other ones than at the call before, or if there is
+    also a normal number kept for the next draw, which is used up without a change of the words.
     """
 
     SIZE = 4 * 624 + 4  # bytes of the words and of the position among them

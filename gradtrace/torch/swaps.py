@@ -1,4 +1,5 @@
-"""Calls of torch.utils.swap_tensors, which exchange what two tensors are and refuse tensors with weak references.
+"""Calls of torch.utils.swap_tensors, which exchange what two tensors are and refuse tensors with
+weak references.
 
 Module.to() does so too, after torch.__future__.set_swap_module_params_on_conversion(True).
 """
@@ -23,9 +24,12 @@ def swapping(rec: Recorder, original: Any) -> Any:
 
     def swap_tensors(t1: Any, t2: Any) -> None:
         with rec.lock:
-            first, second = dropped(rec, t1), dropped(rec, t2)
+            first = dropped(rec, t1)
+            second = dropped(rec, t2)
             held = [
-                holder for holder in rec.optimisers.values() if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
+                holder
+                for holder in rec.optimisers.values()
+                if {id(t1), id(t2)} & {id(ref()) for ref in holder.refs}
             ]
             for holder in held:
                 holder.refs = []

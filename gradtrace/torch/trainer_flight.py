@@ -13,13 +13,21 @@ from gradtrace.torch.flight import flight
 
 
 class TrainerFlight:
-    """Adds up the losses of the batches until an update, and then ends a step of the flight recorder.
+    """Adds up the losses of the batches until an update, and then ends a step of the flight
+    recorder.
 
-    A loss that the trainer has divided by the number of batches is `normalized`; else the step has their mean. An error
-    of the recorder ends the recording with a warning, never the training.
+    A loss that the trainer has divided by the number of batches is `normalized`; else the step has
+    their mean. An error of the recorder ends the recording with a warning, never the training.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: Any, optimizer: Any, scaler: Any, normalized: bool) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        model: Any,
+        optimizer: Any,
+        scaler: Any,
+        normalized: bool,
+    ) -> None:
         self.recorder = flight(path, model, optimizer, scaler=scaler)
         self.normalized = normalized
         self.losses: list[Any] = []
@@ -34,11 +42,14 @@ class TrainerFlight:
             self.losses.append(loss)
 
     def step(self, number: int | None = None) -> None:
-        losses, self.losses = self.losses, []
+        losses = self.losses
+        self.losses = []
 
         def note() -> None:
             total = sum(losses) if losses else None
-            self.recorder.step(total if self.normalized or total is None else total / len(losses), number)
+            self.recorder.step(
+                total if self.normalized or total is None else total / len(losses), number
+            )
 
         self.attempt(note)
 
@@ -52,4 +63,7 @@ class TrainerFlight:
             work()
         except Exception as error:
             self.failed = True
-            warnings.warn(f"gradtrace: the flight recorder has stopped: {type(error).__name__}: {error}", stacklevel=2)
+            warnings.warn(
+                f"gradtrace: the flight recorder has stopped: {type(error).__name__}: {error}",
+                stacklevel=2,
+            )

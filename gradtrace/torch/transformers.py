@@ -4,10 +4,11 @@
 
     trainer = Trainer(..., callbacks=[Guard()])
 
-Each call of `training_step` (forward and backward of one batch, before clipping and the update) is guarded as
-`@gt.guard` does it. A callback is not given its trainer. So from the begin of a training to its first batch,
-`training_step` of all classes of trainers is replaced; then the trainer has one of its own until the training ends.
-No callback is called when a training fails or is interrupted. So the first guard replaces `Trainer.train` for good.
+Each call of `training_step` (forward and backward of one batch, before clipping and the update) is
+guarded as `@gt.guard` does it. A callback is not given its trainer. So from the begin of a training
+to its first batch, `training_step` of all classes of trainers is replaced; then the trainer has one
+of its own until the training ends. No callback is called when a training fails or is interrupted.
+So the first guard replaces `Trainer.train` for good.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ from gradtrace.torch.guard_losses import LossLevels
 from gradtrace.torch.reach import Reach
 from gradtrace.torch.trainer_flight import TrainerFlight
 
-NAME, ARGUMENTS = "training_step", ("model", "inputs", "num_items_in_batch")
+NAME = "training_step"
+ARGUMENTS = ("model", "inputs", "num_items_in_batch")
 AUTOCAST = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 class Guard(TrainerCallback):  # type: ignore[misc]
-    """A callback that has a batch repeated under a recorder when its loss or gradients are not finite.
+    """A callback that has a batch repeated under a recorder when its loss or gradients are not
+    finite.
 
-    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last recording is
-    `guard.recorded`. `flight` is the file of a flight recorder (see `gradtrace.torch.flight`), which gets a
-    row for each update.
+    `level`, `out`, `limit`, `capsule` and `spike` are those of `gradtrace.torch.guard`; the last
+    recording is `guard.recorded`. `flight` is the file of a flight recorder (see
+    `gradtrace.torch.flight`), which gets a row for each update.
     """
 
     def __init__(
@@ -51,7 +54,8 @@ class Guard(TrainerCallback):  # type: ignore[misc]
         report_failures()
         self.options = level, out, limit, capsule, LossLevels(spike)
         self.flight = flight
-        self.classes: list[tuple[Any, Any]] = []  # those whose training_step is replaced, and what it was
+        # those whose training_step is replaced, and what it was
+        self.classes: list[tuple[Any, Any]] = []
         self.step: TrainerGuard | None = None
 
     @property
@@ -85,7 +89,9 @@ class Guard(TrainerCallback):  # type: ignore[misc]
         self.step = TrainerGuard(trainer, *self.options)
         if self.flight is not None:
             scaler = trainer.accelerator.scaler
-            self.step.flight = TrainerFlight(self.flight, trainer.model, trainer.optimizer, scaler, normalized=True)
+            self.step.flight = TrainerFlight(
+                self.flight, trainer.model, trainer.optimizer, scaler, normalized=True
+            )
         setattr(trainer, NAME, self.step)
 
     def remove(self) -> None:
@@ -97,7 +103,9 @@ class Guard(TrainerCallback):  # type: ignore[misc]
 
 
 def first_step(guard: Guard, original: Any) -> Any:
-    """Return a training_step for a class of trainers; its first call by the guard's trainer attaches the guard."""
+    """Return a training_step for a class of trainers; its first call by the guard's trainer
+    attaches the guard.
+    """
 
     @functools.wraps(original)
     def training_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +130,8 @@ def report_failures() -> None:
             handler = getattr(trainer, "callback_handler", None)
             for callback in handler.callbacks if handler else ():
                 if isinstance(callback, Guard):
-                    with contextlib.suppress(Exception):  # the program's own error ends the training
+                    # the program's own error ends the training
+                    with contextlib.suppress(Exception):
                         callback.end("failed")
             raise
 
@@ -175,18 +184,31 @@ class TrainerGuard(StepGuard):
 
 
 def parts_of(trainer: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> StepParts:
-    """Return what a capsule has of a batch; `call` says how the loss is computed, for `replay.TrainerStep`."""
-    inputs, by_items = dict(inputs), trainer.model_accepts_loss_kwargs and num_items_in_batch is not None
+    """Return what a capsule has of a batch; `call` says how the loss is computed, for
+    `replay.TrainerStep`.
+    """
+    inputs = dict(inputs)
+    by_items = trainer.model_accepts_loss_kwargs and num_items_in_batch is not None
     if by_items:
         inputs["num_items_in_batch"] = num_items_in_batch
     flag = getattr(trainer, "loss_is_scaled_for_ga", None)
     is_scaled = (by_items or trainer.compute_loss_func is not None) if flag is None else flag
     computing = name_of(type(trainer).compute_loss)
-    own = [name for name in ("compute_loss_func", "label_smoother") if getattr(trainer, name, None) is not None]
+    own = [
+        name
+        for name in ("compute_loss_func", "label_smoother")
+        if getattr(trainer, name, None) is not None
+    ]
     call = {
         "divisor": 1 if is_scaled else getattr(trainer, "current_gradient_accumulation_steps", 1),
         "autocast": AUTOCAST.get(trainer.accelerator.mixed_precision, ""),
-        "scale": 1 if trainer.accelerator.scaler is None else trainer.accelerator.scaler.get_scale(),
-        "loss": own[0] if own else "" if type(trainer).compute_loss is Trainer.compute_loss else computing,
+        "scale": 1
+        if trainer.accelerator.scaler is None
+        else trainer.accelerator.scaler.get_scale(),
+        "loss": own[0]
+        if own
+        else ""
+        if type(trainer).compute_loss is Trainer.compute_loss
+        else computing,
     }
     return StepParts(model, "model", inputs, name_of(type(trainer).training_step), call)

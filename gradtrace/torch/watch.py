@@ -6,9 +6,10 @@
         loss.backward()
         optimizer.step()
 
-The body of a loop cannot be called again as a function can. So when gradients are not finite and the process has
-forked, the child goes on with the body until it asks for the next batch. There it gets the same batch once more, with
-the state from before it and under a recorder. At the update that was bad, it sends its report and ends.
+The body of a loop cannot be called again as a function can. So when gradients are not finite and
+the process has forked, the child goes on with the body until it asks for the next batch. There it
+gets the same batch once more, with the state from before it and under a recorder. At the update
+that was bad, it sends its report and ends.
 """
 
 from __future__ import annotations
@@ -40,7 +41,13 @@ from gradtrace.torch.samples import SampleWatch
 from gradtrace.torch.state import State
 
 # what State saves, or is not part of the state
-KEPT_OTHERWISE = (torch.nn.Module, torch.optim.Optimizer, torch.Tensor, torch.Generator, torch.amp.GradScaler)
+KEPT_OTHERWISE = (
+    torch.nn.Module,
+    torch.optim.Optimizer,
+    torch.Tensor,
+    torch.Generator,
+    torch.amp.GradScaler,
+)
 
 
 def watch(
@@ -52,28 +59,35 @@ def watch(
     capsule: Any = None,
     spike: float | None = None,
 ) -> WatchedLoader:
-    """Return a loader with the same batches that has a pass of the loop repeated under a recorder when its gradients
-    are not finite.
+    """Return a loader with the same batches that has a pass of the loop repeated under a recorder
+    when its gradients are not finite.
 
-    `objects` are what a pass changes: models, optimisers, a GradScaler, schedulers, an Accelerator. `level`, `out`,
-    `limit`, `capsule` and `spike` are those of `guard`. The last recording is the loader's `guard.recorded`.
+    `objects` are what a pass changes: models, optimisers, a GradScaler, schedulers, an Accelerator.
+    `level`, `out`, `limit`, `capsule` and `spike` are those of `guard`. The last recording is the
+    loader's `guard.recorded`.
     """
     caller = sys._getframe(1)
     named = named_in(caller, objects)
-    guard = LoopGuard(named, caller.f_code.co_filename, level, out, limit, capsule, LossLevels(spike))
+    guard = LoopGuard(
+        named, caller.f_code.co_filename, level, out, limit, capsule, LossLevels(spike)
+    )
     guard.loader = loader
     guard.earlier = earlier_loop(loader, (guard.file, caller.f_lineno, limit, spike), objects)
     vars(guard).update(guard.earlier)
     return WatchedLoader(loader, guard)
 
 
-# by the place of a loop and its options: the objects that it changes, and epoch, limit and losses of its last guard
-_loops: weakref.WeakKeyDictionary[Any, dict[Any, tuple[list[Any], dict[str, Any]]]] = weakref.WeakKeyDictionary()
+# by the place of a loop and its options: the objects that it changes, and epoch, limit and losses
+# of its last guard
+_loops: weakref.WeakKeyDictionary[Any, dict[Any, tuple[list[Any], dict[str, Any]]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def earlier_loop(loader: Any, place: Any, objects: Sequence[Any]) -> dict[str, Any]:
-    """Return what the last guard of a loop with the same loader and objects has left, since a loop over epochs makes a
-    guard in each of them. Nothing is kept of a loader without weak references (a list).
+    """Return what the last guard of a loop with the same loader and objects has left, since a loop
+    over epochs makes a guard in each of them. Nothing is kept of a loader without weak references
+    (a list).
     """
     try:
         loops = _loops.setdefault(loader, {})
@@ -87,7 +101,9 @@ def earlier_loop(loader: Any, place: Any, objects: Sequence[Any]) -> dict[str, A
 
 
 def named_in(frame: Any, objects: Sequence[Any]) -> dict[str, Any]:
-    """Return objects by the names that they have in a frame of the program, as attributes there, or in its callers."""
+    """Return objects by the names that they have in a frame of the program, as attributes there, or
+    in its callers.
+    """
     names: dict[int, str] = {}
     for held in map(variables_of, program_frames(frame)):
         for name, value in held.items():
@@ -110,7 +126,9 @@ def program_frames(frame: Any) -> Iterator[Any]:
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return the attributes of an object of the program, of a module also the modules in it; of others none."""
+    """Return the attributes of an object of the program, of a module also the modules in it; of
+    others none.
+    """
     return {**vars(owner), **vars(owner).get("_modules", {})} if is_object(owner) else {}
 
 
@@ -140,7 +158,9 @@ class WatchedLoader:
 
 
 class LoopGuard(StepGuard):
-    """The guard of a loop: it hands out a batch, and checks what the body of the loop has done with it."""
+    """The guard of a loop: it hands out a batch, and checks what the body of the loop has done with
+    it.
+    """
 
     def __init__(self, named: dict[str, Any], file: str, *options: Any) -> None:
         super().__init__(None, *options)
@@ -155,7 +175,8 @@ class LoopGuard(StepGuard):
 
     def reach(self, args: Any, kwargs: Any) -> Reach:
         reach = Reach(NOTHING, (), self.named)
-        reach.file, reach.passing = self.file, set()
+        reach.file = self.file
+        reach.passing = set()
         return reach
 
     def where(self) -> str:
@@ -173,7 +194,9 @@ class LoopGuard(StepGuard):
         return self.open
 
     def leave(self) -> None:
-        """End the pass of an iterator that the program still holds, but has left for another loop over its loader."""
+        """End the pass of an iterator that the program still holds, but has left for another loop
+        over its loader.
+        """
         if self.open is not None:
             self.open.close()
 
@@ -215,11 +238,18 @@ class WatchedPass(WatchedCall):
     def __init__(self, guard: LoopGuard, before: State) -> None:
         super().__init__(guard, before, (), {})
         self.loop = guard
-        others = [instance for instance in guard.named.values() if not isinstance(instance, KEPT_OTHERWISE)]
-        self.attributes = [
-            (vars(instance), dict(vars(instance))) for instance in others if hasattr(instance, "__dict__")
+        others = [
+            instance
+            for instance in guard.named.values()
+            if not isinstance(instance, KEPT_OTHERWISE)
         ]
-        self.values: list[tuple[Any, Any]] = []  # in the child: of the parameters, when the fault was found
+        self.attributes = [
+            (vars(instance), dict(vars(instance)))
+            for instance in others
+            if hasattr(instance, "__dict__")
+        ]
+        # in the child: of the parameters, when the fault was found
+        self.values: list[tuple[Any, Any]] = []
         self.lost = 0
         before.save([])
         self.begun = time.monotonic()
@@ -233,10 +263,14 @@ class WatchedPass(WatchedCall):
         super().report(fault._replace(what=problem, result=losses))
 
     def prepare_repetition(self, fault: BadStep, file: CapsuleFile | None) -> None:
-        """Keep the parameters from the updates in the rest of the body, with which the child goes on."""
+        """Keep the parameters from the updates in the rest of the body, with which the child goes
+        on.
+        """
         try:
             self.keep_fault(fault, file)
-            self.values = repetition.values_of([p for p in self.before.parameters if p.requires_grad])
+            self.values = repetition.values_of(
+                [p for p in self.before.parameters if p.requires_grad]
+            )
             self.lost = len(self.before.by_hand.lost(fault.updated))
         except BaseException:
             os._exit(1)
@@ -263,7 +297,9 @@ class WatchedPass(WatchedCall):
 
 
 class RepeatedPass(Repetition):
-    """The repetition of a pass. It ends the process at the bad update; an exception would go to the program."""
+    """The repetition of a pass. It ends the process at the bad update; an exception would go to the
+    program.
+    """
 
     def __init__(self, one: WatchedPass, batch: Any, frames: list[Any]) -> None:
         super().__init__(one.before, one.fault)
@@ -288,4 +324,6 @@ class RepeatedPass(Repetition):
         self.recorded._env = dict(ChainMap(*map(variables_of, self.frames), self.loop.named))
         self.recorded.__exit__(None, None, None)
         losses = self.loop.losses
-        return repetition.report_of(self.recorded, self, self.lost, self.watch, losses, failure, self.capsule)
+        return repetition.report_of(
+            self.recorded, self, self.lost, self.watch, losses, failure, self.capsule
+        )

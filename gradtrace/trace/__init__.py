@@ -2,7 +2,8 @@
 
 Importing this package loads only the record classes, not the engine.
 
-The package can also be called: `gradtrace.trace(matrix)` returns the sum of the diagonal, as `torch.trace` does.
+The package can also be called: `gradtrace.trace(matrix)` returns the sum of the diagonal, as
+`torch.trace` does.
 """
 
 from __future__ import annotations

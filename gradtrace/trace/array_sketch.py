@@ -1,29 +1,35 @@
 """A sketch and a checksum of an array: what two records need to be compared without the elements.
 
-`sketch_of` returns 64 sums of the elements, each element with a random sign of its place (a CountSketch: Charikar, Chen
-and Farach-Colton, 2002). It is linear, and the length of a sketch estimates the norm of the array: the standard
-deviation is 9 %. So the sketches of two arrays tell how far the arrays are apart.
+`sketch_of` returns 64 sums of the elements, each element with a random sign of its place (a
+CountSketch: Charikar, Chen and Farach-Colton, 2002). It is linear, and the length of a sketch
+estimates the norm of the array: the standard deviation is 9 %. So the sketches of two arrays tell
+how far the arrays are apart.
 
     lane(i)   = i % 1005
     sign(i)   = s(i % 64320) * s(64320 + 1005 * (i // 64320) + lane(i))
     bucket(i) = b if b < 64 else b - 64, where b = lane(i) % 67
     s(k)      = 1 or -1: bit k % 64, counted from the lowest, of mixed(k // 64)
-    mixed(k)  = the output of splitmix64 (Steele, Lea and Flood, 2014) for the state (k + 1) * 0x9E3779B97F4A7C15
+    mixed(k)  = the output of splitmix64 (Steele, Lea and Flood, 2014) for the state (k + 1) *
+              0x9E3779B97F4A7C15
 
-i is the index of an element in row-major order, whatever its order in memory. The widths are odd, so that the elements
-of one column or of one row spread over all buckets. Sums are computed in the dtype of the array (float32 for dtypes
-with fewer bits, float64 for integers of 32 bits and more) over at most 64 elements, and in float64 beyond. NaN and
-infinities count as 0; a sum beyond the range of float64 is its largest number.
+i is the index of an element in row-major order, whatever its order in memory. The widths are odd,
+so that the elements of one column or of one row spread over all buckets. Sums are computed in the
+dtype of the array (float32 for dtypes with fewer bits, float64 for integers of 32 bits and more)
+over at most 64 elements, and in float64 beyond. NaN and infinities count as 0; a sum beyond the
+range of float64 is its largest number.
 
-`checksum_of` returns 64 bits that depend on every bit of the elements and on its place. The bytes in row-major order
-are 64-bit words, the last one filled with zeros; all arithmetic is modulo 2 ** 64.
+`checksum_of` returns 64 bits that depend on every bit of the elements and on its place. The bytes
+in row-major order are 64-bit words, the last one filled with zeros; all arithmetic is modulo 2 **
+64.
 
     fold(x)    = x ^ (x >> 32)
     odd(k)     = mixed(k) | 1
     sums[lane] = the sum of word(i) * odd(i // 335) over each i but the last with i % 335 == lane
-    checksum   = the sum of fold(sums[lane]) * odd(lane), plus fold(last word) * odd(335), plus words * odd(336)
+    checksum   = the sum of fold(sums[lane]) * odd(lane), plus fold(last word) * odd(335), plus
+               words * odd(336)
 
-Arrays of one dtype and shape with equal checksums are equal to the bit, with a chance of error of some 2 ** -33.
+Arrays of one dtype and shape with equal checksums are equal to the bit, with a chance of error of
+some 2 ** -33.
 """
 
 from __future__ import annotations
@@ -81,7 +87,9 @@ def sketch_of(array: Array) -> tuple[float, ...]:
     with np.errstate(all="ignore"):
         buckets = folded(lanes_of(flat))
         if not np.isfinite(np.add.reduce(buckets)):
-            buckets = folded(lanes_of(np.where(np.isfinite(flat), flat, 0).astype(np.float64) / SCALE))
+            buckets = folded(
+                lanes_of(np.where(np.isfinite(flat), flat, 0).astype(np.float64) / SCALE)
+            )
             buckets = np.clip(buckets, -LARGEST / SCALE, LARGEST / SCALE) * SCALE
     return tuple(buckets.tolist())
 
@@ -91,7 +99,8 @@ def lanes_of(flat: Array) -> Array:
     blocks, rest = divmod(flat.size, BLOCK)
     rows, tail = divmod(rest, LANES)
     table = signs(BLOCK + LANES * (blocks + 1), flat.dtype.name)
-    by_place, by_block = table[:BLOCK].reshape(RUN, LANES), table[BLOCK:].reshape(blocks + 1, LANES)
+    by_place = table[:BLOCK].reshape(RUN, LANES)
+    by_block = table[BLOCK:].reshape(blocks + 1, LANES)
     start = flat.size - rest
     last = flat[start : start + rows * LANES].reshape(rows, LANES)
     sums = np.einsum("ij,ij->j", last, by_place[:rows])
@@ -100,7 +109,9 @@ def lanes_of(flat: Array) -> Array:
     lanes: Array = np.multiply(sums, by_block[blocks], dtype=np.float64)
     if blocks:
         whole = np.einsum("kij,ij->kj", flat[:start].reshape(blocks, RUN, LANES), by_place)
-        lanes += np.einsum("kj,kj->j", whole.astype(np.float64), by_block[:blocks].astype(np.float64))
+        lanes += np.einsum(
+            "kj,kj->j", whole.astype(np.float64), by_block[:blocks].astype(np.float64)
+        )
     return lanes
 
 

@@ -18,11 +18,12 @@ NAMES: dict[Any, str] = {}  # cache: numpy builds the name on each access, which
 class Summary(NamedTuple):
     """Facts about the elements of one array.
 
-    `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean of the absolute
-    elements), `norm` and `histogram` (equal bins from minimum to maximum) describe the finite elements; `zeros`, `nan`
-    and `inf` count elements. In a bool array True counts as 1. `histogram` is () if it was not computed. Without a
-    minimum, NaN and Inf only shape and dtype are known. `checksum` and `sketch` are those of `array_sketch.py`; None
-    if they were not computed.
+    `minimum`, `maximum` and `mean` are None where no element is finite. These, `absolute` (the mean
+    of the absolute elements), `norm` and `histogram` (equal bins from minimum to maximum) describe
+    the finite elements; `zeros`, `nan` and `inf` count elements. In a bool array True counts as 1.
+    `histogram` is () if it was not computed. Without a minimum, NaN and Inf only shape and dtype
+    are known. `checksum` and `sketch` are those of `array_sketch.py`; None if they were not
+    computed.
     """
 
     shape: tuple[int, ...]
@@ -61,29 +62,38 @@ def sketched(summary: Summary, array: Array) -> Summary:
 
 def statistics(array: Array) -> Summary:
     """Return the Summary of an array without checksum and sketch."""
-    shape, name = tuple(array.shape), name_of(array.dtype)
+    shape = tuple(array.shape)
+    name = name_of(array.dtype)
     if not array.size:
         return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)
     floats = array.dtype.kind == "f"
-    finite, nan, inf = array.reshape(-1, order="A"), 0, 0  # in the order of memory, so as not to copy a transpose
-    low, high = np.minimum.reduce(finite), np.maximum.reduce(finite)
+    # in the order of memory, so as not to copy a transpose
+    finite, nan, inf = array.reshape(-1, order="A"), 0, 0
+    low = np.minimum.reduce(finite)
+    high = np.maximum.reduce(finite)
     if floats and not (isfinite(low) and isfinite(high)):
-        nan, inf = int(np.isnan(finite).sum()), int(np.isinf(finite).sum())
+        nan = int(np.isnan(finite).sum())
+        inf = int(np.isinf(finite).sum())
         finite = finite[np.isfinite(finite)]
         if not finite.size:
             return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, nan, inf, (0,) * BINS)
-        low, high = finite.min(), finite.max()
+        low = finite.min()
+        high = finite.max()
     zeros = array.size - int(np.count_nonzero(array))
     wide = finite.astype(np.float64)
-    mean, absolute = float(add(wide)) / wide.size, float(add(np.abs(wide))) / wide.size
+    mean = float(add(wide)) / wide.size
+    absolute = float(add(np.abs(wide))) / wide.size
     norm = float(dot_product(wide, wide)) ** 0.5
     if not isfinite(norm) or not norm:  # the squares overflow, or vanish
         largest = float(max(abs(low), abs(high))) or 1.0
         part = wide / largest
-        mean, absolute = largest * float(part.mean()), largest * float(np.abs(part).mean())
+        mean = largest * float(part.mean())
+        absolute = largest * float(np.abs(part).mean())
         norm = largest * float(dot_product(part, part)) ** 0.5
     counts = histogram(wide, float(low), float(high))
-    return Summary(shape, name, "cpu", low.item(), high.item(), mean, absolute, norm, zeros, nan, inf, counts)
+    return Summary(
+        shape, name, "cpu", low.item(), high.item(), mean, absolute, norm, zeros, nan, inf, counts
+    )
 
 
 def norm_of(raw: Any) -> float:
@@ -106,14 +116,17 @@ def add(array: Array) -> float:
 
 
 def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
-    """Return the number of elements in each of BINS equal bins; the first bin has all if all elements are equal."""
+    """Return the number of elements in each of BINS equal bins; the first bin has all if all
+    elements are equal.
+    """
     half = high / 2 - low / 2  # halves, since high - low may overflow although both are finite
     if not half:
         return (wide.size, *(0,) * (BINS - 1))
     places = wide * 0.5
     places -= low / 2
     places *= BINS / half
-    counts = np.bincount(places.astype(np.intp), minlength=BINS).tolist()  # the maximum falls into a bin of its own
+    # the maximum falls into a bin of its own
+    counts = np.bincount(places.astype(np.intp), minlength=BINS).tolist()
     return (*counts[: BINS - 1], sum(counts[BINS - 1 :]))
 
 

@@ -38,14 +38,20 @@ if TYPE_CHECKING:
 
 
 class Builder:
-    """The builder of one trace's records. A subclass for each recorder says what its events refer to.
+    """The builder of one trace's records. A subclass for each recorder says what its events refer
+    to.
 
-    `entries` and `calls` are those that the trace has, in the order of their ids; `roots` and `outputs` have the ids
-    of those tensors in the order of the trace.
+    `entries` and `calls` are those that the trace has, in the order of their ids; `roots` and
+    `outputs` have the ids of those tensors in the order of the trace.
     """
 
     def __init__(
-        self, source: Any, scopes: Scopes, events: EventStream, entries: Sequence[Entry], calls: Sequence[Call]
+        self,
+        source: Any,
+        scopes: Scopes,
+        events: EventStream,
+        entries: Sequence[Entry],
+        calls: Sequence[Call],
     ) -> None:
         self.source = source  # has the span and the text of each origin
         self.scopes = scopes
@@ -155,15 +161,23 @@ class Builder:
         return call.grad_enabled
 
     def before(self, at: int) -> int:
-        """Return how many of the trace's operations ran before the recorded call with index `at`."""
+        """Return how many of the trace's operations ran before the recorded call with index
+        `at`.
+        """
         return at
 
     def turns(self) -> list[tuple[int, Turn]]:
         """Return the turns to show, each with the number of its pass."""
-        return [(number, turn) for number, event in enumerate(self.events.passes) for turn in event.turns]
+        return [
+            (number, turn)
+            for number, event in enumerate(self.events.passes)
+            for turn in event.turns
+        ]
 
     def written(self, event: ChangeEvent) -> tuple[Group, bool]:
-        """Return the ids of the tensors that a change wrote to, and whether it wrote to their gradients."""
+        """Return the ids of the tensors that a change wrote to, and whether it wrote to their
+        gradients.
+        """
         raise NotImplementedError
 
     def operation_of(self, event: ChangeEvent) -> int | None:
@@ -180,7 +194,11 @@ class Builder:
 
     def roots_of(self, passes: Sequence[int]) -> tuple[int, ...]:
         """Return the ids of the tensors at which these passes began."""
-        return tuple(dict.fromkeys(i for number in passes for i in self.ends(self.events.passes[number].roots)))
+        return tuple(
+            dict.fromkeys(
+                i for number in passes for i in self.ends(self.events.passes[number].roots)
+            )
+        )
 
     def checks(self) -> Iterable[FunctionCheck]:
         """Return the results of comparing the program's Functions with finite differences."""
@@ -193,9 +211,11 @@ class Builder:
     # ---- tensors and operations
 
     def tensor(self, entry: Entry, label: str) -> TensorRecord:
-        call, node = entry.call, entry.fn
+        call = entry.call
+        node = entry.fn
         value, grad, grad_fn_of_grad = self.contents(entry)
-        return TensorRecord(  # by position, in the order of the fields: there may be 100,000 of them
+        # by position, in the order of the fields: there may be 100,000 of them
+        return TensorRecord(
             entry.id,
             entry.names[0] if entry.names else None,
             label,
@@ -234,7 +254,8 @@ class Builder:
         return DATA if entry.names else CONSTANT
 
     def operation(self, call: Call) -> Operation:
-        name, node = self.operator(call), self.node_of(call)
+        name = self.operator(call)
+        node = self.node_of(call)
         operands = self.operands(call, node)
         return Operation(
             call.id,
@@ -300,24 +321,40 @@ class Builder:
     # ---- what else happened
 
     def escapes(self) -> Iterator[Escape]:
-        """Yield the values that left the graph; of a Parameter that was made, both tensors are in the trace."""
+        """Yield the values that left the graph; of a Parameter that was made, both tensors are in
+        the trace.
+        """
         for event in self.events.escaped:
             tensor = self.tensor_id(event.tensor)
             out = None if event.out is None else self.tensor_id(event.out)
             if event.how != "parameter" or (tensor is not None and out is not None):
-                yield Escape(event.how, tensor, self.before(event.at), *self.place(event.origin), out)
+                yield Escape(
+                    event.how, tensor, self.before(event.at), *self.place(event.origin), out
+                )
 
     def changes(self) -> Iterator[Change]:
         """Yield the writes in place to tensors of the trace."""
-        at_call, before = -1, 0
+        at_call = -1
+        before = 0
         for event in self.events.changed:
             tensors, of_grad = self.written(event)
             if event.at != at_call:  # an optimiser's step changes many tensors at once
-                at_call, before = event.at, self.before(event.at)
+                at_call = event.at
+                before = self.before(event.at)
             if tensors:
-                steps, operation = self.steps_before(event.turns), self.operation_of(event)
+                steps = self.steps_before(event.turns)
+                operation = self.operation_of(event)
                 place = self.place(event.origin)
-                yield Change(event.how, tensors, of_grad, before, steps, operation, event.grad_enabled, *place)
+                yield Change(
+                    event.how,
+                    tensors,
+                    of_grad,
+                    before,
+                    steps,
+                    operation,
+                    event.grad_enabled,
+                    *place,
+                )
 
     def begun(self) -> Iterator[Begun]:
         """Yield the places where tensors of the trace began to require grad."""
@@ -331,7 +368,9 @@ class Builder:
         for number, step in enumerate(self.step_calls(), 1):
             first, last = map(self.before, step.calls)
             roots = self.roots_of(range(*step.passes))
-            yield TrainingStep(number, (first, last), step.passes, roots, self.source.span(step.origin))
+            yield TrainingStep(
+                number, (first, last), step.passes, roots, self.source.span(step.origin)
+            )
 
     def optimisers(self) -> Iterator[OptimiserRecord]:
         """Yield the records of the optimisers, with the ids of their tensors' last versions."""

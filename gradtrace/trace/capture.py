@@ -2,7 +2,8 @@
 
     trace = capture(run, roots)
 
-`history` reads what the run recorded and selects what is relevant; this module makes immutable records of it.
+`history` reads what the run recorded and selects what is relevant; this module makes immutable
+records of it.
 """
 
 from __future__ import annotations
@@ -35,23 +36,28 @@ def capture(
 ) -> Trace:
     """Return the Trace of `run` (which ran with `record=Keeper`), after all its backward passes.
 
-    `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
-    The trace has the tensors that the roots, the outputs and the variables were computed from; with `everything`, all.
-    `watch` is the watcher of the run's backward passes, from which the trace's steps are made. With `gradients` the
-    trace also has the leaves' gradients that have a history of their own (create_graph), as "w.grad". `final` says that
-    the run's tensors will not be used any more, so that arrays need not be copied.
+    `roots` are the tensors that backward started from; `inputs` the run's named input tensors,
+    which come first. The trace has the tensors that the roots, the outputs and the variables were
+    computed from; with `everything`, all. `watch` is the watcher of the run's backward passes, from
+    which the trace's steps are made. With `gradients` the trace also has the leaves' gradients that
+    have a history of their own (create_graph), as "w.grad". `final` says that the run's tensors
+    will not be used any more, so that arrays need not be copied.
     """
     captured = Captured(run, roots, inputs, gradients)
     return captured.trace(backward_runs, everything=everything, watch=watch, final=final)
 
 
 class Captured:
-    """The history of a finished run, from which several traces are made, each with fewer tensors than the one
-    before.
+    """The history of a finished run, from which several traces are made, each with fewer tensors
+    than the one before.
     """
 
     def __init__(
-        self, run: Any, roots: Sequence[Tensor], inputs: Mapping[str, Tensor] | None, gradients: bool = False
+        self,
+        run: Any,
+        roots: Sequence[Tensor],
+        inputs: Mapping[str, Tensor] | None,
+        gradients: bool = False,
     ) -> None:
         variables = inputs if inputs is not None else getattr(run, "inputs", None) or {}
         outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
@@ -83,28 +89,40 @@ class Captured:
         final: bool = True,
         whole: Trace | None = None,
     ) -> Trace:
-        """Return a trace of the run; return `whole`, the trace with everything, if it would have the same tensors."""
+        """Return a trace of the run; return `whole`, the trace with everything, if it would have
+        the same tensors.
+        """
         entries = self.history.entries
         ends = [*self.roots, *self.results, *self.outputs]
-        if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
+        # loss_fn(...).backward(): backward began at a tensor that has no name
+        if watch is not None:
             beginnings = watch.beginnings
             ends += [entry for entry in entries if entry.fn in beginnings]
         kept = entries if everything else relevant(self.history, ends)
         if whole is not None and len(kept) == len(entries):
             return whole
         calls = self.number(kept)
-        leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
+        # a pass that began at a leaf has no other node
+        leaves = [] if watch is None else watch.leaves_begun_at
         is_all = kept is entries and not leaves
-        graph = self.history.graph if is_all else functions.walk([*(entry.fn for entry in kept), *leaves])
+        graph = (
+            self.history.graph
+            if is_all
+            else functions.walk([*(entry.fn for entry in kept), *leaves])
+        )
         builder = EngineBuilder(self.run, graph, kept, calls, self.contents(final), watch)
         builder.roots = dict.fromkeys(entry.id for entry in self.roots)
         builder.outputs = dict.fromkeys(entry.id for entry in self.outputs or self.roots)
         builder.backward_runs = backward_runs
-        builder.backward_ran = backward_runs > 0 or any(grad_of(entry.tensor) is not None for entry in kept)
+        builder.backward_ran = backward_runs > 0 or any(
+            grad_of(entry.tensor) is not None for entry in kept
+        )
         return builder.build()
 
     def number(self, kept: list[Entry]) -> list[Call]:
-        """Number the entries of a trace, and return the calls that have results in it, which are numbered too."""
+        """Number the entries of a trace, and return the calls that have results in it, which are
+        numbered too.
+        """
         for entry in self.history.entries:
             entry.id = -1
         for number, entry in enumerate(kept):
@@ -120,12 +138,16 @@ class Captured:
 
 
 def called_on(keeper: Keeper | None, entries: list[Entry]) -> list[Entry]:
-    """Return the tensors that the last backward which stores gradients was called on; [] without one."""
+    """Return the tensors that the last backward which stores gradients was called on; [] without
+    one.
+    """
     storing = [mark for mark in keeper.passes if mark.stores] if keeper is not None else []
     called: list[Entry] = []
     for node, number in storing[-1].roots or () if storing else ():
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
-        same = (e for e in reversed(entries) if (e.fn is node if leaf is None else e.tensor is leaf))
+        same = (
+            e for e in reversed(entries) if (e.fn is node if leaf is None else e.tensor is leaf)
+        )
         called += [e for e in same if leaf is not None or e.tensor._nr == number][:1]
     return called
 

@@ -1,7 +1,9 @@
-"""Keep values and operands of operations while a notebook's cell runs, for drawings of tensors afterwards.
+"""Keep values and operands of operations while a notebook's cell runs, for drawings of tensors
+afterwards.
 
-Backward frees what a graph saved, and a graph never has more than its derivatives need. In IPython each cell runs with
-a recorder that adds to a new node what its call was given and what came out: copies, which live as long as the node.
+Backward frees what a graph saved, and a graph never has more than its derivatives need. In IPython
+each cell runs with a recorder that adds to a new node what its call was given and what came out:
+copies, which live as long as the node.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from gradtrace.trace.history import node_of
 
 LARGEST = 1 << 20  # bytes of an array
 MOST = 100_000  # operations of one cell
-of_note: list[Mapping[str, Any]] = []  # the variables of the note that `verify` runs: no frame of Python has them
+# the variables of the note that `verify` runs: no frame of Python has them
+of_note: list[Mapping[str, Any]] = []
 
 
 class CellRecorder:
@@ -39,7 +42,9 @@ class CellRecorder:
 
 
 def operand(value: Any) -> Any:
-    """Return an argument as it is kept. A tensor with a history is not: an edge of the node leads to it."""
+    """Return an argument as it is kept. A tensor with a history is not: an edge of the node leads
+    to it.
+    """
     if type(value) in (tuple, list):
         return tuple(map(operand, value))
     if type(value) is not Tensor:

@@ -4,18 +4,21 @@
     columns.record(trace)
     columns.numbers() -> int32 array
 
-The fields of a record follow each other as `fields.FIELDS` lists them. Each field is a column: the integers of all
-rows.
+The fields of a record follow each other as `fields.FIELDS` lists them. Each field is a column: the
+integers of all rows.
 
     int, bool              the number; -1 for None
     text, value, span, ...     its number in a table that all traces of a file share; -1 for None
-    another record, or None    1 or 0 for each row, then the columns of the records that are not None
+    another record, or None    1 or 0 for each row, then the columns of the records that are not
+                               None
     a tuple of any length      the lengths, then the columns of all its items
     a record, a fixed tuple    the columns of its fields
 
-New fields come last and have a default, which the records of an earlier file get, as it says how many fields it has.
+New fields come last and have a default, which the records of an earlier file get, as it says how
+many fields it has.
 
-No offsets are stored: when a reader reaches a column, it knows the number of its rows from the columns before.
+No offsets are stored: when a reader reaches a column, it knows the number of its rows from the
+columns before.
 """
 
 from __future__ import annotations
@@ -51,7 +54,9 @@ LARGEST = 1 << 53
 
 
 class Numbered(dict[Any, int]):
-    """A table that numbers objects by identity, in the order of first use; None has the number -1."""
+    """A table that numbers objects by identity, in the order of first use; None has the number
+    -1.
+    """
 
     def __init__(self) -> None:
         super().__init__({None: -1})
@@ -160,12 +165,15 @@ class ColumnWriter:
 
 
 class TableReader:
-    """The tables of a file; `values` maps a number to a Value, and -1 to None. Damaged if the content is invalid.
+    """The tables of a file; `values` maps a number to a Value, and -1 to None. Damaged if the
+    content is invalid.
 
     `counts` says how many fields of each kind of record the file has.
     """
 
-    def __init__(self, texts: list[str], reals: list[Any], numbers: Any, counts: Mapping[str, int]) -> None:
+    def __init__(
+        self, texts: list[str], reals: list[Any], numbers: Any, counts: Mapping[str, int]
+    ) -> None:
         self.counts = counts
         self.texts: list[Any] = [*texts, None]
         self.reals = [real(number) for number in reals]
@@ -188,7 +196,9 @@ class TableReader:
 
 
 class ColumnReader:
-    """A reader of the columns of records. Damaged if a number is out of its range, or there are too few or too many."""
+    """A reader of the columns of records. Damaged if a number is out of its range, or there are too
+    few or too many.
+    """
 
     def __init__(self, numbers: Any, tables: TableReader) -> None:
         self.left = numbers
@@ -215,7 +225,8 @@ class ColumnReader:
         """Return the next `count` integers, each in range(low, high)."""
         if count > self.left.size:
             raise Damaged("a table is shorter than it says")
-        part, self.left = self.left[:count], self.left[count:]
+        part = self.left[:count]
+        self.left = self.left[count:]
         if count and (part.min() < low or part.max() >= high):
             raise Damaged("a number is out of range")
         return part.tolist()
@@ -228,7 +239,9 @@ class ColumnReader:
             return list(map(look_up, self.integers(count, -1 if optional else 0, size)))
         if inner in INTEGERS:
             numbers = self.integers(count, -1 if optional else 0)
-            return numbers if not optional else [None if number < 0 else number for number in numbers]
+            return (
+                numbers if not optional else [None if number < 0 else number for number in numbers]
+            )
         if inner == BOOL:
             return list(map(bool, self.integers(count, 0, 2)))
         if isinstance(kind, Maybe):
@@ -237,7 +250,9 @@ class ColumnReader:
             return [next(items) if is_there else None for is_there in there]
         if not isinstance(kind, Many):
             return self.records(kind, count)
-        return self.sequences(kind.each, count) if kind.each is not None else self.rows(kind.of, count)
+        return (
+            self.sequences(kind.each, count) if kind.each is not None else self.rows(kind.of, count)
+        )
 
     def sequences(self, kind: Any, count: int) -> list[tuple[Any, ...]]:
         lengths = self.integers(count)

@@ -1,6 +1,7 @@
 """Compute Jacobians and Hessians of live tensors with the engine, and return them as Values.
 
-Every gradient is taken with retain_graph over the same graph, so none of its saved values may have been freed before.
+Every gradient is taken with retain_graph over the same graph, so none of its saved values may have
+been freed before.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from gradtrace.trace.values import frozen
 
 
 def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Any]:
-    """Return for each input a Tensor of shape (output.numel(), *input.shape): the gradients of the output's
-    elements.
+    """Return for each input a Tensor of shape (output.numel(), *input.shape): the gradients of the
+    output's elements.
     """
     size = output.numel()
     if not output.requires_grad:
@@ -35,17 +36,25 @@ def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = Fals
 
 
 def jacobian_values(output: Tensor, inputs: Sequence[Tensor]) -> list[Value]:
-    """Return the blocks as matrices: a row for each element of the output, a column for each of the input."""
+    """Return the blocks as matrices: a row for each element of the output, a column for each of the
+    input.
+    """
     return [matrix(block, output.numel()) for block in jacobian(output, inputs)]
 
 
 def matrix(block: Tensor, rows: int) -> Value:
     array = np.asarray(block._data)
-    return frozen(array.reshape(rows, -1)) if array.size else Value((rows, 0), block.dtype.name, np.zeros((rows, 0)))
+    return (
+        frozen(array.reshape(rows, -1))
+        if array.size
+        else Value((rows, 0), block.dtype.name, np.zeros((rows, 0)))
+    )
 
 
 def hessian(output: Tensor, inputs: Sequence[Tensor]) -> Value:
-    """Return the second derivatives of one number by all elements of all inputs, as one square matrix."""
+    """Return the second derivatives of one number by all elements of all inputs, as one square
+    matrix.
+    """
     sizes = [t.numel() for t in inputs]
     first = grad([output], list(inputs), create_graph=True, materialize_grads=True)
     rows = [jacobian_values(g, inputs) for g in first]

@@ -13,7 +13,14 @@ from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream, PassEv
 from gradtrace.trace.finite import check_record
 from gradtrace.trace.history import in_trace, is_current
 from gradtrace.trace.keeper import storage_of
-from gradtrace.trace.record import FunctionCheck, FunctionEdge, FunctionRecord, Group, Operand, Value
+from gradtrace.trace.record import (
+    FunctionCheck,
+    FunctionEdge,
+    FunctionRecord,
+    Group,
+    Operand,
+    Value,
+)
 from gradtrace.trace.scopes import Scopes
 from gradtrace.trace.values import Contents, frozen
 
@@ -51,7 +58,9 @@ class EngineBuilder(Builder):
         self.tensors: dict[int, int] = {}  # by id(tensor): its last version
         self.results: dict[int, list[Entry]] = {}  # by id(node)
         self.accumulators = {
-            id(node.variable): i for i, node in enumerate(graph.nodes) if isinstance(node, AccumulateGrad)
+            id(node.variable): i
+            for i, node in enumerate(graph.nodes)
+            if isinstance(node, AccumulateGrad)
         }
         self.read_values(entries)
         changed = bool(self.events.changed)
@@ -61,11 +70,13 @@ class EngineBuilder(Builder):
 
     def labels(self) -> list[str]:
         gradients = self.gradient_names()
-        return labels.label_all(self.entries, self.calls, self.source, self.env, gradients, self.scopes)
+        return labels.label_all(
+            self.entries, self.calls, self.source, self.env, gradients, self.scopes
+        )
 
     def gradient_names(self) -> dict[int, str]:
-        """Return the names ("w.grad") of the gradients of named tensors, present ones and those used by updates, by
-        id(tensor).
+        """Return the names ("w.grad") of the gradients of named tensors, present ones and those
+        used by updates, by id(tensor).
         """
         named = {id(entry.tensor): entry.names[0] for entry in self.entries if entry.names}
         present = [(grad_of(entry.tensor), entry.names[0]) for entry in self.entries if entry.names]
@@ -77,12 +88,14 @@ class EngineBuilder(Builder):
         return names
 
     def read_values(self, kept: list[Entry]) -> None:
-        """Set the Value of each version. Named tensors are kept whole; of the others the earliest are summarized
-        first.
+        """Set the Value of each version. Named tensors are kept whole; of the others the earliest
+        are summarized first.
         """
         for entry in sorted(kept, key=lambda entry: (not entry.names, -entry.id)):
             if is_current(entry):
-                self.version_values[entry.id] = self.kept_contents.of_tensor(entry.tensor, whole=bool(entry.names))
+                self.version_values[entry.id] = self.kept_contents.of_tensor(
+                    entry.tensor, whole=bool(entry.names)
+                )
             elif entry.value is not None:
                 self.version_values[entry.id] = self.kept_contents.of_version(entry.value)
         for entry in kept:
@@ -106,7 +119,9 @@ class EngineBuilder(Builder):
         return value, self.kept_contents.of_tensor(grad, whole=bool(entry.names)), name
 
     def update(self, entry: Entry) -> float | None:
-        """Return how far an update moved a leaf, which the keeper noted because it could not keep both versions."""
+        """Return how far an update moved a leaf, which the keeper noted because it could not keep
+        both versions.
+        """
         keeper = self.kept_contents.keeper
         if not entry.version or keeper is None or entry.fn is not None:
             return None
@@ -122,7 +137,9 @@ class EngineBuilder(Builder):
         return tuple(i for i in ids if i is not None)
 
     def output_of(self, node: Node, number: int = 0) -> int | None:
-        """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of its leaf."""
+        """Return the id of the tensor that is output `number` of a node; for an AccumulateGrad, of
+        its leaf.
+        """
         if isinstance(node, AccumulateGrad):
             return self.tensor_id(node.variable)
         outputs = self.results.get(id(node))
@@ -177,7 +194,9 @@ class EngineBuilder(Builder):
     # ---- what a watcher noted
 
     def turns(self) -> list[tuple[int, Turn]]:
-        """Return the turns of nodes in the trace that ran, or whose gradient autograd.grad returned."""
+        """Return the turns of nodes in the trace that ran, or whose gradient autograd.grad
+        returned.
+        """
         return [
             (number, turn)
             for number, turn in super().turns()
@@ -188,7 +207,11 @@ class EngineBuilder(Builder):
         return any(node is turn.node for node, _ in self.events.passes[number].wanted or ())
 
     def locals_of(self, turn: Turn) -> tuple[Value | None, ...]:
-        if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
+        if (
+            turn.node.op is None
+            and len(turn.upstream) == 1
+            and not isinstance(turn.node, AccumulateGrad)
+        ):
             received = self.value(turn.upstream[0])
             return tuple(quotient(received, self.value(sent)) for sent in turn.sent)
         return super().locals_of(turn)
@@ -216,20 +239,27 @@ class EngineBuilder(Builder):
 
     def checks(self) -> Iterator[FunctionCheck]:
         for name, (origin, outcome) in self.watch.checks.items() if self.watch is not None else ():
-            yield check_record(name, self.source.span(origin), outcome if isinstance(outcome, str) else outcome.wrong)
+            yield check_record(
+                name,
+                self.source.span(origin),
+                outcome if isinstance(outcome, str) else outcome.wrong,
+            )
 
     def precision(self) -> Precision | None:
         return None if self.watch is None else self.watch.precision(self, self.entries)
 
 
 class Owners:
-    """The versions of tensors by what a change may have written to: a tensor, a storage, or a gradient's storage."""
+    """The versions of tensors by what a change may have written to: a tensor, a storage, or a
+    gradient's storage.
+    """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.tensors: dict[int, list[int]] = {}
         self.storages: dict[int, list[int]] = {}
         self.grads: dict[int, list[int]] = {}
-        self.groups: dict[int, Group] = {}  # one for each list: a long loop makes thousands of versions
+        # one for each list: a long loop makes thousands of versions
+        self.groups: dict[int, Group] = {}
         for entry in entries:
             tensor = entry.tensor
             self.tensors.setdefault(id(tensor), []).append(entry.id)
@@ -240,7 +270,9 @@ class Owners:
                 self.grads.setdefault(id(grad), []).append(entry.id)
 
     def written(self, event: ChangeEvent) -> tuple[Group, bool]:
-        """Return the ids of the tensors that a change wrote to, and whether it wrote to their gradients."""
+        """Return the ids of the tensors that a change wrote to, and whether it wrote to their
+        gradients.
+        """
         tensor, storage, leaf = event.tensors
         of_storage: list[int] = []
         owners = self.grads.get(id(tensor), [])
@@ -255,7 +287,9 @@ class Owners:
         return self.groups[id(ids)], bool(owners) or event.of_grad
 
 
-def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tuple[Any, ...] | None, dict[int, int]]:
+def _call_of(
+    node: Node, outputs: list[Entry], ids: dict[int, int]
+) -> tuple[tuple[Any, ...] | None, dict[int, int]]:
     """The arguments of the call that made a node, and the ids of tensors as that call saw them."""
     for entry in outputs:
         call = entry.call
@@ -265,8 +299,8 @@ def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tup
 
 
 def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
-    """Return the index in next_functions of each argument by its position; of a sequence of tensors, that of its first
-    one.
+    """Return the index in next_functions of each argument by its position; of a sequence of
+    tensors, that of its first one.
     """
     if fn is None:
         return {}
@@ -291,19 +325,30 @@ def places(count: int) -> dict[int, int]:
 
 
 def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterator[Operand]:
-    """Yield the operands as the source shows them: tensors (x twice for x*x), then the constants worth showing."""
+    """Yield the operands as the source shows them: tensors (x twice for x*x), then the constants
+    worth showing.
+    """
     names, arity = operands.parameters(call.name, len(call.args))
     place = 0
     for position in operands.reading_order(call.name, call.args):
-        value, name = call.args[position], names[position]
+        value = call.args[position]
+        name = names[position]
         if type(value) is Tensor:  # by far the most of them
-            yield Operand(call.inputs[id(value)].id, "", place, name, None if edges is None else edges.get(position))
+            yield Operand(
+                call.inputs[id(value)].id,
+                "",
+                place,
+                name,
+                None if edges is None else edges.get(position),
+            )
             place += 1
             continue
         tensors = operands.tensors_in(value)
         first = None if edges is None else edges.get(position)
         for i, tensor in enumerate(tensors):
-            yield Operand(call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i)
+            yield Operand(
+                call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i
+            )
             place += 1
         if tensors and operands.all_tensors(value):
             continue
@@ -322,11 +367,11 @@ def grad_of(tensor: Tensor) -> Tensor | None:
 
 
 def quotient(got: Value | None, sent: Value | None) -> Value | None:
-    """Return the factor by which a Function of the program multiplied its gradient, elementwise; None if it is not
-    known.
+    """Return the factor by which a Function of the program multiplied its gradient, elementwise;
+    None if it is not known.
 
-    The derivative of such a Function cannot be read from a rule, so it is measured: the gradient sent divided by the
-    one received. Where that one has a zero, nothing can be measured.
+    The derivative of such a Function cannot be read from a rule, so it is measured: the gradient
+    sent divided by the one received. Where that one has a zero, nothing can be measured.
     """
     if got is None or sent is None or got.shape != sent.shape or not got.is_float:
         return None

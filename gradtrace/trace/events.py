@@ -1,7 +1,8 @@
 """The events of a run, as gradtrace's own recorder and that of real PyTorch note them.
 
-What an event refers to (a tensor, a node of the graph, the contents of an array) is of the recorder's own kind: live
-objects here, their numbers and weak references for PyTorch. A `trace.builder.Builder` turns it into ids and Values.
+What an event refers to (a tensor, a node of the graph, the contents of an array) is of the
+recorder's own kind: live objects here, their numbers and weak references for PyTorch. A
+`trace.builder.Builder` turns it into ids and Values.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from gradtrace.trace.operands import constant_text
 
 
 class Call:
-    """One recorded operator call, with the entries it used and made. Its `args` have a reference for each tensor."""
+    """One recorded operator call, with the entries it used and made. Its `args` have a reference
+    for each tensor.
+    """
 
     __slots__ = (
         "args", "fn", "grad_enabled", "id", "index", "inputs", "kwargs", "name", "origin", "outputs", "scope",
@@ -92,7 +95,8 @@ class Turn:
         self.arrived: Any = ()
         self.upstream: Any = ()
         self.sent: list[Any] = []
-        self.hooks: list[tuple[str, Any, Any, Any, bool]] = []  # as the fields of HookRun; the hook, or its name
+        # as the fields of HookRun; the hook, or its name
+        self.hooks: list[tuple[str, Any, Any, Any, bool]] = []
         self.locals: list[Any] = []
         self.matrices: list[Any] = []
         self.freed = False
@@ -146,7 +150,9 @@ class Held:
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
 
     def add_step(self, optimiser: Any, origin: int, is_idle: bool) -> None:
-        """Count a step at this place, with its learning rate; it is idle if no tensor had a gradient."""
+        """Count a step at this place, with its learning rate; it is idle if no tensor had a
+        gradient.
+        """
         self.steps += 1
         self.idle += is_idle
         self.step_origin = self.step_origin or origin
@@ -157,13 +163,21 @@ class Held:
 
     def read_options(self, group: Mapping[str, Any]) -> None:
         """Note the options of a group of parameters that are numbers, flags or tuples of these."""
-        options = [(name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")]
+        options = [
+            (name, value)
+            for name, value in group.items()
+            if name not in ("params", "lr", "initial_lr")
+        ]
         kinds = (int, float, bool, tuple)
-        self.options = tuple(f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds)
+        self.options = tuple(
+            f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds
+        )
 
 
 class EventStream:
-    """The events of a run in the order in which a recorder noted them, except for operator calls."""
+    """The events of a run in the order in which a recorder noted them, except for operator
+    calls.
+    """
 
     def __init__(self) -> None:
         self.passes: list[PassEvent] = []

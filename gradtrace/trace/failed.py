@@ -1,10 +1,12 @@
-"""Add the failed operation to a trace: what the program was about to compute, from which tensors, and the error.
+"""Add the failed operation to a trace: what the program was about to compute, from which tensors,
+and the error.
 
     trace = with_failure(trace)       # of a trace whose `failure` is set
 
-The recorder does not see a call that raises, so the operation is made from the source text at the place of the failure:
-its operands are the variables in that text, its result is a record of the kind FAILED. Where backward failed in the
-derivative of a recorded operation, `failure.operation` is that operation, and nothing is added.
+The recorder does not see a call that raises, so the operation is made from the source text at the
+place of the failure: its operands are the variables in that text, its result is a record of the
+kind FAILED. Where backward failed in the derivative of a recorded operation, `failure.operation` is
+that operation, and nothing is added.
 """
 
 from __future__ import annotations
@@ -21,18 +23,28 @@ def with_failure(trace: Trace) -> Trace:
     if failure is None:
         return trace
     failed = next(
-        (o for o in trace.operations if failure.forward is not None and starts(o.span, failure.forward)), None
+        (
+            o
+            for o in trace.operations
+            if failure.forward is not None and starts(o.span, failure.forward)
+        ),
+        None,
     )
     if failed is not None:
         return trace._replace(failure=failure._replace(operation=failed.id))
     text = cut_text(trace.text_of(failure.span), failure.span) or failure.kind
     used = operands(trace, text)
-    number, tensor_id = len(trace.operations), len(trace.tensors)
+    number = len(trace.operations)
+    tensor_id = len(trace.tensors)
     inputs = tuple(Operand(i, "", place) for place, i in enumerate(used))
-    operation = Operation(number, "failed", failure.kind, inputs, (tensor_id,), None, None, failure.span, text)
+    operation = Operation(
+        number, "failed", failure.kind, inputs, (tensor_id,), None, None, failure.span, text
+    )
     said = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
     plain = (False, False, False, True, False, None, None, None)
-    result = TensorRecord(tensor_id, None, text, FAILED, "failed", None, None, *plain, said, failure.span)
+    result = TensorRecord(
+        tensor_id, None, text, FAILED, "failed", None, None, *plain, said, failure.span
+    )
     result = result._replace(operation=number, first=tensor_id)
     return trace._replace(
         tensors=(*trace.tensors, result),

@@ -1,7 +1,8 @@
-"""The types of the fields of a trace's records, by which `trace/columns.py` writes, reads and checks a file.
+"""The types of the fields of a trace's records, by which `trace/columns.py` writes, reads and
+checks a file.
 
-`FIELDS` has the type of each field, by its annotation. `check` tests whether the ids in a trace that was read are
-consistent.
+`FIELDS` has the type of each field, by its annotation. `check` tests whether the ids in a trace
+that was read are consistent.
 """
 
 from __future__ import annotations
@@ -13,8 +14,17 @@ from gradtrace.annotations import Any, Iterable, Sequence
 from gradtrace.trace import precision, record
 from gradtrace.trace.record import Trace
 
-INT, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "str", "bool", "float", "Value", "Group"
-TENSOR, OPERATION, FUNCTION, SCOPE, PASS = "TensorId", "OperationId", "FunctionId", "ScopeId", "PassId"
+INT = "int"
+TEXT = "str"
+BOOL = "bool"
+NUMBER = "float"
+VALUE = "Value"
+GROUP = "Group"
+TENSOR = "TensorId"
+OPERATION = "OperationId"
+FUNCTION = "FunctionId"
+SCOPE = "ScopeId"
+PASS = "PassId"
 INTEGERS = (INT, TENSOR, OPERATION, FUNCTION, SCOPE, PASS, "OperationCount", "StepCount")
 NUMBERING = (*INTEGERS[1:], GROUP)  # what a window has other numbers for
 PLAIN = (*INTEGERS, TEXT, BOOL, NUMBER, VALUE, GROUP)
@@ -33,7 +43,9 @@ class Maybe:
 
 
 class Many:
-    """The type of a field that is a tuple: of fixed fields (`of`), or of any number of items of one type (`each`)."""
+    """The type of a field that is a tuple: of fixed fields (`of`), or of any number of items of one
+    type (`each`).
+    """
 
     def __init__(self, *of: Any, each: Any = None) -> None:
         self.of = of
@@ -41,7 +53,9 @@ class Many:
 
 
 def type_of(annotation: str) -> Any:
-    """Return the type that an annotation of `trace/record.py` says: "int", "Span | None", "tuple[int, ...]"."""
+    """Return the type that an annotation of `trace/record.py` says: "int", "Span | None",
+    "tuple[int, ...]".
+    """
     inner = annotation.removesuffix(" | None")
     if inner != annotation:
         return Maybe(type_of(inner))
@@ -56,7 +70,9 @@ def type_of(annotation: str) -> Any:
 
 
 class Fields(dict[type, tuple[Any, ...]]):
-    """The types of the fields of each kind of record, read from its annotations at the first use."""
+    """The types of the fields of each kind of record, read from its annotations at the first
+    use.
+    """
 
     def __missing__(self, kind: type) -> tuple[Any, ...]:
         self[kind] = types = tuple(map(type_of, kind.__annotations__.values()))
@@ -64,7 +80,9 @@ class Fields(dict[type, tuple[Any, ...]]):
 
 
 class NumberedFields(dict[type, tuple[tuple[str, Any], ...]]):
-    """The names and types of those fields of each kind of record that hold ids or counts, also in other records."""
+    """The names and types of those fields of each kind of record that hold ids or counts, also in
+    other records.
+    """
 
     def __missing__(self, kind: type) -> tuple[tuple[str, Any], ...]:
         names = kind.__annotations__
@@ -96,7 +114,11 @@ def counts() -> dict[str, int]:
     """Return how many fields each kind of record has."""
     kinds = [kind for part in (record, precision) for kind in vars(part).values()]
     homes = (record.__name__, precision.__name__)
-    return {kind.__name__: len(kind._fields) for kind in kinds if hasattr(kind, "_fields") and kind.__module__ in homes}
+    return {
+        kind.__name__: len(kind._fields)
+        for kind in kinds
+        if hasattr(kind, "_fields") and kind.__module__ in homes
+    }
 
 
 # ---- parts of a JSON document
@@ -163,7 +185,9 @@ def one_of(one: Any, among: Iterable[str]) -> str:
 
 
 def check(trace: Trace) -> None:
-    """Raise Damaged unless every id is an index, every reference is in range, and scopes are nested."""
+    """Raise Damaged unless every id is an index, every reference is in range, and scopes are
+    nested.
+    """
     numbered: tuple[Any, ...] = (trace.tensors, trace.operations, trace.functions, trace.scopes)
     for records in numbered:
         if any(entry.id != i for i, entry in enumerate(records)):
@@ -172,7 +196,9 @@ def check(trace: Trace) -> None:
         raise Damaged("its passes are not in order")
     largest: dict[str, int] = {}
     note_largest(Trace, [trace], largest)
-    for kind, records in zip((TENSOR, OPERATION, FUNCTION, SCOPE, PASS), (*numbered, trace.passes), strict=True):
+    for kind, records in zip(
+        (TENSOR, OPERATION, FUNCTION, SCOPE, PASS), (*numbered, trace.passes), strict=True
+    ):
         if largest.get(kind, -1) >= len(records):
             raise Damaged("a number is out of range")
     if any(max(step.operations) > len(trace.operations) for step in trace.training):
@@ -218,7 +244,9 @@ def check_results(trace: Trace) -> None:
 
 
 def check_words(trace: Trace) -> None:
-    """Raise Damaged unless each word that code depends on is one of those that a recorder writes."""
+    """Raise Damaged unless each word that code depends on is one of those that a recorder
+    writes.
+    """
     words = (
         (record.KINDS, {tensor.kind for tensor in trace.tensors}),
         (record.SCOPES, {scope.kind for scope in trace.scopes}),

@@ -1,20 +1,22 @@
-"""Read and write a recorded run as a file: `run.gt`, a zip of JSON and numpy arrays, never a pickle.
+"""Read and write a recorded run as a file: `run.gt`, a zip of JSON and numpy arrays, never a
+pickle.
 
     write(about, traces, stream)        read(name, stream) -> Record
 
-    record.json     {schema, version, source, dtype, seed, backward, files, inputs, failure, variants, fields,
-                    texts, numbers, summaries}
+    record.json     {schema, version, source, dtype, seed, backward, files, inputs, failure,
+                    variants, fields, texts, numbers, summaries}
     traces/0.npy    the columns of a trace (`trace/columns.py`)
     tables.npy      tuples and spans, which all traces share
     values.npy      the chunk and the place of each value's elements (`trace/stored_values.py`)
     arrays/0.npy    a chunk of elements
 
-A record holds several traces of one run, since commands differ in what they keep. `variants` maps the name of each
-("all", "eval", "graph", "watched") to the number of its trace, which is read when it is first used. A program that
-failed has only "all".
+A record holds several traces of one run, since commands differ in what they keep. `variants` maps
+the name of each ("all", "eval", "graph", "watched") to the number of its trace, which is read when
+it is first used. A program that failed has only "all".
 
-A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field has a type, every
-id a range. Anything else than what `write` writes raises UsageError with the file's name.
+A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field
+has a type, every id a range. Anything else than what `write` writes raises UsageError with the
+file's name.
 """
 
 from __future__ import annotations
@@ -35,8 +37,11 @@ from gradtrace.trace.record import Trace
 from gradtrace.trace.stored_values import DTYPES, ValueReader, ValueWriter
 from gradtrace.trace.values import Value
 
-SCHEMA, VERSION = "gradtrace/record", 2
-DOCUMENT, TABLES, VALUES = "record.json", "tables.npy", "values.npy"
+SCHEMA = "gradtrace/record"
+VERSION = 2
+DOCUMENT = "record.json"
+TABLES = "tables.npy"
+VALUES = "values.npy"
 ROOM = 64_000_000  # bytes that any file may unpack to; a larger one, RATIO times its size
 RATIO = 100
 ENTRIES = 1_000_000
@@ -53,19 +58,24 @@ class About(NamedTuple):
     dtype: str
     seed: int | None
     backward: bool  # whether the command that recorded it called backward
-    files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
-    inputs: tuple[tuple[str, Value, bool], ...] = ()  # its variables: name, value, whether it requires grad
+    # of each module of the program's own its name and its text
+    files: tuple[tuple[str, str], ...] = ()
+    # its variables: name, value, whether it requires grad
+    inputs: tuple[tuple[str, Value, bool], ...] = ()
     failure: tuple[str, str] | None = None  # the message and the hint of the error that ended it
     random_state: bytes = b""  # of the default generator when the program began
     detailed: int = 0  # how many of its backward passes are surely there node by node
-    options: tuple[tuple[str, Any], ...] = ()  # those given for backward, by name: texts, or a number or a flag
+    # those given for backward, by name: texts, or a number or a flag
+    options: tuple[tuple[str, Any], ...] = ()
     engine: str = ""  # what ran it, as in `Trace.engine`
 
 
 class Record:
     """A recorded run that was read from a file."""
 
-    def __init__(self, about: About, variants: dict[str, int], load: Callable[[int], Trace]) -> None:
+    def __init__(
+        self, about: About, variants: dict[str, int], load: Callable[[int], Trace]
+    ) -> None:
         self.about = about
         self.dtype = about.dtype
         self.seed = about.seed
@@ -74,7 +84,9 @@ class Record:
         self._known: dict[int, Trace] = {}
 
     def trace(self, variant: str) -> Trace:
-        """Return the trace as a kind of command ("eval", "graph", ...) keeps it. UsageError if it is damaged."""
+        """Return the trace as a kind of command ("eval", "graph", ...) keeps it. UsageError if it
+        is damaged.
+        """
         number = self._variants[variant]
         if number not in self._known:
             self._known[number] = uncollected(lambda: self._load(number))
@@ -82,7 +94,9 @@ class Record:
 
 
 def uncollected(work: Callable[[], T]) -> T:
-    """Call `work` with the cycle collector paused: it would traverse a long record, which has no cycles, many times."""
+    """Call `work` with the cycle collector paused: it would traverse a long record, which has no
+    cycles, many times.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -96,11 +110,14 @@ def uncollected(work: Callable[[], T]) -> T:
 
 
 def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
-    """Write the file; the same run gives the same bytes. A Trace that has several names is written once."""
+    """Write the file; the same run gives the same bytes. A Trace that has several names is written
+    once.
+    """
     with zipfile.ZipFile(stream, "w") as file:
         tables = TableWriter(lambda value: values.add(value))
         values = ValueWriter(
-            lambda number, *elements: put_array(file, f"arrays/{number}.npy", *elements), tables.groups
+            lambda number, *elements: put_array(file, f"arrays/{number}.npy", *elements),
+            tables.groups,
         )
         numbers: dict[int, int] = {}
         for trace in traces.values():
@@ -129,7 +146,11 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
         }
         put_table(file, VALUES, values.end())
         put_table(file, TABLES, tables.numbers())
-        tail = {"texts": tables.texts.things, "numbers": tables.reals, "summaries": values.summaries}
+        tail = {
+            "texts": tables.texts.things,
+            "numbers": tables.reals,
+            "summaries": values.summaries,
+        }
         put(file, DOCUMENT, dumped({**document, **tail}))
 
 
@@ -149,7 +170,9 @@ def put_table(file: zipfile.ZipFile, name: str, numbers: Any) -> None:
 
 
 def put_array(file: zipfile.ZipFile, name: str, parts: list[Any], count: int, dtype: str) -> None:
-    """Write an array without compression: compressing random numbers takes long and gains little."""
+    """Write an array without compression: compressing random numbers takes long and gains
+    little.
+    """
     head = io.BytesIO()
     facts = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(head, facts)
@@ -168,7 +191,9 @@ def entry_of(name: str) -> zipfile.ZipInfo:
 
 
 def read(name: str, stream: Any) -> Record:
-    """Read the record in a file. UsageError with the file's name if it is damaged or of another version."""
+    """Read the record in a file. UsageError with the file's name if it is damaged or of another
+    version.
+    """
     return guarded(name, lambda: opened(name, stream))
 
 
@@ -178,11 +203,14 @@ def opened(name: str, stream: Any) -> Record:
     document = json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass"))
     variants = variants_of(document)
     texts = [fields.text(text) for text in fields.listed(document.get("texts"))]
-    reals, counts = fields.listed(document.get("numbers")), counts_of(document)
+    reals = fields.listed(document.get("numbers"))
+    counts = counts_of(document)
     tables = TableReader(texts, reals, read_table(file, TABLES), counts)
-    rows, summaries = read_table(file, VALUES, 2), fields.listed(document.get("summaries"))
+    rows = read_table(file, VALUES, 2)
+    summaries = fields.listed(document.get("summaries"))
     values = ValueReader(rows, tables.groups, summaries, lambda number: read_elements(file, number))
-    tables.values, tables.value_count = values, len(rows)
+    tables.values = values
+    tables.value_count = len(rows)
 
     def load(number: int) -> Trace:
         return guarded(name, lambda: trace_of(read_table(file, f"traces/{number}.npy"), tables))
@@ -196,13 +224,22 @@ def trace_of(numbers: Any, tables: TableReader) -> Trace:
     return trace
 
 
-def guarded(name: str, work: Callable[[], T], kind: str = "a record of a run", hint: str = HINT) -> T:
+def guarded(
+    name: str, work: Callable[[], T], kind: str = "a record of a run", hint: str = HINT
+) -> T:
     """Call `work` and return its result. UsageError with the file's name if the file is damaged."""
     try:
         return work()
     except Damaged as error:
         reason = str(error)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
         reason = f"the archive is damaged ({error})"
     except KeyError:
         reason = "a part of it is missing"
@@ -232,7 +269,9 @@ def check_sizes(file: zipfile.ZipFile, size: int) -> None:
 def is_numbered(name: str) -> bool:
     """Whether an entry's name is that of an array or a trace: "arrays/7.npy"."""
     number = "".join(char for char in name if char.isdigit())
-    return name.isascii() and bool(number) and name in (f"arrays/{number}.npy", f"traces/{number}.npy")
+    return (
+        name.isascii() and bool(number) and name in (f"arrays/{number}.npy", f"traces/{number}.npy")
+    )
 
 
 def variants_of(document: Any) -> dict[str, int]:
@@ -240,9 +279,16 @@ def variants_of(document: Any) -> dict[str, int]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise Damaged("its document is not a record's")
     if document.get("version") != VERSION:
-        raise Damaged(f"its version is {document.get('version')!r:.20}, this gradtrace reads version {VERSION}")
-    variants = {name: fields.integer(number) for name, number in fields.mapped(document.get("variants")).items()}
-    is_failed = document.get("failure") is not None and not document.get("engine")  # one of PyTorch has them all
+        raise Damaged(
+            f"its version is {document.get('version')!r:.20}, this gradtrace reads version "
+            f"{VERSION}"
+        )
+    variants = {
+        name: fields.integer(number)
+        for name, number in fields.mapped(document.get("variants")).items()
+    }
+    # one of PyTorch has them all
+    is_failed = document.get("failure") is not None and not document.get("engine")
     if not variants.keys() >= ({"all"} if is_failed else VARIANTS):
         raise Damaged("it has no trace")
     return variants
@@ -251,7 +297,8 @@ def variants_of(document: Any) -> dict[str, int]:
 def counts_of(document: dict[str, Any]) -> dict[str, int]:
     """Return how many fields of each kind of record the file has, from the document."""
     counts = {
-        name: fields.integer(number) for name, number in fields.mapped(document.get("fields", fields.COUNTS)).items()
+        name: fields.integer(number)
+        for name, number in fields.mapped(document.get("fields", fields.COUNTS)).items()
     }
     current = fields.counts()
     if any(count > current.get(name, 0) for name, count in counts.items()):
@@ -261,7 +308,9 @@ def counts_of(document: dict[str, Any]) -> dict[str, int]:
 
 def about_of(document: dict[str, Any], tables: TableReader) -> About:
     """Return the description of the run, from the document."""
-    source, seed, failure = fields.mapped(document.get("source")), document.get("seed"), document.get("failure")
+    source = fields.mapped(document.get("source"))
+    seed = document.get("seed")
+    failure = document.get("failure")
     return About(
         fields.text(source.get("name")),
         fields.text(source.get("text")),
@@ -276,13 +325,22 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
         None if failure is None else row(failure, fields.text, fields.text),
         bytes.fromhex(fields.text(document.get("random_state"))),
         fields.integer(document.get("detailed")),
-        tuple((name, option(setting)) for name, setting in fields.mapped(document.get("options")).items()),
+        tuple(
+            (name, option(setting))
+            for name, setting in fields.mapped(document.get("options")).items()
+        ),
         fields.text(document.get("engine", "")),
     )
 
 
 def option(one: Any) -> Any:
-    return tuple(map(fields.text, one)) if type(one) is list else fields.integer(one) if type(one) is int else bool(one)
+    return (
+        tuple(map(fields.text, one))
+        if type(one) is list
+        else fields.integer(one)
+        if type(one) is int
+        else bool(one)
+    )
 
 
 def row(one: Any, *readers: Callable[[Any], Any]) -> Any:
@@ -317,9 +375,15 @@ def read_array(file: zipfile.ZipFile, name: str) -> Any:
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except Damaged:
         raise
-    except Exception as error:  # numpy evaluates the header as Python text, which may fail in any way
+    # numpy evaluates the header as Python text, which may fail in any way
+    except Exception as error:
         raise Damaged(f"an array has a damaged header ({type(error).__name__})") from None
-    if fortran or dtype.name not in DTYPES or not dtype.isnative or not all(type(n) is int and n >= 0 for n in shape):
+    if (
+        fortran
+        or dtype.name not in DTYPES
+        or not dtype.isnative
+        or not all(type(n) is int and n >= 0 for n in shape)
+    ):
         raise Damaged("an array has an unknown type")
     count = 1
     for n in shape:

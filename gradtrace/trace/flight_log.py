@@ -1,15 +1,17 @@
-"""The file of a flight log: the numbers of the last training steps, in a ring of rows of bounded size.
+"""The file of a flight log: the numbers of the last training steps, in a ring of rows of bounded
+size.
 
     GTLOG 1 and a line break
     a JSON object, padded with spaces to HEADER bytes: {"schema", "version", "rows", "columns"}, of several processes
         also "rank" and "shares"
     `rows` slots of float64, little-endian: step, the columns, and the step again
 
-Step s, counted from 1, is in slot (s - 1) % rows, so a file never grows beyond its first bound. A row is written in one
-call; one whose last number is not its first was cut off, and is left out by the reader. The first column is the time
-of the step in seconds since 1970: rows with a later step than the last written one are of a run that was taken up again
-from an earlier checkpoint, and are left out too. A number that was not noted is the NaN with the bits of NOT_NOTED, as
-R marks missing values; any other NaN was computed.
+Step s, counted from 1, is in slot (s - 1) % rows, so a file never grows beyond its first bound. A
+row is written in one call; one whose last number is not its first was cut off, and is left out by
+the reader. The first column is the time of the step in seconds since 1970: rows with a later step
+than the last written one are of a run that was taken up again from an earlier checkpoint, and are
+left out too. A number that was not noted is the NaN with the bits of NOT_NOTED, as R marks missing
+values; any other NaN was computed.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ MOST_ROWS = 100_000_000
 
 
 class FlightLog(NamedTuple):
-    """The rows of a flight log in the order of their steps; `numbers` and `noted`, which tells which numbers are known,
-    have the shape (rows, columns).
+    """The rows of a flight log in the order of their steps; `numbers` and `noted`, which tells
+    which numbers are known, have the shape (rows, columns).
     """
 
     name: str
@@ -45,7 +47,8 @@ class FlightLog(NamedTuple):
     noted: Any
     rows: int  # that the file has room for
     rank: int | None = None  # of several processes, which one wrote it
-    shares: bool = False  # squares of its norms add up over the ranks: each holds parts of parameters
+    # squares of its norms add up over the ranks: each holds parts of parameters
+    shares: bool = False
 
 
 def not_noted(*shape: int) -> Any:
@@ -53,10 +56,14 @@ def not_noted(*shape: int) -> Any:
     return np.full(shape, NOT_NOTED, np.uint64).view(np.float64)
 
 
-def header_of(columns: Sequence[str], rows: int, rank: int | None = None, shares: bool = False) -> bytes:
+def header_of(
+    columns: Sequence[str], rows: int, rank: int | None = None, shares: bool = False
+) -> bytes:
     """Return the bytes before the first row."""
     about = {} if rank is None else {"rank": rank, "shares": shares}
-    document = json.dumps({"schema": SCHEMA, "version": 1, "rows": rows, "columns": list(columns), **about})
+    document = json.dumps(
+        {"schema": SCHEMA, "version": 1, "rows": rows, "columns": list(columns), **about}
+    )
     plain = MAGIC + document.encode()
     size = -(-(len(plain) + 1) // HEADER) * HEADER
     if size > LONGEST_HEADER:
@@ -65,7 +72,9 @@ def header_of(columns: Sequence[str], rows: int, rank: int | None = None, shares
 
 
 def rows_within(columns: Sequence[str], most: int) -> int:
-    """Return how many rows of these columns fit in `most` bytes after their header, at least one."""
+    """Return how many rows of these columns fit in `most` bytes after their header, at least
+    one.
+    """
     header = len(header_of(columns, MOST_ROWS, MOST_ROWS, False))
     return min(max(1, (most - header) // (8 * (len(columns) + SEALS))), MOST_ROWS)
 
@@ -77,7 +86,9 @@ def write_at(file: int, content: bytes, offset: int) -> None:
 
 
 class FlightWriter:
-    """Appends rows to a flight log, which is continued if it is there. OSError if the file cannot be written."""
+    """Appends rows to a flight log, which is continued if it is there. OSError if the file cannot
+    be written.
+    """
 
     def __init__(
         self,
@@ -95,22 +106,32 @@ class FlightWriter:
             raise
         self.width = len(columns) + SEALS
 
-    def begin(self, path: str, columns: Sequence[str], rows: int, rank: int | None, shares: bool) -> int:
-        """Write the header, or check the one that is there; return the number of the last step in the file."""
+    def begin(
+        self, path: str, columns: Sequence[str], rows: int, rank: int | None, shares: bool
+    ) -> int:
+        """Write the header, or check the one that is there; return the number of the last step in
+        the file.
+        """
         if not os.fstat(self.file).st_size:
             header = header_of(columns, rows, rank, shares)
-            self.start, self.rows = len(header), rows
+            self.start = len(header)
+            self.rows = rows
             write_at(self.file, header, 0)
             return 0
         with os.fdopen(os.dup(self.file), "rb") as stream:
             log, self.start = read_with_start(path, stream)
         self.rows = log.rows
         if log.columns != tuple(columns):
-            raise ValueError(f"{path} is the flight log of another model or optimizer; give another name, or remove it")
+            raise ValueError(
+                f"{path} is the flight log of another model or optimizer; give another name, or "
+                "remove it"
+            )
         return int(log.steps[-1]) if len(log.steps) else 0
 
     def append(self, first: int, numbers: Any) -> None:
-        """Write the rows of the steps `first`, `first` + 1, ..., an array of shape (rows, columns)."""
+        """Write the rows of the steps `first`, `first` + 1, ..., an array of shape (rows,
+        columns).
+        """
         count = len(numbers)
         steps = np.arange(first, first + count, dtype=np.float64)[:, None]
         block = np.concatenate([steps, np.asarray(numbers, np.float64), steps], 1).astype("<f8")
@@ -129,7 +150,9 @@ class FlightWriter:
 
 
 def read(name: str, stream: Any) -> FlightLog:
-    """Return the rows of a flight log; UsageError if the file is damaged. The file may still be written to."""
+    """Return the rows of a flight log; UsageError if the file is damaged. The file may still be
+    written to.
+    """
     return read_with_start(name, stream)[0]
 
 
@@ -138,7 +161,9 @@ def read_with_start(name: str, stream: Any) -> tuple[FlightLog, int]:
     try:
         return opened(name, stream)
     except (Damaged, ValueError, KeyError, RecursionError) as error:
-        raise UsageError(f"'{name}' is damaged: {error}", "a flight log is written by gradtrace.torch.flight") from None
+        raise UsageError(
+            f"'{name}' is damaged: {error}", "a flight log is written by gradtrace.torch.flight"
+        ) from None
 
 
 def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
@@ -159,10 +184,14 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
     stream.seek(start)
     width = len(columns) + SEALS
     content = stream.read(rows * width * 8)
-    table = np.frombuffer(content[: len(content) // (8 * width) * (8 * width)], "<f8").reshape(-1, width)
+    table = np.frombuffer(content[: len(content) // (8 * width) * (8 * width)], "<f8").reshape(
+        -1, width
+    )
     log = ordered(name, columns, table, rows)
     if "rank" in document:
-        log = log._replace(rank=fields.integer(document["rank"]), shares=fields.boolean(document.get("shares")))
+        log = log._replace(
+            rank=fields.integer(document["rank"]), shares=fields.boolean(document.get("shares"))
+        )
     return log, start
 
 
@@ -171,10 +200,17 @@ def ordered(name: str, columns: tuple[str, ...], table: Any, rows: int) -> Fligh
     slots = np.arange(len(table), dtype=np.float64)
     steps = table[:, 0]
     with np.errstate(invalid="ignore"):
-        whole = (steps == table[:, -1]) & (steps >= 1) & (steps < 2.0**53) & ((steps - 1) % rows == slots)
+        whole = (
+            (steps == table[:, -1])
+            & (steps >= 1)
+            & (steps < 2.0**53)
+            & ((steps - 1) % rows == slots)
+        )
     table = table[whole]
     if len(table):
         table = table[table[:, 0] <= table[np.argmax(table[:, 1]), 0]]
     table = table[np.argsort(table[:, 0])]
     numbers = np.ascontiguousarray(table[:, 1:-1])
-    return FlightLog(name, columns, table[:, 0].astype(np.int64), numbers, numbers.view("<u8") != NOT_NOTED, rows)
+    return FlightLog(
+        name, columns, table[:, 0].astype(np.int64), numbers, numbers.view("<u8") != NOT_NOTED, rows
+    )

@@ -1,4 +1,5 @@
-"""The backward graph as records: the nodes reachable from some tensors' grad_fn, and next_functions as edges.
+"""The backward graph as records: the nodes reachable from some tensors' grad_fn, and next_functions
+as edges.
 
 The search uses a list instead of recursion, since graphs of 100,000 nodes and more are common.
 """
@@ -33,10 +34,11 @@ def display_name(node: Node) -> str:
 
 
 def walk(starts: Iterable[Node | None]) -> FunctionGraph:
-    """Find every node reachable from `starts`: functions in order of creation, then AccumulateGrad in order of
-    discovery.
+    """Find every node reachable from `starts`: functions in order of creation, then AccumulateGrad
+    in order of discovery.
 
-    The functions are searched in order of creation and by their inputs' order, so the result is the same in every run.
+    The functions are searched in order of creation and by their inputs' order, so the result is the
+    same in every run.
     """
     seen: dict[int, Node] = {}
     waiting = [node for node in starts if node is not None]
@@ -46,7 +48,9 @@ def walk(starts: Iterable[Node | None]) -> FunctionGraph:
             continue
         seen[id(node)] = node
         waiting.extend(after for after in node.next if after is not None and id(after) not in seen)
-    functions = sorted((n for n in seen.values() if not isinstance(n, AccumulateGrad)), key=lambda n: n.seq)
+    functions = sorted(
+        (n for n in seen.values() if not isinstance(n, AccumulateGrad)), key=lambda n: n.seq
+    )
     ends: dict[int, Node] = {}
     for node in functions:
         for after in node.next:
@@ -60,8 +64,8 @@ def walk(starts: Iterable[Node | None]) -> FunctionGraph:
 
 
 def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
-    """Return next_functions as edges; two edges where a node uses one input twice, none for an input without
-    gradient.
+    """Return next_functions as edges; two edges where a node uses one input twice, none for an
+    input without gradient.
     """
     result = []
     for source, node in enumerate(found.nodes):
@@ -81,8 +85,9 @@ def function_record(
     span: Span | None,
     custom: Any = None,
 ) -> FunctionRecord:
-    """Return the record of one node. `arguments` are those of the recorded call that made it, if there is one; `ids`
-    maps a tensor's id() to its id; `custom` has what a Function of the program saved, if that was noted.
+    """Return the record of one node. `arguments` are those of the recorded call that made it, if
+    there is one; `ids` maps a tensor's id() to its id; `custom` has what a Function of the program
+    saved, if that was noted.
     """
     variable = ids.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
     saved = saved_values(node, outputs, arguments, ids, custom)
@@ -91,9 +96,15 @@ def function_record(
 
 
 def saved_values(
-    node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
+    node: Node,
+    outputs: tuple[int, ...],
+    arguments: tuple[Any, ...] | None,
+    ids: dict[int, int],
+    custom: Any = None,
 ) -> tuple[SavedRecord, ...]:
-    """Return what a node keeps for backward; if it is freed and its call was recorded, what it kept before."""
+    """Return what a node keeps for backward; if it is freed and its call was recorded, what it kept
+    before.
+    """
     if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
         custom = node.__dict__["_saved"]
     if custom is not None:
@@ -107,25 +118,37 @@ def saved_values(
             if action == SAVE:
                 records += _argument(name.lstrip("*"), value, ids)
     if node.plan.save_out:
-        records.append(SavedRecord("result", outputs[0] if outputs else None, "" if outputs else "result"))
+        records.append(
+            SavedRecord("result", outputs[0] if outputs else None, "" if outputs else "result")
+        )
     return tuple(records)
 
 
 def watched(node: Node, ids: dict[int, int]) -> tuple[SavedRecord, ...]:
-    """Return the index tensors, masks and weights whose arrays a node reads, if they are tensors of the trace."""
+    """Return the index tensors, masks and weights whose arrays a node reads, if they are tensors of
+    the trace.
+    """
     if node.op is None or node.extras is None:
         return ()
     names = [node.op.plain_names[i - node.op.arity] for i in node.plan.reads] or ["indices"]
     numbers = [ids.get(id(tensor)) for tensor, *_ in node.extras.watched]
-    return tuple(SavedRecord(names[min(i, len(names) - 1)], t, "") for i, t in enumerate(numbers) if t is not None)
+    return tuple(
+        SavedRecord(names[min(i, len(names) - 1)], t, "")
+        for i, t in enumerate(numbers)
+        if t is not None
+    )
 
 
 def _argument(name: str, value: Any, ids: dict[int, int]) -> list[SavedRecord]:
     if isinstance(value, tuple):
-        return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
+        return [
+            saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)
+        ]
     if isinstance(value, Tensor):
         number = ids.get(id(value))
-        return [SavedRecord(name, number, "" if number is not None else f"tensor {tuple(value.shape)}")]
+        return [
+            SavedRecord(name, number, "" if number is not None else f"tensor {tuple(value.shape)}")
+        ]
     return [] if value is None else [SavedRecord(name, None, constant_text(value))]
 
 

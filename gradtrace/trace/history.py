@@ -1,12 +1,13 @@
 """The tensors and calls of a run in the order of creation, and the selection of the relevant ones.
 
-The operator calls that the run recorded are read once, in order. Each result becomes an entry; a tensor that no call
-made becomes an entry at its first use.
+The operator calls that the run recorded are read once, in order. Each result becomes an entry; a
+tensor that no call made becomes an entry at its first use.
 
-An in-place operation returns the tensor itself, so its result is a new entry: a new version of that tensor. The earlier
-entries remain as the operation's operands, with the contents that the run's keeper saved. If the target is a view, its
-base gets a new version too. A tensor that was changed without an operation (by an optimiser's step, through a numpy
-array) gets a new version at the next operation that reads it, or at the end of the run.
+An in-place operation returns the tensor itself, so its result is a new entry: a new version of that
+tensor. The earlier entries remain as the operation's operands, with the contents that the run's
+keeper saved. If the target is a view, its base gets a new version too. A tensor that was changed
+without an operation (by an optimiser's step, through a numpy array) gets a new version at the next
+operation that reads it, or at the end of the run.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from gradtrace.trace.keeper import Keeper, storage_of
 from gradtrace.trace.names import Names
 from gradtrace.trace.scopes import LIBRARY
 
-PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
+# types of arguments that hold no array
+PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))
 
 
 class History:
     """The entries and calls of a run, in the order of creation.
 
-    The `value` of an entry is what the keeper noted of the version; None if it was never overwritten.
+    The `value` of an entry is what the keeper noted of the version; None if it was never
+    overwritten.
     """
 
     def __init__(
@@ -46,7 +49,8 @@ class History:
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
         self.made: dict[int, list[Entry]] = {}  # by id() of the node: the results of recorded calls
-        self.used: set[int] = set()  # by id(): the entries that an operation used, other than to overwrite them
+        # by id(): the entries that an operation used, other than to overwrite them
+        self.used: set[int] = set()
         self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
@@ -75,8 +79,8 @@ class History:
                 self.entry(tensor).names.append(name)
 
     def add_names(self, bound: Iterable[tuple[str, Tensor]]) -> None:
-        """Give the latest versions the names of their variables; an input's name stays unless another tensor has that
-        name.
+        """Give the latest versions the names of their variables; an input's name stays unless
+        another tensor has that name.
         """
         pairs = list(bound)
         taken = {name for name, _ in pairs}
@@ -93,7 +97,9 @@ class History:
         if self.keeper is not None:
             self.keeper.scan()
         index = -1
-        for index, ((name, args, out, origin), scope) in enumerate(zip_longest(self.records, self.scopes)):
+        for index, ((name, args, out, origin), scope) in enumerate(
+            zip_longest(self.records, self.scopes)
+        ):
             args, beside = self._apart(name, self._with_tensors(args), args)
             used = operands.tensors_in(args)
             outputs = (*operands.tensors_in(out), *beside)
@@ -113,7 +119,8 @@ class History:
         for tensor in named:
             entry = self.current.get(id(tensor))
             changed = entry is not None and entry.value is not None and not entry.value.is_current
-            if entry is not None and changed and not is_view(entry):  # a view has the value that it was made with
+            # a view has the value that it was made with
+            if entry is not None and changed and not is_view(entry):
                 self._next_version(None, entry)
 
     def _note_array(self, tensor: Tensor) -> None:
@@ -122,7 +129,9 @@ class History:
             self.arrays.setdefault(id(raw), tensor)
 
     def _with_tensors(self, args: Any) -> Any:
-        """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's own data."""
+        """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's
+        own data.
+        """
         if type(args) is tuple:
             if PLAIN.issuperset(map(type, args)):
                 return args
@@ -130,9 +139,13 @@ class History:
         return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
 
     def _apart(self, name: str, args: Any, raw: Any) -> tuple[Any, tuple[Tensor, ...]]:
-        """Return a call's arguments without what its function computed (the order of a sort), and the tensors of it."""
+        """Return a call's arguments without what its function computed (the order of a sort), and
+        the tensors of it.
+        """
         record = operands.record_of(name)
-        names = () if record is None or not record.found else (*record.bare_names, *record.plain_names)
+        names = (
+            () if record is None or not record.found else (*record.bare_names, *record.plain_names)
+        )
         place = names.index(record.found) if record is not None and names else len(args)
         if place >= len(args) or not isinstance(args[place], Tensor):
             return args, ()
@@ -145,7 +158,9 @@ class History:
             return
         is_leaf = tensor.requires_grad and known_grad_fn(tensor) is None
         if is_leaf and id(before) not in self.used:  # it is being initialised
-            before.value = None if self.keeper is None else self.keeper.version_made(tensor, call.index)
+            before.value = (
+                None if self.keeper is None else self.keeper.version_made(tensor, call.index)
+            )
             return
         self._next_version(call, before)
         base = tensor._base
@@ -159,10 +174,20 @@ class History:
         return self._enter(before.tensor, call, before.version + 1)
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
-        """Return the version of a tensor that a call reads. A saved result that backward unpacked is the result."""
-        if id(tensor) not in self.current and (entries := self.made.get(id(node_of(tensor)))) is not None:
+        """Return the version of a tensor that a call reads. A saved result that backward unpacked
+        is the result.
+        """
+        if (
+            id(tensor) not in self.current
+            and (entries := self.made.get(id(node_of(tensor)))) is not None
+        ):
             same = next(
-                (entry for entry in entries if entry.tensor._nr == tensor._nr and entry.tensor is not tensor), None
+                (
+                    entry
+                    for entry in entries
+                    if entry.tensor._nr == tensor._nr and entry.tensor is not tensor
+                ),
+                None,
             )
             if same is not None and holds_the_same(same.tensor, tensor):
                 self.current[id(tensor)] = same
@@ -176,14 +201,21 @@ class History:
         return entry
 
     def _unrecorded(self, before: Entry, index: int) -> Entry:
-        """Enter a version that no recorded call made: an optimiser's step did, or a write to what the tensor views."""
+        """Enter a version that no recorded call made: an optimiser's step did, or a write to what
+        the tensor views.
+        """
         call = before.call
         if call is None or not is_view(before):
             return self._next_version(None, before)
         again = new_call(call.name, call.args, call.origin, call.scope, index)
         # an in-place operation has its own result among its arguments
-        others = (tensor for tensor in operands.tensors_in(call.args) if tensor is not before.tensor)
-        again.inputs = {id(before.tensor): before, **{id(tensor): self._read(tensor, index) for tensor in others}}
+        others = (
+            tensor for tensor in operands.tensors_in(call.args) if tensor is not before.tensor
+        )
+        again.inputs = {
+            id(before.tensor): before,
+            **{id(tensor): self._read(tensor, index) for tensor in others},
+        }
         self.calls.append(again)
         return self._next_version(again, before)
 
@@ -220,7 +252,8 @@ def new_call(name: str, args: tuple[Any, ...], origin: int, scope: Any, index: i
 
 def settle(entry: Entry) -> None:
     """Note what an entry's tensor is, now that its node is known."""
-    tensor, noted = entry.tensor, entry.value
+    tensor = entry.tensor
+    noted = entry.value
     entry.is_leaf = entry.fn is None
     if not entry.is_leaf:
         entry.requires_grad = True
@@ -248,12 +281,16 @@ def is_view(entry: Entry) -> bool:
     if entry.call is None:
         return False
     storage = storage_of(entry.tensor._data)
-    others = [tensor for tensor in operands.tensors_in(entry.call.args) if tensor is not entry.tensor]
+    others = [
+        tensor for tensor in operands.tensors_in(entry.call.args) if tensor is not entry.tensor
+    ]
     return storage is not None and any(storage_of(tensor._data) is storage for tensor in others)
 
 
 def in_trace(tensor: Tensor) -> Tensor:
-    """Return the tensor that a trace has for a tensor: an empty one for a parameter that is not initialized yet."""
+    """Return the tensor that a trace has for a tensor: an empty one for a parameter that is not
+    initialized yet.
+    """
     loaded = sys.modules.get("gradtrace.nn.parameter")
     lazy: Any = tensor
     return lazy.stand_in if loaded is not None and loaded.is_lazy(tensor) else tensor
@@ -262,8 +299,8 @@ def in_trace(tensor: Tensor) -> Tensor:
 def node_of(tensor: Tensor) -> Node | None:
     """Return the node that computed a tensor.
 
-    It does not read grad_fn: of a view (`weight.t()`) of a parameter that an optimiser has changed since, that would
-    make a new node.
+    It does not read grad_fn: of a view (`weight.t()`) of a parameter that an optimiser has changed
+    since, that would make a new node.
     """
     view = None if tensor._x is None else tensor._x.view
     stepped = view is not None and view.base._fn is None and tensor._fn is not None
@@ -272,7 +309,8 @@ def node_of(tensor: Tensor) -> Node | None:
 
 def _function_before(later: Entry) -> Node | None:
     """The node that `later`'s tensor had before the in-place call that made that version."""
-    node, call = later.fn, later.call
+    node = later.fn
+    call = later.call
     if node is None or call is None or not node.next:
         return None
     if node.op is not None and node.op.name not in (call.name.removesuffix("_"), "take_flat"):
@@ -301,7 +339,9 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
         return history.entries
     graph = functions.walk(e.fn for e in history.entries if id(e) in seen)
     ends_of_graph = {id(leaf) for leaf in graph.variables}
-    kept = [e for e in history.entries if id(e) in seen or (e.last and id(e.tensor) in ends_of_graph)]
+    kept = [
+        e for e in history.entries if id(e) in seen or (e.last and id(e.tensor) in ends_of_graph)
+    ]
     ids = {id(entry) for entry in kept}
     for entry in kept:
         call = entry.call if is_update(entry) else None
@@ -312,5 +352,7 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
 
 
 def is_update(entry: Entry) -> bool:
-    """Whether code under no_grad made this version of a leaf, so that backward does not see how it was computed."""
+    """Whether code under no_grad made this version of a leaf, so that backward does not see how it
+    was computed.
+    """
     return entry.version > 0 and entry.fn is None and entry.tensor.requires_grad

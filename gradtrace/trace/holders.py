@@ -1,4 +1,5 @@
-"""Find what variables hold in lists, dicts, sets and plain objects, by the program's own path to it.
+"""Find what variables hold in lists, dicts, sets and plain objects, by the program's own path to
+it.
 
 held_by([("t", t)], is_wanted)  ->  ("t.net", module), ("t.layers[0]", module), ("t.scale", tensor)
 """
@@ -13,7 +14,8 @@ from gradtrace.annotations import Any, Callable, Iterable, Iterator, deque
 DEPTH = 4  # t.parts["a"].heads[0] is four steps from t
 MOST_ITEMS = 10_000  # of one container
 MOST = 20_000  # things that are neither numbers nor texts, at each depth
-SAMPLE = 100  # items at a container's start; if all are numbers and texts, the rest is not looked at
+# items at a container's start; if all are numbers and texts, the rest is not looked at
+SAMPLE = 100
 PLAIN_KEYS = (str, int, bool, float, NoneType)
 PLAIN = frozenset(map(id, (int, float, complex, str, bytes, bool, NoneType)))
 CONTAINERS = (list, tuple, dict, deque, set, frozenset)
@@ -24,19 +26,25 @@ MRO, OWN, HOME = (type.__dict__[_name].__get__ for _name in ("__mro__", "__dict_
 GENERIC = tuple(kind.__getattribute__ for kind in (object, *CONTAINERS))  # some inherit object's
 
 
-def held_by(variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path and the object of all that is wanted, the nearest first, and what holds it. What is wanted is not
-    looked into.
+def held_by(
+    variables: Iterable[tuple[str, Any]], is_wanted: Callable[[Any], bool]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the path and the object of all that is wanted, the nearest first, and what holds it.
+    What is wanted is not looked into.
 
-    Containers are lists, tuples, deques, sets, dicts with plain keys or tuples of these, and objects of the program's
-    own classes, of which only the instance's attributes and slots are read: neither a property nor an iterator of the
-    program runs.
+    Containers are lists, tuples, deques, sets, dicts with plain keys or tuples of these, and
+    objects of the program's own classes, of which only the instance's attributes and slots are
+    read: neither a property nor an iterator of the program runs.
     """
-    level = [(name, value) for name, value in variables if not is_wanted(value) and is_holder(value)]
+    level = [
+        (name, value) for name, value in variables if not is_wanted(value) and is_holder(value)
+    ]
     opened: set[int] = set()
     for _ in range(DEPTH):
-        below, left = [], MOST
-        level.sort(key=lambda pair: is_long(pair[1]))  # rows of data come last, for they may use up what is left
+        below = []
+        left = MOST
+        # rows of data come last, for they may use up what is left
+        level.sort(key=lambda pair: is_long(pair[1]))
         for path, holder in level:
             if id(holder) in opened:
                 continue
@@ -60,7 +68,11 @@ def is_holder(value: Any) -> bool:
         return True
     try:
         home = HOME(kind)
-        return type(home) is str and home.partition(".")[0] not in LIBRARIES and attributes_of(value) is not None
+        return (
+            type(home) is str
+            and home.partition(".")[0] not in LIBRARIES
+            and attributes_of(value) is not None
+        )
     except Exception:  # a class that says nothing of itself
         return False
 
@@ -75,7 +87,9 @@ def container_of(kind: type) -> Any:
 
 
 def defined(kind: type, name: str) -> Any:
-    """Return what a class or the first of its bases that has this name defines by it; None if none has."""
+    """Return what a class or the first of its bases that has this name defines by it; None if none
+    has.
+    """
     return next((OWN(base)[name] for base in MRO(kind) if name in OWN(base)), None)
 
 
@@ -85,8 +99,8 @@ def is_long(holder: Any) -> bool:
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
-    """Return the instance's own attributes and slots; None for a class, and for an object that has neither, or whose
-    class answers for them itself.
+    """Return the instance's own attributes and slots; None for a class, and for an object that has
+    neither, or whose class answers for them itself.
     """
     kind = type(value)
     if issubclass(kind, type) or not is_generic(defined(kind, "__getattribute__")):
@@ -123,21 +137,28 @@ def slots_of(kind: type, value: Any) -> dict[str, Any]:
 
 
 def is_plain_key(key: Any) -> bool:
-    return type(key) in PLAIN_KEYS or (type(key) is tuple and all(type(part) in PLAIN_KEYS for part in key))
+    return type(key) in PLAIN_KEYS or (
+        type(key) is tuple and all(type(part) in PLAIN_KEYS for part in key)
+    )
 
 
 def is_attribute(kind: type, key: Any) -> bool:
-    """Whether a key of an instance's attributes is a name by which the class does not give something else."""
+    """Whether a key of an instance's attributes is a name by which the class does not give
+    something else.
+    """
     if type(key) is not str or not key.isidentifier():
         return False
-    own = type(defined(kind, key))  # a property has __set__: it comes before the instance's attribute
+    # a property has __set__: it comes before the instance's attribute
+    own = type(defined(kind, key))
     if own in (NoneType, MemberDescriptorType):
         return True
     return defined(own, "__set__") is None and defined(own, "__delete__") is None
 
 
 def items_of(path: str, holder: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the object of each item that is neither a number nor a text, of the first `MOST_ITEMS`."""
+    """Yield the path and the object of each item that is neither a number nor a text, of the first
+    `MOST_ITEMS`.
+    """
     kind = type(holder)
     base = container_of(kind)
     if base is dict:
@@ -145,9 +166,13 @@ def items_of(path: str, holder: Any) -> Iterator[tuple[str, Any]]:
             if is_plain_key(key):
                 yield f"{path}[{key!r}]", value
     elif base in (list, deque):
-        yield from ((f"{path}[{i}]", value) for i, value in first_of(enumerate(base.__iter__(holder))))
+        yield from (
+            (f"{path}[{i}]", value) for i, value in first_of(enumerate(base.__iter__(holder)))
+        )
     elif base in (set, frozenset):
-        yield from ((f"list({path})[{i}]", value) for i, value in first_of(enumerate(base.__iter__(holder))))
+        yield from (
+            (f"list({path})[{i}]", value) for i, value in first_of(enumerate(base.__iter__(holder)))
+        )
     elif base is tuple:
         fields = fields_of(kind)
         for i, value in first_of(enumerate(tuple.__iter__(holder))):
@@ -159,18 +184,26 @@ def items_of(path: str, holder: Any) -> Iterator[tuple[str, Any]]:
 
 
 def first_of(pairs: Iterable[tuple[Any, Any]], sample: int = SAMPLE) -> list[tuple[Any, Any]]:
-    """Return the pairs whose second is not a number or a text; [] for a container that begins with so many of them."""
+    """Return the pairs whose second is not a number or a text; [] for a container that begins with
+    so many of them.
+    """
     rest = iter(pairs)
     first = list(islice(rest, sample))
     kept = [pair for pair in first if id(type(pair[1])) not in PLAIN]
     if kept or len(first) < sample:
-        kept += [pair for pair in islice(rest, MOST_ITEMS - sample) if id(type(pair[1])) not in PLAIN]
+        kept += [
+            pair for pair in islice(rest, MOST_ITEMS - sample) if id(type(pair[1])) not in PLAIN
+        ]
     return kept
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """Return the names of a namedtuple's fields; () for another tuple and for one that redefines them."""
+    """Return the names of a namedtuple's fields; () for another tuple and for one that redefines
+    them.
+    """
     fields = defined(kind, "_fields")
     if type(fields) is not tuple or not all(type(name) is str for name in fields):
         return ()
-    return () if any(type(defined(kind, name)) in (property, NoneType) for name in fields) else fields
+    return (
+        () if any(type(defined(kind, name)) in (property, NoneType) for name in fields) else fields
+    )

@@ -4,12 +4,13 @@
     with using(keeper=keeper, recorder=...): ...
     keeper.scan(); keeper.version_read(tensor, call)
 
-An array is copied only when something is about to write to it (copy on write). The engine and the optimisers announce
-each write by `state.keeper.before_write(tensor)`, so a run that changes nothing in place copies nothing. Numbers and
-small arrays are kept whole, larger arrays whole within a budget of bytes, and beyond it as a Summary.
+An array is copied only when something is about to write to it (copy on write). The engine and the
+optimisers announce each write by `state.keeper.before_write(tensor)`, so a run that changes nothing
+in place copies nothing. Numbers and small arrays are kept whole, larger arrays whole within a
+budget of bytes, and beyond it as a Summary.
 
-A tensor has a new version after each write. Before each write, the keeper goes through the calls recorded since the
-last one, and notes which call made each version and which call read it first.
+A tensor has a new version after each write. Before each write, the keeper goes through the calls
+recorded since the last one, and notes which call made each version and which call read it first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ KEPT = 128_000_000  # bytes of larger arrays kept whole in one run
 
 
 class Kept:
-    """The contents of an array at one moment: the array until something writes to it, then a copy or a Summary."""
+    """The contents of an array at one moment: the array until something writes to it, then a copy
+    or a Summary.
+    """
 
     __slots__ = ("array", "shared", "summary")
 
@@ -39,7 +42,9 @@ class Kept:
 
 
 class Version(Kept):
-    """One version of a tensor, with its grad_fn and, once it was overwritten, its gradient and `requires_grad`."""
+    """One version of a tensor, with its grad_fn and, once it was overwritten, its gradient and
+    `requires_grad`.
+    """
 
     __slots__ = ("fn", "grad", "number", "requires_grad", "tensor", "update")
 
@@ -49,7 +54,8 @@ class Version(Kept):
         self.fn = tensor._fn
         self.number: float | bool | None = None
         if type(tensor._data) in (float, bool):
-            self.number, self.array = tensor._data, None
+            self.number = tensor._data
+            self.array = None
         self.requires_grad: bool | None = None  # known once it was overwritten
         self.grad: Any = None
         self.update: float | None = None  # see Keeper.update_of
@@ -60,18 +66,23 @@ class Version(Kept):
         raw = self.tensor._data
         if self.number is None:
             return self.shared and raw is self.array
-        return bool(raw is self.number or (type(raw) not in (float, bool) and same(raw, self.number)))
+        return bool(
+            raw is self.number or (type(raw) not in (float, bool) and same(raw, self.number))
+        )
 
 
 class Mark:
-    """The numbers of calls and backward passes so far, at the start of a pass or after an optimiser's update.
+    """The numbers of calls and backward passes so far, at the start of a pass or after an
+    optimiser's update.
 
     `roots` are the ends at which a pass begins, as (node, output number).
     """
 
     __slots__ = ("calls", "origin", "passes", "roots", "scope", "stores")
 
-    def __init__(self, calls: int, passes: int, stores: bool = False, roots: list[Any] | None = None) -> None:
+    def __init__(
+        self, calls: int, passes: int, stores: bool = False, roots: list[Any] | None = None
+    ) -> None:
         self.calls = calls
         self.passes = passes
         self.stores = stores
@@ -81,7 +92,9 @@ class Mark:
 
 
 class Keeper(WriteWatcher):
-    """The versions of the tensors of a run, by tensor and recorded call; its backward passes and optimiser steps."""
+    """The versions of the tensors of a run, by tensor and recorded call; its backward passes and
+    optimiser steps.
+    """
 
     def __init__(self, records: list[Any], budget: int = KEPT) -> None:
         self.records = records
@@ -90,15 +103,19 @@ class Keeper(WriteWatcher):
         self.passes: list[Mark] = []
         self.updates: list[Mark] = []
         self.updating: set[int] = set()  # the optimisers of the last update, by id()
-        self.gradients: dict[int, Tensor] = {}  # by gradient: the tensor that it was the gradient of
-        self._read: dict[tuple[int, int], Version] = {}  # by tensor and call: a version that this call read first
+        # by gradient: the tensor that it was the gradient of
+        self.gradients: dict[int, Tensor] = {}
+        # by tensor and call: a version that this call read first
+        self._read: dict[tuple[int, int], Version] = {}
         self._made: dict[tuple[int, int], Version] = {}
         self._current: dict[int, Version] = {}
         self._storages: dict[int, list[Kept]] = {}  # by storage: what still shares it
         self._noted: dict[int, Kept] = {}  # by array: what `note` returned for it
         self._paid: set[int] = set()  # the storages whose bytes are taken from the budget
-        self._summaries: list[tuple[Array, Any, Summary]] = []  # of the latest arrays beyond the budget
-        self._replaced: dict[int, Array] = {}  # by leaf: what it held before, where that was too large to keep
+        # of the latest arrays beyond the budget
+        self._summaries: list[tuple[Array, Any, Summary]] = []
+        # by leaf: what it held before, where that was too large to keep
+        self._replaced: dict[int, Array] = {}
         self._scanned = 0
 
     @property
@@ -109,7 +126,9 @@ class Keeper(WriteWatcher):
     # ---- what the run announces
 
     def before_write(self, tensor: Tensor) -> None:
-        """Copy the kept arrays that share a tensor's storage, because the tensor is about to be changed."""
+        """Copy the kept arrays that share a tensor's storage, because the tensor is about to be
+        changed.
+        """
         self.scan()
         now = self._current.get(id(tensor))
         if now is None or not now.is_current:
@@ -121,7 +140,9 @@ class Keeper(WriteWatcher):
         self._current.pop(id(tensor), None)
 
     def _end(self, now: Version) -> None:
-        """Note whether a tensor requires grad, and its gradient, because this version of it is about to end."""
+        """Note whether a tensor requires grad, and its gradient, because this version of it is
+        about to end.
+        """
         tensor = now.tensor
         now.requires_grad = tensor._req
         grad = None if tensor._x is None else tensor._x.grad
@@ -131,7 +152,9 @@ class Keeper(WriteWatcher):
                 self.gradients[id(grad)] = tensor
 
     def before_array_write(self, array: Any) -> None:
-        """Copy the kept arrays that share an array's storage, because the array is about to be changed."""
+        """Copy the kept arrays that share an array's storage, because the array is about to be
+        changed.
+        """
         self.scan()
         self._release(array)
 
@@ -146,11 +169,16 @@ class Keeper(WriteWatcher):
 
     def passed(self, roots: list[Any], stores: bool) -> None:
         """Note that a backward pass begins at `roots`, each a (node, output number, gradient)."""
-        self.passes.append(Mark(len(self.records), len(self.passes), stores, [root[:2] for root in roots]))
+        self.passes.append(
+            Mark(len(self.records), len(self.passes), stores, [root[:2] for root in roots])
+        )
 
     def stepped(self, optimiser: Any) -> None:
-        """Note that an optimiser has updated its parameters; of several that do so in a row at one place, the first."""
-        mark, key = Mark(len(self.records), len(self.passes)), id(optimiser)
+        """Note that an optimiser has updated its parameters; of several that do so in a row at one
+        place, the first.
+        """
+        mark = Mark(len(self.records), len(self.passes))
+        key = id(optimiser)
         before = [(update.calls, update.passes, update.origin) for update in self.updates[-1:]]
         if before == [(mark.calls, mark.passes, mark.origin)] and key not in self.updating:
             self.updating.add(key)
@@ -161,7 +189,9 @@ class Keeper(WriteWatcher):
     # ---- arrays
 
     def note(self, raw: Array, always: bool = False) -> Kept:
-        """Return a Kept for a large array's present contents; `always` keeps it whole even beyond the budget."""
+        """Return a Kept for a large array's present contents; `always` keeps it whole even beyond
+        the budget.
+        """
         noted = self._noted.get(id(raw))
         if noted is not None and noted.array is raw:
             return noted
@@ -173,8 +203,8 @@ class Keeper(WriteWatcher):
     def pay(self, kept: Kept, always: bool = False, hidden: bool = False) -> None:
         """Take an array's bytes from the budget; if it is spent, replace the array by a summary.
 
-        Arrays that exist only inside backward passes (`hidden`) have a separate budget, so that watching backward
-        passes does not change which tensors are kept whole.
+        Arrays that exist only inside backward passes (`hidden`) have a separate budget, so that
+        watching backward passes does not change which tensors are kept whole.
         """
         raw = kept.array
         if raw is None or raw.nbytes <= SMALL:
@@ -188,7 +218,9 @@ class Keeper(WriteWatcher):
         self._paid.add(id(root))
 
     def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
-        """Register the `hidden` arrays on the storage of `raw`: the program can now reach and overwrite it."""
+        """Register the `hidden` arrays on the storage of `raw`: the program can now reach and
+        overwrite it.
+        """
         root = storage_of(raw)
         for kept in hidden:
             if kept.shared and storage_of(kept.array) is root:
@@ -201,19 +233,26 @@ class Keeper(WriteWatcher):
             self._share(kept)
 
     def noted(self, raw: Any) -> Any:
-        """Return the present contents of raw data: a number, a copy of a small array, or a Kept for a large one."""
+        """Return the present contents of raw data: a number, a copy of a small array, or a Kept for
+        a large one.
+        """
         if type(raw) is float or type(raw) is bool:
             return raw
         return raw.copy() if raw.nbytes <= SMALL else self.note(raw)
 
     def own(self, kept: Kept) -> None:
-        """Copy (or summarize) kept contents now, so that later writes by the program do not change them."""
+        """Copy (or summarize) kept contents now, so that later writes by the program do not change
+        them.
+        """
         if kept.shared:
             self._detach([kept])
 
     def _summarize(self, kept: Kept, raw: Array, root: Array) -> None:
-        """Keep a summary; an array that was noted a moment ago (sent, then arrived, transposed) has one already."""
-        kept.array, kept.shared = None, False
+        """Keep a summary; an array that was noted a moment ago (sent, then arrived, transposed) has
+        one already.
+        """
+        kept.array = None
+        kept.shared = False
         order = None if raw.flags.c_contiguous else (raw.shape, raw.strides)
         for array, known_order, summary in self._summaries:
             if array is root and raw.size == root.size:
@@ -229,7 +268,9 @@ class Keeper(WriteWatcher):
         self._storages.setdefault(id(storage_of(kept.array)), []).append(kept)
 
     def _detach(self, found: list[Kept]) -> None:
-        """Give everything on one storage its own contents. A storage of which most is needed is copied once."""
+        """Give everything on one storage its own contents. A storage of which most is needed is
+        copied once.
+        """
         if not found:
             return
         root: Any = storage_of(found[0].array)
@@ -248,13 +289,16 @@ class Keeper(WriteWatcher):
             elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
                 kept.array = array.copy()
             else:
-                kept.summary, kept.array = summarize(array), None
+                kept.summary = summarize(array)
+                kept.array = None
                 if isinstance(kept, Version) and kept.tensor._req and kept.fn is None:
                     self._replaced[id(kept.tensor)] = array.copy()
             kept.shared = False
 
     def reserve(self, size: int, hidden: bool = False) -> bool:
-        """Take bytes from the budget (with `hidden` the separate one, see `pay`); return False if too few are left."""
+        """Take bytes from the budget (with `hidden` the separate one, see `pay`); return False if
+        too few are left.
+        """
         if size > (self.hidden_room if hidden else self.room):
             return False
         if hidden:
@@ -299,7 +343,9 @@ class Keeper(WriteWatcher):
         return version
 
     def update_of(self, tensor: Tensor) -> float | None:
-        """Return norm(last change) / norm(previous value) of a leaf whose previous value was too large to keep."""
+        """Return norm(last change) / norm(previous value) of a leaf whose previous value was too
+        large to keep.
+        """
         before = self._replaced.get(id(tensor))
         if before is None or before.shape != getattr(tensor._data, "shape", None):
             return None
@@ -308,7 +354,9 @@ class Keeper(WriteWatcher):
         return moved / size if size else float("inf") if moved else 0.0
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:
-        """Return the version of a tensor that a call was the first to read; None if an earlier call read it."""
+        """Return the version of a tensor that a call was the first to read; None if an earlier call
+        read it.
+        """
         return self._read.get((id(tensor), call))
 
     def version_made(self, tensor: Tensor, call: int) -> Version | None:
@@ -323,7 +371,9 @@ def same(raw: Any, number: float | bool) -> bool:
 
 
 def moved(array: Array, root: Array, copy: Array) -> Array:
-    """Return the view of `copy` that corresponds to `array`, a view of `root`; `copy` is a copy of `root`."""
+    """Return the view of `copy` that corresponds to `array`, a view of `root`; `copy` is a copy of
+    `root`.
+    """
     offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     return np.ndarray(array.shape, array.dtype, copy, offset, array.strides)
 
@@ -334,7 +384,8 @@ def storage_of(array: Any) -> Any:
         return None
     base = getattr(array, "base", None)
     while base is not None and type(base) is type(array):
-        array, base = base, base.base
+        array = base
+        base = base.base
     return array
 
 

@@ -1,9 +1,10 @@
 """Label tensors by their variable, or by the text of the expression that made them.
 
-Where one expression made several tensors (a call that runs several operators), its result has the text as label, and
-the inner tensors have labels such as "relu in <text>". Where the expression ran again and again (a loop), the labels
-are numbered. A tensor that no call made, such as a constant, has the text of the operand where it is first used;
-one that is trained and that no expression names is "a parameter of Linear".
+Where one expression made several tensors (a call that runs several operators), its result has the
+text as label, and the inner tensors have labels such as "relu in <text>". Where the expression ran
+again and again (a loop), the labels are numbered. A tensor that no call made, such as a constant,
+has the text of the operand where it is first used; one that is trained and that no expression names
+is "a parameter of Linear".
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ class CalledModules(Protocol):
     """The interface of an object that returns the modules in which a call was made."""
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
-        first.
+        """Return the modules that the call's expression called and that contain the call: numbers
+        and names, innermost first.
         """
 
     def module_of(self, call: Any) -> str:
-        """Return the name of the innermost module that a call was made in, or its class; "" outside of modules."""
+        """Return the name of the innermost module that a call was made in, or its class; "" outside
+        of modules.
+        """
 
 
 class Texts:
@@ -88,7 +91,9 @@ class SourceText(Texts):
         last = body[-1] if body else None
         if not isinstance(last, ast.Expr):
             return ""
-        return self.cut(Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0))
+        return self.cut(
+            Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0)
+        )
 
     def find_span(self, origin: int) -> Span | None:
         if not 0 < origin < len(self.spans):
@@ -124,15 +129,24 @@ def label_all(
     gradients: Mapping[int, str],
     scopes: CalledModules,
 ) -> list[str]:
-    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by id(tensor)."""
+    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by
+    id(tensor).
+    """
     texts = expression_texts(calls, source, scopes)
-    return numbered_labels(kept, texts, constant_texts(kept, calls, texts, source, env, scopes), gradients)
+    return numbered_labels(
+        kept, texts, constant_texts(kept, calls, texts, source, env, scopes), gradients
+    )
 
 
 def numbered_labels(
-    kept: Sequence[Any], texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]
+    kept: Sequence[Any],
+    texts: dict[int, str],
+    constants: dict[int, str],
+    gradients: Mapping[int, str],
 ) -> list[str]:
-    """Return the label of every kept entry, from the texts of calls and constants; repeated ones are numbered."""
+    """Return the label of every kept entry, from the texts of calls and constants; repeated ones
+    are numbered.
+    """
     plain = [_label(entry, texts, constants, gradients) for entry in kept]
     counts: dict[str, int] = {}
     for entry, text in zip(kept, plain, strict=True):
@@ -149,7 +163,9 @@ def numbered_labels(
     return _versioned(kept, labels)
 
 
-def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]) -> str:
+def _label(
+    entry: Entry, texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]
+) -> str:
     if entry.names:
         return entry.names[0]
     if id(entry.tensor) in gradients:
@@ -162,7 +178,9 @@ def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str], gradi
 
 def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
     """An overwritten version is called after the tensor's last one."""
-    final = {id(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last}
+    final = {
+        id(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last
+    }
     return [
         label if entry.last else f"{final.get(id(entry.tensor), label)} (version {entry.version})"
         for entry, label in zip(kept, labels, strict=True)
@@ -175,10 +193,10 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules) -> dict[int, str]:
     """Return the label of each call's result, by id(call).
 
-    Consecutive calls with one origin belong to one expression: the text labels the last call, and the others are inner
-    steps. If the operators' names repeat as a pattern, the expression ran in a loop, and each repetition is treated in
-    this way. An inner step in a module that the expression calls is labelled by that module: "net.0 output" for the
-    module's result, else "relu in net.0".
+    Consecutive calls with one origin belong to one expression: the text labels the last call, and
+    the others are inner steps. If the operators' names repeat as a pattern, the expression ran in a
+    loop, and each repetition is treated in this way. An inner step in a module that the expression
+    calls is labelled by that module: "net.0 output" for the module's result, else "relu in net.0".
     """
     texts: dict[int, str] = {}
     start = 0
@@ -200,7 +218,9 @@ def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules
 
 
 def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
-    """Return the label of an inner step within a module; "" outside of modules that the expression calls."""
+    """Return the label of an inner step within a module; "" outside of modules that the expression
+    calls.
+    """
     own = scopes.called_modules(call)
     after = {number for number, _ in scopes.called_modules(following)}
     ended = [name for number, name in own if number not in after]
@@ -231,8 +251,9 @@ def constant_texts(
     env: Mapping[str, Any],
     scopes: CalledModules,
 ) -> dict[int, str]:
-    """Return the label of each unnamed tensor that no call made, by id(entry): the text of the first operand that it
-    is. A leaf that requires grad and is not an operand of an expression is a parameter of the module that reads it.
+    """Return the label of each unnamed tensor that no call made, by id(entry): the text of the
+    first operand that it is. A leaf that requires grad and is not an operand of an expression is a
+    parameter of the module that reads it.
     """
     wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
     labels: dict[int, str] = {}
@@ -240,25 +261,37 @@ def constant_texts(
         text = source.excerpt(call.origin)
         if texts.get(id(call)) != text:
             continue
-        used = [(i, call.inputs[id(value)]) for i, value in enumerate(call.args) if id(value) in call.inputs]
-        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in labels]
+        used = [
+            (i, call.inputs[id(value)])
+            for i, value in enumerate(call.args)
+            if id(value) in call.inputs
+        ]
+        unknown = [
+            (i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in labels
+        ]
         if not unknown or differentiates(text):
             continue
         written = operand_texts(text, env)
         if scopes.called_modules(call):
             written = written[-1:]
             used = unknown = module_input(used, written)
-        if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):
+        if any(
+            entry.names and (i >= len(written) or written[i] not in entry.names)
+            for i, entry in used
+        ):
             continue  # the operator's arguments are not those of the expression, one by one
         for i, entry in unknown:
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
             if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
                 labels[id(entry)] = written[i]
     for entry in kept:
-        if id(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
+        # "2+3" is a number, made a tensor afterwards
+        if id(entry) in wanted and entry.tensor is source.root:
             labels.setdefault(id(entry), source.last)
     unnamed = {
-        id(entry) for entry in kept if id(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
+        id(entry)
+        for entry in kept
+        if id(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
     }
     unnamed -= {entry for entry, text in labels.items() if text}
     for call in calls if unnamed else ():
@@ -272,22 +305,27 @@ def constant_texts(
 
 
 def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[int, Any]]:
-    """Return the operand of a module's operator that is the module's input, as number 0; [] if it is not the only one
-    beside the parameters (and their transposes). The other operands are not in the expression.
+    """Return the operand of a module's operator that is the module's input, as number 0; [] if it
+    is not the only one beside the parameters (and their transposes). The other operands are not in
+    the expression.
     """
     inputs = [entry for _, entry in used if not is_parameter(entry) or written == entry.names[:1]]
-    return [(0, entry) for entry in inputs if len(inputs) == 1 and not entry.call and not entry.names]
+    return [
+        (0, entry) for entry in inputs if len(inputs) == 1 and not entry.call and not entry.names
+    ]
 
 
 def is_parameter(entry: Any) -> bool:
-    """Whether a tensor is a leaf that requires grad, or made of such leaves alone by one operator."""
+    """Whether a tensor is a leaf that requires grad, or made of such leaves alone by one
+    operator.
+    """
     sources = entry.call.inputs.values() if entry.call else [entry]
     return all(source.call is None and source.requires_grad for source in sources)
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
-    """Return the texts of an expression's operands: of `a + 1` a and 1, of `x.mul(2)` x and 2, of `torch.cat([a, b])`
-    a, b.
+    """Return the texts of an expression's operands: of `a + 1` a and 1, of `x.mul(2)` x and 2, of
+    `torch.cat([a, b])` a, b.
 
     `env` tells modules (`torch.where`) from tensors (`x.where`).
     """
@@ -309,11 +347,24 @@ def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
 
 
 # What runs operations of its own: their operands are not its arguments.
-DERIVING = ("backward", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "vhp", "vjp")
+DERIVING = (
+    "backward",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "vhp",
+    "vjp",
+)
 
 
 def differentiates(text: str) -> bool:
-    """Whether the expression is a call of a function that differentiates (backward, grad, jacrev, ...)."""
+    """Whether the expression is a call of a function that differentiates (backward, grad, jacrev,
+    ...).
+    """
     return text.partition("(")[0].rpartition(".")[2] in DERIVING
 
 

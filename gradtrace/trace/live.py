@@ -1,12 +1,14 @@
 """Make a Trace from the graph of a live tensor, optionally with the steps of a backward pass.
 
-    trace = trace_of([y], variables)              # operations, operands and saved values, from the graph's nodes
+    trace = trace_of([y], variables)              # operations, operands and saved values, from the
+                                                  graph's nodes
     trace = trace_of([y], variables, rehearse=True)     # and the steps of a backward pass from y
 
-The operators' calls were not recorded, so they are read from the nodes. The operands that require grad are found along
-the edges, the others only if the node saved them. Values are known of tensors that variables hold, of leaves, and of
-saved tensors that backward has not freed yet, and in a notebook of what its cells computed (`cell_values`); of all
-others only shape and dtype. Nothing is computed again: a leaf may have changed since.
+The operators' calls were not recorded, so they are read from the nodes. The operands that require
+grad are found along the edges, the others only if the node saved them. Values are known of tensors
+that variables hold, of leaves, and of saved tensors that backward has not freed yet, and in a
+notebook of what its cells computed (`cell_values`); of all others only shape and dtype. Nothing is
+computed again: a leaf may have changed since.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ Slot = tuple[int, int]  # id(node) and the number of its output
 
 
 class Missing:
-    """Placeholder for an argument that the graph does not hold. (A NamedTuple would be taken for a list of
-    arguments.)
+    """Placeholder for an argument that the graph does not hold. (A NamedTuple would be taken for a
+    list of arguments.)
     """
 
     __slots__ = ("name",)
@@ -65,11 +67,15 @@ class LiveRun(NamedTuple):
     modules: Mapping[str, Any] = {}  # the variables that hold modules, which name the scopes
 
 
-def trace_of(roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
-    """Return the graph behind `roots` as a Trace, with the names of those `variables` that are part of it.
+def trace_of(
+    roots: Sequence[Tensor], variables: Mapping[str, Any], *, rehearse: bool = False
+) -> Trace:
+    """Return the graph behind `roots` as a Trace, with the names of those `variables` that are part
+    of it.
 
-    With `rehearse` a backward pass is run from the first root, and every `.grad` is restored afterwards. Where saved
-    values are freed already, or hooks would run, it is not run, and the Trace has no steps.
+    With `rehearse` a backward pass is run from the first root, and every `.grad` is restored
+    afterwards. Where saved values are freed already, or hooks would run, it is not run, and the
+    Trace has no steps.
     """
     graph = LiveGraph(roots, variables)
     if not rehearse or not graph.can_run_backward:
@@ -104,7 +110,9 @@ def gradients_put_back(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 
 class LiveGraph:
-    """The nodes behind some tensors, with a tensor for each output of a node and a record of each call."""
+    """The nodes behind some tensors, with a tensor for each output of a node and a record of each
+    call.
+    """
 
     def __init__(self, roots: Sequence[Tensor], variables: Mapping[str, Any]) -> None:
         self.roots = roots
@@ -116,7 +124,9 @@ class LiveGraph:
         self._tensors: dict[Slot, Tensor] = {}
         self._arguments = {id(node): self._kept(node) for node in self.nodes}
         self._find_tensors()
-        self.records = [self._record(node) for node in self.nodes if not isinstance(node, AccumulateGrad)]
+        self.records = [
+            self._record(node) for node in self.nodes if not isinstance(node, AccumulateGrad)
+        ]
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -128,14 +138,18 @@ class LiveGraph:
 
     @property
     def ran_backward(self) -> bool:
-        """Whether a backward pass has run before: saved values are freed, or leaves have gradients."""
+        """Whether a backward pass has run before: saved values are freed, or leaves have
+        gradients.
+        """
         freed = any(node.freed for node in self.nodes if not isinstance(node, AccumulateGrad))
-        return freed or any(tensor._x is not None and tensor._x.grad is not None for tensor in self.tensors)
+        return freed or any(
+            tensor._x is not None and tensor._x.grad is not None for tensor in self.tensors
+        )
 
     @property
     def can_run_backward(self) -> bool:
-        """Whether a pass would only compute gradients: the root has a node, no saved values are freed, there are no
-        hooks.
+        """Whether a pass would only compute gradients: the root has a node, no saved values are
+        freed, there are no hooks.
         """
         return node_of(self.roots[0]) is not None and not any(map(is_held_back, self.nodes))
 
@@ -143,10 +157,23 @@ class LiveGraph:
         present = {id(tensor) for tensor in self.tensors}
         for _, args, _, _ in self.records:
             present.update(id(arg) for arg in args if isinstance(arg, Tensor))
-        env: dict[str, Any] = {name: tensor for name, tensor in self._named.items() if id(tensor) in present}
-        title = next((name for name, tensor in self._named.items() if tensor is self.roots[0]), "tensor")
+        env: dict[str, Any] = {
+            name: tensor for name, tensor in self._named.items() if id(tensor) in present
+        }
+        title = next(
+            (name for name, tensor in self._named.items() if tensor is self.roots[0]), "tensor"
+        )
         scopes = scopes_of(self.nodes, self._variables)
-        run = LiveRun(Source(title), env, self.roots[0], {}, (), tuple(self.records), scopes, modules=self._variables)
+        run = LiveRun(
+            Source(title),
+            env,
+            self.roots[0],
+            {},
+            (),
+            tuple(self.records),
+            scopes,
+            modules=self._variables,
+        )
         captured = CapturedGraph(run, self.roots, None)
         captured.unknown = self.unknown
         return captured.trace(backward_runs, watch=watch, final=False)
@@ -154,7 +181,9 @@ class LiveGraph:
     # ---- what the nodes hold
 
     def _kept(self, node: Node) -> tuple[Any, ...]:
-        """The arguments that a node holds, and notes of the values that these and its result have."""
+        """The arguments that a node holds, and notes of the values that these and its result
+        have.
+        """
         kept = noted(node)
         if kept is not None:
             for number, raw in enumerate(kept[1]):
@@ -174,7 +203,9 @@ class LiveGraph:
         return args
 
     def _find_tensors(self) -> None:
-        """The tensors of all outputs: those that variables hold, and one made for each of the others."""
+        """The tensors of all outputs: those that variables hold, and one made for each of the
+        others.
+        """
         behind = set(map(id, self.nodes))
         for tensor in (*self._named.values(), *self.roots):
             node = node_of(tensor)
@@ -192,7 +223,9 @@ class LiveGraph:
         if slot not in self._tensors:
             raw = self._raws.get(slot)
             tensor = Tensor._wrap(raw if raw is not None else blank(node, number))
-            tensor._fn, tensor._nr, tensor._req = node, number, True
+            tensor._fn = node
+            tensor._nr = number
+            tensor._req = True
             if raw is None:
                 self.unknown.add(id(tensor))
             self._tensors[slot] = tensor
@@ -204,7 +237,11 @@ class LiveGraph:
         """The call that made a node, as a recorder would have noted it."""
         outputs = sorted(number for key, number in self._tensors if key == id(node))
         results = tuple(self._tensors[id(node), number] for number in outputs)
-        name = node.op.name if node.op is not None else functions.display_name(node).removesuffix("Backward")
+        name = (
+            node.op.name
+            if node.op is not None
+            else functions.display_name(node).removesuffix("Backward")
+        )
         return name, self._operands(node), results[0] if len(results) == 1 else results, 0
 
     def _operands(self, node: Node) -> tuple[Any, ...]:
@@ -230,8 +267,8 @@ class LiveGraph:
 
 
 class CapturedGraph(Captured):
-    """The converter of a LiveGraph to a Trace; a tensor that is only a placeholder for an output has just shape and
-    dtype.
+    """The converter of a LiveGraph to a Trace; a tensor that is only a placeholder for an output
+    has just shape and dtype.
     """
 
     unknown: set[int]
@@ -250,14 +287,17 @@ class Known(Contents):
     def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
         if raw is not None or id(tensor) not in self.unknown:
             return super().of_tensor(tensor, raw, whole)
-        shape, dtype = tuple(tensor.shape), name_of(tensor._data.dtype)
+        shape = tuple(tensor.shape)
+        dtype = name_of(tensor._data.dtype)
         if not shape:
             return None
         return summarized(unmeasured(shape, dtype, "cpu"))
 
 
 def edges_of(node: Node) -> list[tuple[Node | None, int]]:
-    """Return, for each tensor argument, the node that computed it and the number of that node's output."""
+    """Return, for each tensor argument, the node that computed it and the number of that node's
+    output.
+    """
     numbers = node.output_nrs or (0,) * len(node.next)
     return list(zip(node.next, numbers, strict=False))
 
@@ -276,7 +316,9 @@ def padded(node: Node, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def saved_result(node: Node) -> tuple[Any, ...]:
-    """Return the raw results that a node saved, by number; () if it saved none, or they were changed since."""
+    """Return the raw results that a node saved, by number; () if it saved none, or they were
+    changed since.
+    """
     if node.out is None:
         return ()
     try:
@@ -302,7 +344,9 @@ def retained_by(node: Node) -> list[Tensor]:
 
 
 def is_held_back(node: Node) -> bool:
-    """Whether backward through this node would fail for lack of saved values, or would run hooks."""
+    """Whether backward through this node would fail for lack of saved values, or would run
+    hooks.
+    """
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         if extra is not None and (extra.post_hooks or extra.hooks):

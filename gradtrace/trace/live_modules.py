@@ -2,11 +2,11 @@
 
     scopes_of(nodes, variables) -> a Scope or None for each function
 
-The modules' calls were not recorded. An operation that uses a parameter belongs to the parameter's module, and so does
-one that only reshapes a parameter (a transpose). Operations on a path between two operations of a module belong to that
-module too: the activations between two layers of a network. So two calls of a module in sequence appear as one call,
-with all operations between them. If some of these belong to other modules, each run of consecutive operations is a
-call.
+The modules' calls were not recorded. An operation that uses a parameter belongs to the parameter's
+module, and so does one that only reshapes a parameter (a transpose). Operations on a path between
+two operations of a module belong to that module too: the activations between two layers of a
+network. So two calls of a module in sequence appear as one call, with all operations between them.
+If some of these belong to other modules, each run of consecutive operations is a call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ MOST = 2_000_000  # modules times operations: beyond, only operations with param
 
 
 def scopes_of(nodes: Sequence[Node], variables: Mapping[str, Any]) -> tuple[Scope | None, ...]:
-    """Return the scope of each function of `nodes`, which are in order of creation; None for leaves."""
+    """Return the scope of each function of `nodes`, which are in order of creation; None for
+    leaves.
+    """
     functions = [node for node in nodes if not isinstance(node, AccumulateGrad)]
     modules = known_modules(variables)
     numbers = {id(node): i for i, node in enumerate(functions)}
@@ -52,44 +54,58 @@ def known_modules(variables: Mapping[str, Any]) -> dict[str, Any]:
 def enclosing(path: str, modules: Mapping[str, Any]) -> list[str]:
     """Return the paths of the modules around the module `path`, innermost first."""
     parts = path.split(".")
-    return [outer for n in range(len(parts) - 1, 0, -1) if (outer := ".".join(parts[:n])) in modules]
+    return [
+        outer for n in range(len(parts) - 1, 0, -1) if (outer := ".".join(parts[:n])) in modules
+    ]
 
 
 def own_operations(
     functions: Sequence[Node], inputs: Sequence[Sequence[int]], modules: Mapping[str, Any]
 ) -> dict[str, list[int]]:
-    """Return for each module's path the operations that use its parameters, and no other module's."""
+    """Return for each module's path the operations that use its parameters, and no other
+    module's.
+    """
     owners: dict[int, str] = {}
     for path, module in modules.items():
         for parameter in module._parameters.values():
             if parameter is not None:
                 owners.setdefault(id(parameter), path)
-    of_parameters: list[str] = []  # by function: the module whose parameters are all that it is computed from
+    # by function: the module whose parameters are all that it is computed from
+    of_parameters: list[str] = []
     operations: dict[str, list[int]] = {}
     for i, node in enumerate(functions):
         ends = [owners.get(id(n.variable), "") for n in node.next if isinstance(n, AccumulateGrad)]
         ends += [of_parameters[n] for n in inputs[i]]
         named = {path for path in ends if path}
-        of_parameters.append(min(named) if len(named) == 1 and all(ends) and keeps_to_itself(node) else "")
+        of_parameters.append(
+            min(named) if len(named) == 1 and all(ends) and keeps_to_itself(node) else ""
+        )
         if len(named) == 1:
             operations.setdefault(min(named), []).append(i)
     return operations
 
 
 def keeps_to_itself(node: Node) -> bool:
-    """Whether an operation only reshapes or moves its one operand; its module is then that of its neighbours."""
+    """Whether an operation only reshapes or moves its one operand; its module is then that of its
+    neighbours.
+    """
     return len(node.next) == 1 and node.op is not None and node.op.kind in ("view", "structural")
 
 
-def filled(members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]) -> dict[str, list[list[int]]]:
-    """Return the calls of each module: one with all operations between its own, or several if other modules lie
-    between.
+def filled(
+    members: Mapping[str, set[int]], inputs: Sequence[Sequence[int]]
+) -> dict[str, list[list[int]]]:
+    """Return the calls of each module: one with all operations between its own, or several if other
+    modules lie between.
     """
     whole = {path: between(operations, inputs) for path, operations in members.items()}
     alone = apart(members)
     return {
         path: alone[path]
-        if any(not related(path, neighbour) and operations & members[neighbour] for neighbour in members)
+        if any(
+            not related(path, neighbour) and operations & members[neighbour]
+            for neighbour in members
+        )
         else [sorted(operations)]
         for path, operations in whole.items()
     }

@@ -5,7 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Sequence
-from gradtrace.trace.precision import ErrorSource, LossScale, Measured, Precision, Unmeasured, UpdateLoss, fitting_scale
+from gradtrace.trace.precision import (
+    ErrorSource,
+    LossScale,
+    Measured,
+    Precision,
+    Unmeasured,
+    UpdateLoss,
+    fitting_scale,
+)
 
 if TYPE_CHECKING:
     from gradtrace.trace.engine_builder import EngineBuilder
@@ -19,11 +27,18 @@ def precision(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entr
     ids = {index: i for i, index in enumerate(builder.indices)}
     return Precision(
         tuple(
-            record for row in watch.rows if row.call in ids for record in record_of(row, calls[row.call], ids[row.call])
+            record
+            for row in watch.rows
+            if row.call in ids
+            for record in record_of(row, calls[row.call], ids[row.call])
         ),
         tuple(updates(watch, builder, kept)),
         tuple(scales(watch, builder, read_versions(kept), ids)),
-        tuple(Unmeasured(ids[call], reason) for call, reason in sorted(watch.refused.items()) if call in ids),
+        tuple(
+            Unmeasured(ids[call], reason)
+            for call, reason in sorted(watch.refused.items())
+            if call in ids
+        ),
     )
 
 
@@ -49,7 +64,9 @@ def record_of(row: MeasuredRow, call: Call, operation: int) -> Iterator[Measured
 
 
 def made_by(call: Call, tensor: Any) -> int | None:
-    return next((entry.id for entry in call.outputs if entry.tensor is tensor and entry.id >= 0), None)
+    return next(
+        (entry.id for entry in call.outputs if entry.tensor is tensor and entry.id >= 0), None
+    )
 
 
 def read_by(call: Call, tensor: Any) -> int | None:
@@ -57,8 +74,12 @@ def read_by(call: Call, tensor: Any) -> int | None:
     return None if entry is None or entry.id < 0 else entry.id
 
 
-def updates(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]) -> Iterator[UpdateLoss]:
-    """Yield the records of the updates of parameters: the version before is the one that an operation read last."""
+def updates(
+    watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]
+) -> Iterator[UpdateLoss]:
+    """Yield the records of the updates of parameters: the version before is the one that an
+    operation read last.
+    """
     read = read_versions(kept)
     for at, tensor, fields in watch.updates.found:
         version = version_at(read, tensor, at)
@@ -67,7 +88,9 @@ def updates(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]
 
 
 def read_versions(kept: Sequence[Entry]) -> dict[int, list[tuple[int, int]]]:
-    """Return by id(tensor) the calls that read it, each with the version that it read, in their order."""
+    """Return by id(tensor) the calls that read it, each with the version that it read, in their
+    order.
+    """
     read: dict[int, list[tuple[int, int]]] = {}
     for call in {id(entry.call): entry.call for entry in kept if entry.call is not None}.values():
         for key, entry in call.inputs.items():
@@ -83,16 +106,32 @@ def version_at(read: dict[int, list[tuple[int, int]]], tensor: Any, at: int) -> 
     return versions[place - 1][1] if place else None
 
 
-def scales(watch: MeasuringWatch, builder: EngineBuilder, read: Any, ids: dict[int, int]) -> Iterator[LossScale]:
-    """Yield the records of the steps of a GradScaler; the rows since the step before are those of its passes."""
-    passes, begin, end = -1, 0, 0
+def scales(
+    watch: MeasuringWatch, builder: EngineBuilder, read: Any, ids: dict[int, int]
+) -> Iterator[LossScale]:
+    """Yield the records of the steps of a GradScaler; the rows since the step before are those of
+    its passes.
+    """
+    passes = -1
+    begin = 0
+    end = 0
     for step in watch.scales:
         if step.passes != passes:  # several optimisers may share the passes
-            passes, begin, end = step.passes, end, step.rows
+            passes = step.passes
+            begin = end
+            end = step.rows
         rows = [row for row in watch.rows[begin : step.rows] if row.passed is not None]
-        first = dict.fromkeys(ids[row.call] for row in rows if row.fields.get("overflowed") and row.call in ids)
+        first = dict.fromkeys(
+            ids[row.call] for row in rows if row.fields.get("overflowed") and row.call in ids
+        )
         room = min((row.room for row in rows if row.room), default=0.0)
         helps = not step.bad or (first and step.exact)
         fits = fitting_scale(step.scale * room) if helps else 0.0
-        bad = [version for parameter in step.bad if (version := version_at(read, parameter, step.at)) is not None]
-        yield LossScale(builder.before(step.at), step.scale, step.skipped, fits, tuple(bad), tuple(first))
+        bad = [
+            version
+            for parameter in step.bad
+            if (version := version_at(read, parameter, step.at)) is not None
+        ]
+        yield LossScale(
+            builder.before(step.at), step.scale, step.skipped, fits, tuple(bad), tuple(first)
+        )

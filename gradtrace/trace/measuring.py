@@ -1,16 +1,18 @@
-"""Measure the rounding errors of a run of gradtrace's engine, while it runs: the observers of --precision.
+"""Measure the rounding errors of a run of gradtrace's engine, while it runs: the observers of
+--precision.
 
     watch = MeasuringWatch()
     run(program, ..., record=watch.keeper, watcher=watch)
 
-Each operator call is computed again by its record's kernel, and each node of a backward pass by its record's rules, on
-arrays of a wider type: on its actual inputs and on their shadows (`trace/precision.py` says what these are). Nothing
-that the run computes is changed, and random numbers are not drawn again: they are arguments of the recorded calls.
+Each operator call is computed again by its record's kernel, and each node of a backward pass by its
+record's rules, on arrays of a wider type: on its actual inputs and on their shadows
+(`trace/precision.py` says what these are). Nothing that the run computes is changed, and random
+numbers are not drawn again: they are arguments of the recorded calls.
 
-The shadow follows the run's decisions: comparisons, indices and other results that are not floating-point are the
-actual ones, and so are the results of calls that cannot be computed again (`Unmeasured`). A tensor that something else
-than a recorded call has changed (an optimiser's step) has its present value as its shadow. Where a hook replaced a
-gradient, that gradient is the shadow.
+The shadow follows the run's decisions: comparisons, indices and other results that are not
+floating-point are the actual ones, and so are the results of calls that cannot be computed again
+(`Unmeasured`). A tensor that something else than a recorded call has changed (an optimiser's step)
+has its present value as its shadow. Where a hook replaced a gradient, that gradient is the shadow.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
 
 
 class MeasuredRow(NamedTuple):
-    """A measured result, with live objects instead of ids. `call` is the number of the recorded call."""
+    """A measured result, with live objects instead of ids. `call` is the number of the recorded
+    call.
+    """
 
     call: int
     passed: int | None
@@ -59,7 +63,8 @@ class MeasuredRow(NamedTuple):
     fields: dict[str, Any]
     is_sum: bool
     room: float  # by which factor its shadow may grow in its dtype
-    sources: list[tuple[Any, bool, float]]  # a tensor, whether its gradient is meant, the share of the error
+    # a tensor, whether its gradient is meant, the share of the error
+    sources: list[tuple[Any, bool, float]]
 
 
 class ScaledStep(NamedTuple):
@@ -83,7 +88,9 @@ class Overwritten(NamedTuple):
 
 
 class Arrived:
-    """The gradients that a pass has sent to one output of a node so far: sums of the actual and the shadow ones."""
+    """The gradients that a pass has sent to one output of a node so far: sums of the actual and the
+    shadow ones.
+    """
 
     def __init__(self, call: int, tensor: Any) -> None:
         self.call = call
@@ -101,12 +108,15 @@ class RunningNode:
         self.call = call
         self.inputs: list[Slot] = []
         self.stages: Sequence[Sequence[Any]] = ()  # by stage and edge
-        self.changes: Sequence[Any] = ()  # of CopySlices: by edge, what the gradient's error makes of its result
+        # of CopySlices: by edge, what the gradient's error makes of its result
+        self.changes: Sequence[Any] = ()
         self.grad_before: Array = 0  # the shadow of a leaf's gradient before this pass
 
 
 class MeasuringKeeper(Keeper):
-    """A keeper that also gives the watcher the old value of a tensor that is about to be written to."""
+    """A keeper that also gives the watcher the old value of a tensor that is about to be written
+    to.
+    """
 
     watch: MeasuringWatch
 
@@ -118,7 +128,9 @@ class MeasuringKeeper(Keeper):
 class MeasuringWatch(Watch):
     """A watcher that measures the rounding error of each result."""
 
-    def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
+    def __init__(
+        self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None
+    ) -> None:
         super().__init__(jacobians, slopes, detailed)
         self.rows: list[MeasuredRow] = []
         self.refused: dict[int, str] = {}  # by call: why it was not measured
@@ -127,7 +139,8 @@ class MeasuringWatch(Watch):
         self.shadows = Shadows()
         self._nodes: dict[int, tuple[Node, RecordedCall]] = {}  # by id(node)
         self._written: Overwritten | None = None
-        self._arrived: list[dict[tuple[int, int], Arrived]] = []  # of each running pass, by node and output
+        # of each running pass, by node and output
+        self._arrived: list[dict[tuple[int, int], Arrived]] = []
         self._running = RunningNode(None)
         self._captured: list[Array] = []  # the shadows of the gradients that autograd.grad returns
 
@@ -138,7 +151,9 @@ class MeasuringWatch(Watch):
         return keeper
 
     def about_to_write(self, tensor: Tensor) -> None:
-        """Note the old value and shadow of a tensor. The shadow is dropped unless the write is a recorded call's."""
+        """Note the old value and shadow of a tensor. The shadow is dropped unless the write is a
+        recorded call's.
+        """
         raw = tensor._data
         old = raw if type(raw) in (float, bool) else np.array(raw)
         self._written = Overwritten(tensor, old, self.shadows.before_write(tensor))
@@ -152,7 +167,8 @@ class MeasuringWatch(Watch):
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         index = len(self.grad_modes)
         super().called(name, args, out, origin)
-        written, self._written = self._written, None
+        written = self._written
+        self._written = None
         outs = out if isinstance(out, tuple) else (out,)
         with undisturbed():
             if name in records:
@@ -170,9 +186,16 @@ class MeasuringWatch(Watch):
                 self.refused[index] = "it is not an operator, so it cannot be computed again"
 
     def _measure(
-        self, index: int, record: Op, args: Any, outs: tuple[Any, ...], written: Overwritten | None = None
+        self,
+        index: int,
+        record: Op,
+        args: Any,
+        outs: tuple[Any, ...],
+        written: Overwritten | None = None,
     ) -> None:
-        """Add the rows of a call's results, and keep their shadows. `written` is what an in-place call overwrote."""
+        """Add the rows of a call's results, and keep their shadows. `written` is what an in-place
+        call overwrote.
+        """
         slots: list[Slot] = []
         template = self._template(args, written, slots)
         stages, reason = call_again(record, template, slots, outs)
@@ -182,17 +205,29 @@ class MeasuringWatch(Watch):
         for number, out in enumerate(outs):
             widened = [np.asarray(stage[number]) for stage in stages]
             shadow = self._result(index, out, widened, slots, terms_of(record, slots, out))
-            if widened and record.sign in ("+", "-") and record.arity == 2 and shadow.dtype.kind == "f":
+            if (
+                widened
+                and record.sign in ("+", "-")
+                and record.arity == 2
+                and shadow.dtype.kind == "f"
+            ):
                 a, b = filled(template[:2], set())
                 self.rows[-1].fields["rounds"] = wide.is_rounded_sum(a, b, shadow)
-            if written is not None and written.shadow.shape == shadow.shape and written.shadow.flags.writeable:
+            if (
+                written is not None
+                and written.shadow.shape == shadow.shape
+                and written.shadow.flags.writeable
+            ):
                 written.shadow[...] = shadow  # views of the tensor have views of its shadow
                 shadow = written.shadow
             shadows.append(self.shadows.put(out, shadow))
-        if written is not None and outs[0].requires_grad and outs[0]._fn is None:  # an update of a leaf
+        # an update of a leaf
+        if written is not None and outs[0].requires_grad and outs[0]._fn is None:
             self.shadows.pop(id(outs[0]), None)
             if stages:
-                self.updates.add(index + 1, outs[0], np.asarray(written.raw), np.asarray(stages[-1][0]))
+                self.updates.add(
+                    index + 1, outs[0], np.asarray(written.raw), np.asarray(stages[-1][0])
+                )
         node = outs[0]._fn
         if node is not None and named(node).op is record:
             self._nodes[id(node)] = (node, RecordedCall(index, template, outs, tuple(shadows)))
@@ -210,7 +245,9 @@ class MeasuringWatch(Watch):
         slots.append(slot)
         return slot
 
-    def _result(self, index: int, out: Tensor, stages: list[Array], slots: list[Slot], terms: int) -> Array:
+    def _result(
+        self, index: int, out: Tensor, stages: list[Array], slots: list[Slot], terms: int
+    ) -> Array:
         """Add the row of one result of a call, and return its shadow."""
         actual = np.asarray(out._data)
         if not stages or stages[0].shape != actual.shape:
@@ -239,17 +276,34 @@ class MeasuringWatch(Watch):
         shares = fields.pop("shares", ())
         wrong = [slot for slot in slots if has_error(slot)]
         pairs = zip(wrong, shares, strict=True) if len(shares) == len(wrong) else ()
-        sources = [(slot.tensor, slot.of_gradient, share) for slot, share in pairs if slot.tensor is not None]
+        sources = [
+            (slot.tensor, slot.of_gradient, share)
+            for slot, share in pairs
+            if slot.tensor is not None
+        ]
         floats = [slot for slot in slots if slot.dtype.kind == "f"]
-        widest = max((slot.dtype for slot in floats), key=lambda dtype: int(dtype.itemsize), default=None)
+        widest = max(
+            (slot.dtype for slot in floats), key=lambda dtype: int(dtype.itemsize), default=None
+        )
         fields["wide_input"] = "" if widest is None else widest.name
-        fields.setdefault("summand", max((wide.magnitude(slot.actual) for slot in floats), default=0.0))
+        fields.setdefault(
+            "summand", max((wide.magnitude(slot.actual) for slot in floats), default=0.0)
+        )
         fields["terms"] = terms
-        self.rows.append(MeasuredRow(call, passed, tensor, fields, is_sum, fields.pop("room", np.inf), sources))
+        self.rows.append(
+            MeasuredRow(call, passed, tensor, fields, is_sum, fields.pop("room", np.inf), sources)
+        )
 
     # ---- backward
 
-    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+    def began(
+        self,
+        roots: list[Any],
+        keep: bool,
+        create_graph: bool,
+        wanted: list[Any] | None,
+        stores: bool,
+    ) -> None:
         super().began(roots, keep, create_graph, wanted, stores)
         self._arrived.append({})
 
@@ -258,12 +312,16 @@ class MeasuringWatch(Watch):
         super().ended(error)
         arrived = self._arrived.pop()
         gradients = [arrived.get((id(node), number)) for node, number in wanted]
-        self._captured = [np.asarray(gradient.shadow) for gradient in gradients if gradient is not None]
+        self._captured = [
+            np.asarray(gradient.shadow) for gradient in gradients if gradient is not None
+        ]
 
     @property
     def _passed(self) -> int:
         """The number of the innermost running pass."""
-        return next(i for i in range(len(self.passes) - 1, -1, -1) if self.passes[i] is self._open[-1])
+        return next(
+            i for i in range(len(self.passes) - 1, -1, -1) if self.passes[i] is self._open[-1]
+        )
 
     def enters(self, node: Node, gradient: Any) -> None:
         """Add a row for each gradient that is a sum."""
@@ -275,7 +333,15 @@ class MeasuringWatch(Watch):
             with undisturbed():
                 fields = wide.errors(np.asarray(raw), [arrived.shadow, arrived.actual])
                 fields["summand"] = arrived.largest
-                self._add(arrived.call, self._passed, arrived.tensor, fields, (), arrived.count, is_sum=True)
+                self._add(
+                    arrived.call,
+                    self._passed,
+                    arrived.tensor,
+                    fields,
+                    (),
+                    arrived.count,
+                    is_sum=True,
+                )
 
     def runs(self, node: Node, gradient: Any) -> None:
         """Compute the node's results in the wider type."""
@@ -293,9 +359,13 @@ class MeasuringWatch(Watch):
             except Exception as error:  # where the rule itself raises, the pass does too
                 if call is not None:
                     kind = type(error).__name__
-                    self.refused[call.number] = f"its derivative does not take wider numbers ({kind})"
+                    self.refused[call.number] = (
+                        f"its derivative does not take wider numbers ({kind})"
+                    )
 
-    def _compute_again(self, running: RunningNode, node: Node, slots: dict[int, Slot], gradient: Any) -> None:
+    def _compute_again(
+        self, running: RunningNode, node: Node, slots: dict[int, Slot], gradient: Any
+    ) -> None:
         if isinstance(node, CopySlices):  # linear in its gradient
             error = (slots[0].shadow - slots[0].actual).astype(node.dtype or np.float64)
             running.changes = node.derive(error)
@@ -305,19 +375,25 @@ class MeasuringWatch(Watch):
             running.inputs, running.stages = gradient_again(node, slots, gradient, running.call)
 
     def _received(self, node: Node, gradient: Any) -> dict[int, Slot]:
-        """Return the gradients that a node received, by output. What a hook replaced has no other shadow."""
-        call, arrived = self._running.call, self._arrived[-1]
+        """Return the gradients that a node received, by output. What a hook replaced has no other
+        shadow.
+        """
+        call = self._running.call
+        arrived = self._arrived[-1]
         is_replaced = any(changed for *_, changed in self.turn.hooks)
         slots = {}
         for number, raw in by_number(gradient).items():
             sent = None if is_replaced else arrived.get((id(node), number))
             tensor = None if call is None or number >= len(call.outs) else call.outs[number]
-            slots[number] = Slot(raw, None if sent is None else np.asarray(sent.shadow), tensor, True)
+            slots[number] = Slot(
+                raw, None if sent is None else np.asarray(sent.shadow), tensor, True
+            )
         return slots
 
     def sends(self, index: int, value: Any) -> None:
         super().sends(index, value)
-        node, call = self.turn.node, self._running.call
+        node = self.turn.node
+        call = self._running.call
         raw = np.asarray(value._data if isinstance(value, Tensor) else value)
         operand = None if call is None else operand_of(call.args, node, index)
         with undisturbed():
@@ -326,7 +402,9 @@ class MeasuringWatch(Watch):
             arrived = self._arrived[-1].get(key)
             if arrived is None:
                 tensor = None if operand is None else operand.tensor
-                arrived = self._arrived[-1][key] = Arrived(-1 if call is None else call.number, tensor)
+                arrived = self._arrived[-1][key] = Arrived(
+                    -1 if call is None else call.number, tensor
+                )
             arrived.actual = arrived.actual + wide.widened(raw)
             arrived.shadow = arrived.shadow + shadow
             arrived.largest = max(arrived.largest, wide.magnitude(raw))
@@ -342,7 +420,9 @@ class MeasuringWatch(Watch):
             change = running.changes[index]
             return actual if change is None else actual + wide.widened(np.asarray(change))
         gradients = [stage[index] for stage in running.stages]
-        fits = [g is not None and g.shape == raw.shape and g.dtype == actual.dtype for g in gradients]
+        fits = [
+            g is not None and g.shape == raw.shape and g.dtype == actual.dtype for g in gradients
+        ]
         if not gradients or not all(fits):
             return actual
         if running.call is not None and operand is not None:
@@ -375,7 +455,9 @@ class MeasuringWatch(Watch):
         with undisturbed():
             held = [parameter for group in optimiser.param_groups for parameter in group["params"]]
             parameters = [parameter for parameter in held if skipped and parameter.grad is not None]
-            bad = [parameter for parameter in parameters if not np.isfinite(parameter.grad._data).all()]
+            bad = [
+                parameter for parameter in parameters if not np.isfinite(parameter.grad._data).all()
+            ]
             exact = all(np.isfinite(self.shadows.of(parameter.grad)).all() for parameter in bad)
         before = len(self.grad_modes), len(self.rows), len(self.passes)
         self.scales.append(ScaledStep(*before, scale, skipped, bad, exact))
@@ -386,11 +468,18 @@ class MeasuringWatch(Watch):
 
 def is_same(out: Any, args: tuple[Any, ...]) -> bool:
     """Return whether a call gave its first argument's data."""
-    return isinstance(out, Tensor) and bool(args) and isinstance(args[0], Tensor) and out._data is args[0]._data
+    return (
+        isinstance(out, Tensor)
+        and bool(args)
+        and isinstance(args[0], Tensor)
+        and out._data is args[0]._data
+    )
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Context manager for computations that are not the run's: nothing observes them, and numpy does not warn."""
+    """Context manager for computations that are not the run's: nothing observes them, and numpy
+    does not warn.
+    """
     with unobserved(grad_enabled=False), np.errstate(all="ignore"):
         yield

@@ -1,4 +1,5 @@
-"""Name the tensors and modules that variables hold, by the program's own path to them: "w", "net.fc.weight".
+"""Name the tensors and modules that variables hold, by the program's own path to them: "w",
+"net.fc.weight".
 
 Both front ends use this module; a `Library` tells what their tensors and modules are.
 """
@@ -16,7 +17,9 @@ def always(tensor: Any) -> bool:
 
 
 class Library(NamedTuple):
-    """What tells the tensors and modules of a library from other values. A tensor that is not readable has no name."""
+    """What tells the tensors and modules of a library from other values. A tensor that is not
+    readable has no name.
+    """
 
     is_tensor: Callable[[Any], bool]
     is_module: Callable[[Any], bool]
@@ -24,12 +27,16 @@ class Library(NamedTuple):
 
 
 class Names:
-    """The modules that variables hold and the modules inside them, the parameters of these, and the named tensors."""
+    """The modules that variables hold and the modules inside them, the parameters of these, and the
+    named tensors.
+    """
 
     def __init__(self, env: Mapping[str, Any], library: Library) -> None:
         self.library = library
         self.variables = [(name, value) for name, value in env.items() if not is_of_python(name)]
-        wanted = held_by(self.variables, lambda value: library.is_tensor(value) or library.is_module(value))
+        wanted = held_by(
+            self.variables, lambda value: library.is_tensor(value) or library.is_module(value)
+        )
         self.held = list(wanted)
         self.modules = self.find_modules()
         self.parameters = [
@@ -40,8 +47,9 @@ class Names:
         ]
 
     def find_modules(self) -> list[tuple[str, Any]]:
-        """Return the modules with their paths: those of variables, those in lists, dicts and plain objects, and those
-        that other modules hold in lists and dicts, where `modules()` does not find them.
+        """Return the modules with their paths: those of variables, those in lists, dicts and plain
+        objects, and those that other modules hold in lists and dicts, where `modules()` does not
+        find them.
         """
         is_module = self.library.is_module
         modules: list[tuple[str, Any]] = []
@@ -69,8 +77,9 @@ class Names:
     def tensors(self) -> Iterator[tuple[str, Any]]:
         """Yield each tensor with its name, and again for each further variable that holds it.
 
-        A parameter that a variable holds has the name that its model gives it before the variable's, which is often
-        the one of a loop over parameters; one that is tied has all names that its model gives it.
+        A parameter that a variable holds has the name that its model gives it before the
+        variable's, which is often the one of a loop over parameters; one that is tied has all names
+        that its model gives it.
         """
         in_model: dict[int, str] = {}
         for name, tensor in self.parameters:
@@ -91,12 +100,18 @@ class Names:
                 yield name, tensor
 
     def held_tensors(self) -> Iterator[tuple[str, Any]]:
-        """Yield what variables hold in lists, tuples and dicts, and the leaves that require grad elsewhere: in objects,
-        and in the lists and dicts of modules.
+        """Yield what variables hold in lists, tuples and dicts, and the leaves that require grad
+        elsewhere: in objects, and in the lists and dicts of modules.
         """
-        direct = {id(value) for _, value in self.variables if issubclass(type(value), (list, tuple, dict))}
+        direct = {
+            id(value) for _, value in self.variables if issubclass(type(value), (list, tuple, dict))
+        }
         held = [(path, value, id(holder) in direct) for path, value, holder in self.held]
-        held += [(key, value, False) for path, module in self.modules for key, value in unregistered(path, module)]
+        held += [
+            (key, value, False)
+            for path, module in self.modules
+            for key, value in unregistered(path, module)
+        ]
         for path, value, is_direct in held:
             if not self.library.is_tensor(value) or not self.library.is_readable(value):
                 continue
@@ -112,7 +127,8 @@ def is_of_python(name: str) -> bool:
 def modules_below(path: str, module: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
     """Yield a module and the modules inside it with their paths, except for those `seen` before.
 
-    Methods of the program are not called, as `named_modules` would be if a class of the program has one.
+    Methods of the program are not called, as `named_modules` would be if a class of the program has
+    one.
     """
     waiting = [(path, module)]
     while waiting:
@@ -126,7 +142,9 @@ def modules_below(path: str, module: Any, seen: set[int]) -> Iterator[tuple[str,
 
 
 def registered(module: Any, table: str) -> Any:
-    """Return a table of a module, `_modules` or `_parameters`; {} if the module was not initialised."""
+    """Return a table of a module, `_modules` or `_parameters`; {} if the module was not
+    initialised.
+    """
     return getattr(module, table, {})
 
 

@@ -1,7 +1,7 @@
 """Compare the derivative rule of one recorded operation with finite differences of its forward.
 
-This traces a wrong gradient to the operation that is wrong. The operation runs again on the same arguments, with one
-element shifted; for a Function of the program, its forward runs again.
+This traces a wrong gradient to the operation that is wrong. The operation runs again on the same
+arguments, with one element shifted; for a Function of the program, its forward runs again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.broadcast import unbroadcast_and_cast
 from gradtrace.engine.operators.op import records
 from gradtrace.engine.reverse.evaluate import derive
-from gradtrace.trace.finite import ARGUMENT, FLAT, FLOAT64, LARGE, NOT_REPEATED, SMALL, WRONG, Wrong, chosen, judge
+from gradtrace.trace.finite import (
+    ARGUMENT,
+    FLAT,
+    FLOAT64,
+    LARGE,
+    NOT_REPEATED,
+    SMALL,
+    WRONG,
+    Wrong,
+    chosen,
+    judge,
+)
 from gradtrace.trace.probe import direction
 
 FLOAT32 = 1.1920929e-07
@@ -31,7 +42,9 @@ class Checked(NamedTuple):
 
 
 def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | None:
-    """Check a node that still has its saved values; None for an operation that cannot run again (in-place, random)."""
+    """Check a node that still has its saved values; None for an operation that cannot run again
+    (in-place, random).
+    """
     name, args, out, origin = call
     if name.endswith("_") or node.freed:
         return None
@@ -52,15 +65,18 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
 
 
 def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | str:
-    """Check a Function of the program in its backward pass; return a text with the reason if that is not possible.
+    """Check a Function of the program in its backward pass; return a text with the reason if that
+    is not possible.
 
-    Some Functions have no finite differences to agree with: one whose forward returns its argument (its backward
-    reverses or clips the gradient on purpose), and one whose forward is flat where its backward is not (a
-    straight-through estimate).
+    Some Functions have no finite differences to agree with: one whose forward returns its argument
+    (its backward reverses or clips the gradient on purpose), and one whose forward is flat where
+    its backward is not (a straight-through estimate).
     """
     _, args, out, _ = call
     tensors = [a for a in args if isinstance(a, Tensor)]
-    if any(t.numel() > SMALL for t in tensors) or not all(isinstance(o, Tensor) for o in outs_of(out)):
+    if any(t.numel() > SMALL for t in tensors) or not all(
+        isinstance(o, Tensor) for o in outs_of(out)
+    ):
         return LARGE
     first = next((t for t in tensors if t.is_floating_point()), None)
     checked = None if first is None else check(node, call)
@@ -76,14 +92,18 @@ def try_function(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Che
 
 
 def gives_argument(node: Node, call: tuple[str, tuple[Any, ...], Any, int], first: Tensor) -> bool:
-    """Whether a Function's forward returns its first floating-point argument, whatever that argument is."""
+    """Whether a Function's forward returns its first floating-point argument, whatever that
+    argument is.
+    """
     name, args, out, _ = call
     run = forward_of(node, name, args)
     if run is None or not same_values(first, outs_of(out)[0]):
         return False
     changed = Tensor._wrap(np.asarray(first._data) * 2 + 1)
     with unobserved(grad_enabled=False):
-        return same_values(changed, outs_of(run(tuple(changed if a is first else a for a in args)))[0])
+        return same_values(
+            changed, outs_of(run(tuple(changed if a is first else a for a in args)))[0]
+        )
 
 
 def outs_of(out: Any) -> tuple[Any, ...]:
@@ -94,7 +114,9 @@ def same_values(a: Tensor, b: Any) -> bool:
     return tuple(a.shape) == tuple(b.shape) and bool(np.array_equal(a._data, b._data))
 
 
-def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:
+def forward_of(
+    node: Any, name: str, args: tuple[Any, ...]
+) -> Callable[[tuple[Any, ...]], Any] | None:
     """Return the operation as a function of its arguments."""
     if node.op is not None:
         record = records.get(name)
@@ -105,21 +127,26 @@ def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[A
 
     def again(changed: tuple[Any, ...]) -> Any:
         ctx = function.context()
-        ctx.needs_input_grad, ctx._options = node.needs_input_grad, node._options
+        ctx.needs_input_grad = node.needs_input_grad
+        ctx._options = node._options
         return function._run_forward(ctx, changed)
 
     return again
 
 
 def weight(number: int, out: Tensor) -> Any:
-    """Return the gradient to use for an output: 1 for a single number, else an array without symmetry."""
+    """Return the gradient to use for an output: 1 for a single number, else an array without
+    symmetry.
+    """
     return np.ones(tuple(out.shape)) if out.numel() == 1 else direction(number, tuple(out.shape))
 
 
 def weighted(out: Any, weights: list[Any]) -> float:
     outs = out if isinstance(out, (tuple, list)) else (out,)
     return sum(
-        float((np.asarray(o._data, float) * w).sum()) for o, w in zip(outs, weights, strict=False) if w is not None
+        float((np.asarray(o._data, float) * w).sum())
+        for o, w in zip(outs, weights, strict=False)
+        if w is not None
     )
 
 
@@ -139,13 +166,17 @@ def compare(
         if edge >= len(node.next) or node.next[edge] is None or not tensor.is_floating_point():
             continue
         analytic = (
-            np.zeros(tensor.shape) if sent[edge] is None else np.asarray(raw_conformed(node, edge, sent[edge]), float)
+            np.zeros(tensor.shape)
+            if sent[edge] is None
+            else np.asarray(raw_conformed(node, edge, sent[edge]), float)
         )
         eps = FLOAT32 if tensor.dtype.name == "float32" else FLOAT64
         flat = np.asarray(tensor._data, float).reshape(-1)
         for element in chosen(flat.size):
 
-            def f(by: float, place: int = place, inner: int | None = inner, element: int = element) -> float:
+            def f(
+                by: float, place: int = place, inner: int | None = inner, element: int = element
+            ) -> float:
                 return weighted(run(shifted(args, place, inner, element, by)), weights)
 
             judged = judge(f, float(analytic.reshape(-1)[element]), float(flat[element]), eps)
@@ -161,17 +192,23 @@ def gradient_of(node: Any, weights: list[Any]) -> Any:
         w = weights[0]
         return float(w) if node.dtype is None else w.astype(node.dtype)
     dtypes = node.dtype
-    return {k: float(w) if dtypes[k] is None else w.astype(dtypes[k]) for k, w in enumerate(weights) if w is not None}
+    return {
+        k: float(w) if dtypes[k] is None else w.astype(dtypes[k])
+        for k, w in enumerate(weights)
+        if w is not None
+    }
 
 
 def raw_conformed(node: Any, edge: int, value: Any) -> Any:
     raw = value._data if isinstance(value, Tensor) else value
-    return unbroadcast_and_cast(raw, node.next[edge], node.output_nrs[edge] if node.output_nrs else 0, node, edge)
+    return unbroadcast_and_cast(
+        raw, node.next[edge], node.output_nrs[edge] if node.output_nrs else 0, node, edge
+    )
 
 
 def operands(args: tuple[Any, ...], custom: bool) -> Iterator[tuple[int, int | None, Any]]:
-    """Return the arguments that have an edge, in the order of the edges: position, position within a sequence,
-    tensor.
+    """Return the arguments that have an edge, in the order of the edges: position, position within
+    a sequence, tensor.
     """
     for place, value in enumerate(args):
         if isinstance(value, Tensor):
@@ -194,7 +231,9 @@ class _NoTensor:
 NO_TENSOR = _NoTensor()
 
 
-def shifted(args: tuple[Any, ...], place: int, inner: int | None, element: int, by: float) -> tuple[Any, ...]:
+def shifted(
+    args: tuple[Any, ...], place: int, inner: int | None, element: int, by: float
+) -> tuple[Any, ...]:
     """Return copies of the arguments, with one element of one tensor shifted."""
     changed = [copied(a) for a in args]
     target = changed[place] if inner is None else changed[place][inner]

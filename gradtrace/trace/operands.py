@@ -1,7 +1,8 @@
-"""An operator call as a reader sees it: public names, constants among the arguments, tensors in reading order.
+"""An operator call as a reader sees it: public names, constants among the arguments, tensors in
+reading order.
 
-The engine's records split some operators by the kind of their arguments (`pow_scalar`, `rsub_scalar`); a trace shows
-the operator that the program wrote.
+The engine's records split some operators by the kind of their arguments (`pow_scalar`,
+`rsub_scalar`); a trace shows the operator that the program wrote.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ OPTIONS = {
     "kernel": "kernel_size",
     "slope": "negative_slope",
 }
-INTERNAL = frozenset({"order", "seen", "over", "others", "wanted"})  # what an operator works out for itself
+# what an operator works out for itself
+INTERNAL = frozenset({"order", "seen", "over", "others", "wanted"})
 # What options say when nobody has set them, by the option's name.
 ONES: tuple[Any, ...] = (1, (1,), (1, 1), (1, 1, 1))
 ZEROS: tuple[Any, ...] = (0, (0,), (0, 0), (0, 0, 0))
@@ -53,7 +55,9 @@ _parameters: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
 
 
 def public_name(name: str) -> str:
-    """Return the operator's public name: "pow_scalar" is "pow"; an in-place form keeps its underscore."""
+    """Return the operator's public name: "pow_scalar" is "pow"; an in-place form keeps its
+    underscore.
+    """
     public = _public_names.get(name)
     if public is None:
         public = _public_name(name)
@@ -74,7 +78,8 @@ def _public_name(name: str) -> str:
 
 
 def record_of(name: str) -> Op | None:
-    """Return the record behind an operator's public name, in place or not; None for a function of several operators.
+    """Return the record behind an operator's public name, in place or not; None for a function of
+    several operators.
 
     The operator's family is loaded first, since a trace may come from a file or from real PyTorch.
     """
@@ -84,15 +89,19 @@ def record_of(name: str) -> Op | None:
             families.load_for(base)
         record = records.get(base)
         if record is None:  # "squeeze" stands for squeeze_dim and its like
-            record = next((record for record in records.values() if public_name(record.name) == base), None)
+            record = next(
+                (record for record in records.values() if public_name(record.name) == base), None
+            )
         _records[base] = record
     return _records[base]
 
 
 def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
-    """Return the names of `count` arguments, and how many of them are operands (the rest are options such as dim).
+    """Return the names of `count` arguments, and how many of them are operands (the rest are
+    options such as dim).
 
-    The operator's family is loaded first: the answer must not depend on what else the process has used.
+    The operator's family is loaded first: the answer must not depend on what else the process has
+    used.
     """
     signature = _parameters.get((name, count))
     if signature is None:
@@ -105,7 +114,9 @@ def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
 
 
 def is_loaded(name: str) -> bool:
-    """Whether the operator's family is loaded: before that, what is found of it must not be cached."""
+    """Whether the operator's family is loaded: before that, what is found of it must not be
+    cached.
+    """
     return name in records or name.removesuffix("_") in records
 
 
@@ -127,12 +138,16 @@ def reading_order(name: str, args: tuple[Any, ...]) -> Sequence[int]:
 
 
 def is_option(name: str, position: int, arity: int) -> bool:
-    """Whether an argument is shown with its name, as in dim=0; the 2 of pow(x, 2) is an operand, shown without."""
+    """Whether an argument is shown with its name, as in dim=0; the 2 of pow(x, 2) is an operand,
+    shown without.
+    """
     return position >= arity and name not in ("exponent", "base", "value")
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """Return the tensors in an argument, also within tuples and lists (cat's operands, an index)."""
+    """Return the tensors in an argument, also within tuples and lists (cat's operands, an
+    index).
+    """
     if isinstance(value, Tensor):
         return [value]
     if not isinstance(value, (tuple, list)):
@@ -148,7 +163,9 @@ def tensors_in(value: Any) -> list[Tensor]:
 
 def all_tensors(value: Any) -> bool:
     """Whether an argument is a tensor, or a sequence of tensors only."""
-    return isinstance(value, Tensor) or (isinstance(value, (tuple, list)) and all(map(all_tensors, value)))
+    return isinstance(value, Tensor) or (
+        isinstance(value, (tuple, list)) and all(map(all_tensors, value))
+    )
 
 
 def is_silent(name: str, value: Any) -> bool:
@@ -185,7 +202,13 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, (tuple, list)):
         inner = ", ".join("tensor" if isinstance(item, Tensor) else _text(item) for item in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+        return (
+            f"[{inner}]"
+            if isinstance(value, list)
+            else f"({inner},)"
+            if len(value) == 1
+            else f"({inner})"
+        )
     if type(value).__name__ == "ndarray":
         return f"array{tuple(value.shape)}"
     names = (getattr(value, attribute, None) for attribute in ("name", "__name__"))

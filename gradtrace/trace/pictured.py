@@ -1,8 +1,9 @@
-"""Select the part of a trace that a picture shows: what the loss was computed from, from leaves and inputs on.
+"""Select the part of a trace that a picture shows: what the loss was computed from, from leaves and
+inputs on.
 
-How a leaf got its values (an initialisation, an optimiser's update) and how data was prepared are not drawn: the leaf
-or the prepared tensor is where the graph begins. Of a program that called backward, what no pass began at or depends
-on (a metric, an evaluation) is not drawn either.
+How a leaf got its values (an initialisation, an optimiser's update) and how data was prepared are
+not drawn: the leaf or the prepared tensor is where the graph begins. Of a program that called
+backward, what no pass began at or depends on (a metric, an evaluation) is not drawn either.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from gradtrace.annotations import Iterable, Mapping
 from gradtrace.trace.record import CONSTANT, DATA, RESULT, TensorRecord, Trace
 from gradtrace.trace.relevant import RelevantWindow, variables_of
 
-FEW = 3  # operations that prepare data, from which on they are left out also where no module is called
+# operations that prepare data, from which on they are left out also where no module is called
+FEW = 3
 
 
 def pictured(trace: Trace) -> Trace:
@@ -21,15 +23,23 @@ def pictured(trace: Trace) -> Trace:
     if len(selection.tensors) == len(trace.tensors) and not selection.starts and not cut:
         return trace
     operations = [trace.operations[i] for i in sorted(selection.operations)]
-    return PictureWindow(trace, selection.tensors, operations, range(len(trace.passes)), trace.roots).trace()
+    return PictureWindow(
+        trace, selection.tensors, operations, range(len(trace.passes)), trace.roots
+    ).trace()
 
 
 def unrelated(trace: Trace, shown: Trace) -> list[str]:
-    """Return the names of the results that `shown`, the part that a picture shows, leaves out, prepared data aside."""
+    """Return the names of the results that `shown`, the part that a picture shows, leaves out,
+    prepared data aside.
+    """
     there = {name for name, _ in shown.names}
     data = Preparations(trace).steps
     hidden = [(name, trace.tensors[i]) for name, i in trace.names if name not in there]
-    return [name for name, t in hidden if t.operation is not None and t.id not in data and not is_set(t, data)]
+    return [
+        name
+        for name, t in hidden
+        if t.operation is not None and t.id not in data and not is_set(t, data)
+    ]
 
 
 def is_set(tensor: TensorRecord, data: Mapping[int, int]) -> bool:
@@ -71,14 +81,18 @@ class Selection:
             made_by = trace.tensors[i].operation
             if made_by is None:
                 continue
-            if is_set(trace.tensors[i], self.data.steps) or (differentiated and self.is_prepared(i)):
+            if is_set(trace.tensors[i], self.data.steps) or (
+                differentiated and self.is_prepared(i)
+            ):
                 self.starts.add(i)
                 continue
             self.operations.add(made_by)
             waiting += trace.operations[made_by].tensors
 
     def is_prepared(self, tensor: int) -> bool:
-        """Whether a tensor is data whose preparation took so many operations that it is not drawn."""
+        """Whether a tensor is data whose preparation took so many operations that it is not
+        drawn.
+        """
         return self.data.count(tensor, self.least) >= self.least
 
     def leave_out_idle_data(self) -> None:
@@ -89,14 +103,16 @@ class Selection:
         idle = {
             i
             for i in self.tensors - read - roots
-            if (i in self.starts or self.trace.tensors[i].operation is None) and (i in used or i in self.starts)
+            if (i in self.starts or self.trace.tensors[i].operation is None)
+            and (i in used or i in self.starts)
         }
         self.tensors -= idle
         self.starts -= idle
 
 
 class Preparations:
-    """The data of a trace: tensors computed without a parameter, outside modules, from nothing that requires grad.
+    """The data of a trace: tensors computed without a parameter, outside modules, from nothing that
+    requires grad.
 
     `steps` has, by data tensor that an operation made, this operation.
     """
@@ -143,8 +159,9 @@ def inside_modules(trace: Trace) -> Iterable[int]:
 
 
 def ends_of(trace: Trace) -> Iterable[int]:
-    """Yield the tensors that a picture is of: those at which passes began; where the program called none, or it is not
-    known at what they began, also variables; where it failed, also what no operation read.
+    """Yield the tensors that a picture is of: those at which passes began; where the program called
+    none, or it is not known at what they began, also variables; where it failed, also what no
+    operation read.
     """
     yield from trace.roots
     yield from trace.outputs
@@ -159,13 +176,20 @@ def ends_of(trace: Trace) -> Iterable[int]:
     elif trace.passes:
         yield from (i for _, i in trace.names if is_derived(trace, i))
     else:
-        yield from (i for _, i in trace.names if trace.tensors[i].function is not None and not trace.tensors[i].is_leaf)
+        yield from (
+            i
+            for _, i in trace.names
+            if trace.tensors[i].function is not None and not trace.tensors[i].is_leaf
+        )
 
 
 def called_backward(trace: Trace) -> bool:
     """Whether the program itself stored gradients; of gradtrace's own call no place is known."""
     if trace.passes:
-        return any(backward.stores and (backward.span is not None or trace.engine != "") for backward in trace.passes)
+        return any(
+            backward.stores and (backward.span is not None or trace.engine != "")
+            for backward in trace.passes
+        )
     return trace.backward_runs == 0 and any(t.is_leaf and t.grad is not None for t in trace.tensors)
 
 
@@ -194,18 +218,30 @@ class PictureWindow(RelevantWindow):
         return functions
 
     def find_labels(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """Return the whole trace's labels; a leaf that was updated later has those of its last version."""
+        """Return the whole trace's labels; a leaf that was updated later has those of its last
+        version.
+        """
         tensors = self.whole.tensors
         named = {t.first: (t.label, t.names) for t in tensors if t.names and t.is_leaf}
         last = {tensors[i].first: i for i in self.tensors if tensors[i].is_leaf}
-        updated = {i: named[first] for first, i in last.items() if first in named and not tensors[i].names}
+        updated = {
+            i: named[first] for first, i in last.items() if first in named and not tensors[i].names
+        }
         return super().find_labels() | updated
 
     def selected(self) -> Trace:
-        return super().selected()._replace(outputs=self.whole.outputs, optimisers=self.whole.optimisers)
+        return (
+            super()
+            .selected()
+            ._replace(outputs=self.whole.outputs, optimisers=self.whole.optimisers)
+        )
 
     def as_in_window(self, record: TensorRecord, new: TensorRecord) -> TensorRecord:
-        new = super().as_in_window(record, new)._replace(is_root=record.is_root, is_output=record.is_output)
+        new = (
+            super()
+            .as_in_window(record, new)
+            ._replace(is_root=record.is_root, is_output=record.is_output)
+        )
         if record.kind != RESULT or new.operation is not None:
             return new
         names_of_buffers = {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}

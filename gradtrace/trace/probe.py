@@ -1,12 +1,13 @@
-"""Run a program up to its first call of backward, and measure there: the value, its gradients, its second derivatives.
+"""Run a program up to its first call of backward, and measure there: the value, its gradients, its
+second derivatives.
 
     probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
     run(program, inputs, record=Keeper, watcher=probe, ...)
     probe.outcome
 
-The leaves are the given ones and those that the program makes, in the order in which they begin to require grad. A leaf
-is shifted right before its first use: until then the program may still write its values (as modules initialise their
-weights). The program is ended as if it had called exit().
+The leaves are the given ones and those that the program makes, in the order in which they begin to
+require grad. A leaf is shifted right before its first use: until then the program may still write
+its values (as modules initialise their weights). The program is ended as if it had called exit().
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Shift(NamedTuple):
 
 
 class ProbeResult(NamedTuple):
-    """The measurements at the root: the weighted sum of the outputs; for each leaf its gradient as a float64 array,
-    None if backward did not reach it.
+    """The measurements at the root: the weighted sum of the outputs; for each leaf its gradient as
+    a float64 array, None if backward did not reach it.
     """
 
     value: float
@@ -39,7 +40,9 @@ class ProbeResult(NamedTuple):
 
 
 class Stop(Watcher):
-    """A watcher that stops the program where it first calls backward or autograd.grad, before anything is freed."""
+    """A watcher that stops the program where it first calls backward or autograd.grad, before
+    anything is freed.
+    """
 
     def __init__(self) -> None:
         self.outputs: tuple[Tensor, ...] | None = None
@@ -47,7 +50,8 @@ class Stop(Watcher):
 
     def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
         if self.outputs is None:
-            self.outputs, self.vectors = tuple(outputs), vectors
+            self.outputs = tuple(outputs)
+            self.vectors = vectors
             raise SystemExit(0)
 
 
@@ -66,7 +70,8 @@ class Probe(Watcher):
         self.order = order
         self.shift = shift
         self.known_use = first_use or {}
-        self.first_use: dict[int, int] = {}  # by leaf: the number of the recorded call that first reads it
+        # by leaf: the number of the recorded call that first reads it
+        self.first_use: dict[int, int] = {}
         self.calls = 0
         self.origins: list[int] = []  # by leaf: where it began
         self.outcome: ProbeResult | None = None
@@ -80,7 +85,9 @@ class Probe(Watcher):
     # ---- what the engine and the recorder tell
 
     def begins(self, leaf: Tensor) -> None:
-        if not leaf.is_floating_point() or any(leaf is tracked_leaf for tracked_leaf in self.tracked):
+        if not leaf.is_floating_point() or any(
+            leaf is tracked_leaf for tracked_leaf in self.tracked
+        ):
             return
         self.tracked.append(leaf)
         self.origins.append(state.place())
@@ -88,7 +95,11 @@ class Probe(Watcher):
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         for i, leaf in enumerate(self.tracked):
-            if i not in self.first_use and state.grad_enabled and any(a is leaf for a in flat(args)):
+            if (
+                i not in self.first_use
+                and state.grad_enabled
+                and any(a is leaf for a in flat(args))
+            ):
                 self.first_use[i] = self.calls
         self.calls += 1
         node = getattr(out[0] if type(out) is tuple and out else out, "_fn", None)
@@ -122,8 +133,14 @@ class Probe(Watcher):
     def measure(self, outputs: tuple[Tensor, ...], vectors: tuple[Any, ...] | None) -> None:
         """Return the value and the derivatives of the outputs, weighted by their vectors."""
         self.outputs = outputs
-        weights = [weights_of(out, None if vectors is None else vectors[i]) for i, out in enumerate(outputs)]
-        value = sum(float((as_array(out) * as_array(w)).sum()) for out, w in zip(outputs, weights, strict=True))
+        weights = [
+            weights_of(out, None if vectors is None else vectors[i])
+            for i, out in enumerate(outputs)
+        ]
+        value = sum(
+            float((as_array(out) * as_array(w)).sum())
+            for out, w in zip(outputs, weights, strict=True)
+        )
         wanted = [leaf for leaf in self.tracked if leaf.is_leaf and leaf.requires_grad]
         usable = [out for out in outputs if out.requires_grad]
         if self.shift is not None and self.order == 1:
@@ -133,25 +150,51 @@ class Probe(Watcher):
         self.outcome = ProbeResult(value, ())  # a second call, by this one, must not measure again
         if usable and wanted:
             kept = [w for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
-            of_wanted = grad(usable, wanted, kept, retain_graph=True, create_graph=self.order == 2, allow_unused=True)
+            of_wanted = grad(
+                usable,
+                wanted,
+                kept,
+                retain_graph=True,
+                create_graph=self.order == 2,
+                allow_unused=True,
+            )
         by_leaf = dict(zip(map(id, wanted), of_wanted, strict=True))
         gradients = [by_leaf.get(id(leaf)) for leaf in self.tracked]
         arrays = tuple(None if g is None else as_array(g) for g in gradients)
-        self.outcome = ProbeResult(value, arrays) if self.order == 1 else self._second(value, gradients, arrays, wanted)
+        self.outcome = (
+            ProbeResult(value, arrays)
+            if self.order == 1
+            else self._second(value, gradients, arrays, wanted)
+        )
 
-    def _second(self, value: float, gradients: list[Any], arrays: tuple[Any, ...], wanted: list[Tensor]) -> ProbeResult:
+    def _second(
+        self, value: float, gradients: list[Any], arrays: tuple[Any, ...], wanted: list[Tensor]
+    ) -> ProbeResult:
         """The gradient along a fixed direction, and that number's own gradients."""
         along = [direction(i, a.shape) if a is not None else None for i, a in enumerate(arrays)]
-        slope = sum(float((a * d).sum()) for a, d in zip(arrays, along, strict=True) if a is not None)
+        slope = sum(
+            float((a * d).sum()) for a, d in zip(arrays, along, strict=True) if a is not None
+        )
         if self.shift is not None:
             return ProbeResult(value, arrays, slope)
-        pairs = [(g, d) for g, d in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
+        pairs = [
+            (g, d)
+            for g, d in zip(gradients, along, strict=True)
+            if g is not None and g.requires_grad
+        ]
         if not pairs:
             return ProbeResult(value, arrays, slope, (None,) * len(self.tracked))
-        vectors = [Tensor._wrap(np.asarray(d, as_array(g).dtype).astype(g.dtype.np)) for g, d in pairs]
-        of_wanted = grad([g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True)
+        vectors = [
+            Tensor._wrap(np.asarray(d, as_array(g).dtype).astype(g.dtype.np)) for g, d in pairs
+        ]
+        of_wanted = grad(
+            [g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True
+        )
         by_leaf = dict(zip(map(id, wanted), of_wanted, strict=True))
-        seconds = tuple(None if by_leaf.get(id(leaf)) is None else as_array(by_leaf[id(leaf)]) for leaf in self.tracked)
+        seconds = tuple(
+            None if by_leaf.get(id(leaf)) is None else as_array(by_leaf[id(leaf)])
+            for leaf in self.tracked
+        )
         return ProbeResult(value, arrays, slope, seconds)
 
 
@@ -162,8 +205,8 @@ def direction(leaf: int, shape: tuple[int, ...]) -> Any:
 
 
 def weights_of(out: Tensor, vector: Any) -> Tensor:
-    """Return the given vector; else 1 for a single number, or weights without symmetry, so that errors do not cancel
-    out.
+    """Return the given vector; else 1 for a single number, or weights without symmetry, so that
+    errors do not cancel out.
     """
     if vector is not None:
         return vector

@@ -1,10 +1,11 @@
-"""Compute a recorded call, or the gradients of a node, again in the wider type: on actual inputs and on their shadows.
+"""Compute a recorded call, or the gradients of a node, again in the wider type: on actual inputs
+and on their shadows.
 
     stages, reason = call_again(record, template, slots, outs)
     slots, stages = gradient_again(node, gradients, gradient, called)
 
-`stages` has the results for the shadows of all inputs, then with the actual value of one more of those inputs that have
-an error, up to those for all actual inputs.
+`stages` has the results for the shadows of all inputs, then with the actual value of one more of
+those inputs that have an error, up to those for all actual inputs.
 """
 
 from __future__ import annotations
@@ -21,15 +22,20 @@ from gradtrace.engine.reverse.saved import saved_data
 from gradtrace.trace import wide
 
 Array = Any
-MANY = 8  # inputs with errors: the stages between the first and the last are left out if there are more
+# inputs with errors: the stages between the first and the last are left out if there are more
+MANY = 8
 
 
 class Slot:
-    """An input of a computation: its actual value and its shadow, in the wider type, and the tensor that it is."""
+    """An input of a computation: its actual value and its shadow, in the wider type, and the tensor
+    that it is.
+    """
 
     __slots__ = ("actual", "dtype", "of_gradient", "shadow", "tensor")
 
-    def __init__(self, raw: Any, shadow: Array | None, tensor: Any = None, of_gradient: bool = False) -> None:
+    def __init__(
+        self, raw: Any, shadow: Array | None, tensor: Any = None, of_gradient: bool = False
+    ) -> None:
         self.actual = np.asarray(wide.widened(raw))
         self.shadow = self.actual if shadow is None or shadow.shape != self.actual.shape else shadow
         self.dtype = np.asarray(raw).dtype
@@ -44,7 +50,9 @@ def has_error(slot: Slot) -> bool:
 
 
 class RecordedCall(NamedTuple):
-    """A call whose node may run backward. `args` has a Slot for each tensor; `shadows` are those of its results."""
+    """A call whose node may run backward. `args` has a Slot for each tensor; `shadows` are those of
+    its results.
+    """
 
     number: int
     args: tuple[Any, ...]
@@ -60,7 +68,9 @@ def telescoped(evaluate: Callable[[Any], Any], template: Any, slots: Sequence[Sl
 
 
 def filled(template: Any, actual: set[int]) -> Any:
-    """Return a template with the shadow in place of each Slot; the actual value of those in `actual`, by id."""
+    """Return a template with the shadow in place of each Slot; the actual value of those in
+    `actual`, by id.
+    """
     if isinstance(template, Slot):
         return template.actual if id(template) in actual else template.shadow
     return tuple(filled(part, actual) for part in template) if type(template) is tuple else template
@@ -77,10 +87,15 @@ def slots_in(template: Any) -> Iterator[Slot]:
 # ---- calls
 
 
-def call_again(record: Op, template: tuple[Any, ...], slots: list[Slot], outs: Sequence[Tensor]) -> tuple[Any, str]:
-    """Return the stages of a call, each a tuple of results; or () and the reason why it cannot be computed."""
+def call_again(
+    record: Op, template: tuple[Any, ...], slots: list[Slot], outs: Sequence[Tensor]
+) -> tuple[Any, str]:
+    """Return the stages of a call, each a tuple of results; or () and the reason why it cannot be
+    computed.
+    """
     reason = refusal(record, template, outs)
-    if reason or record.kind == "random":  # the numbers that were drawn are arguments: they have no error
+    # the numbers that were drawn are arguments: they have no error
+    if reason or record.kind == "random":
         return (), reason
     try:
         stages = telescoped(lambda values: kernel_results(record, values), template, slots)
@@ -99,7 +114,9 @@ def refusal(record: Op, template: tuple[Any, ...], outs: Sequence[Tensor]) -> st
     for dtype in dtypes:
         if dtype.kind == "f" and not wide.can_measure(dtype):
             return f"this machine has no type that is wider than {dtype.name}"
-    if np.dtype(np.float64) in dtypes and not wide.has_wide_kernel(record, template[record.arity :]):
+    if np.dtype(np.float64) in dtypes and not wide.has_wide_kernel(
+        record, template[record.arity :]
+    ):
         return "its kernel computes in float64"
     return ""
 
@@ -108,8 +125,11 @@ def kernel_results(record: Op, values: Any) -> tuple[Any, ...]:
     """Return the results of a record's kernel on arrays and plain arguments."""
     raws = list(values)
     if not record.variadic:
-        first = 1 if record.promote is not None else record.arity  # numpy promotes the numbers of the others
-        raws[:first] = [np.asarray(raw) if type(raw) in (float, int, bool) else raw for raw in raws[:first]]
+        # numpy promotes the numbers of the others
+        first = 1 if record.promote is not None else record.arity
+        raws[:first] = [
+            np.asarray(raw) if type(raw) in (float, int, bool) else raw for raw in raws[:first]
+        ]
     results = wide.kernel_of(record, raws)(*raws)
     return results if type(results) is tuple else (results,)
 
@@ -125,7 +145,8 @@ def terms_of(record: Op, slots: Sequence[Slot], out: Tensor) -> int:
         return max(int(slots[0].actual.size) // size, 1)
     if record.kind != "contraction" or len(slots) < 2:
         return 1
-    a, b = slots[0].actual, slots[1].actual
+    a = slots[0].actual
+    b = slots[1].actual
     batch = int(np.prod(a.shape[:-2])) if a.ndim == b.ndim > 2 else 1
     return max(round((a.size * b.size / size / max(batch, 1)) ** 0.5), 1)
 
@@ -136,7 +157,8 @@ def terms_of(record: Op, slots: Sequence[Slot], out: Tensor) -> int:
 def gradient_again(
     node: Node, slots: dict[int, Slot], gradient: Any, called: RecordedCall | None
 ) -> tuple[list[Slot], Any]:
-    """Return the inputs of a node's rules and their stages, each a list with the gradient for each edge (or None).
+    """Return the inputs of a node's rules and their stages, each a list with the gradient for each
+    edge (or None).
 
     `slots` are those of the gradients that the node received, by output.
     """
@@ -154,11 +176,15 @@ def gradient_again(
 def by_number(gradient: Any) -> dict[int, Any]:
     """Return the raw gradients that a node received, by output."""
     received = gradient if type(gradient) is dict else {} if gradient is None else {0: gradient}
-    return {number: raw._data if isinstance(raw, Tensor) else raw for number, raw in received.items()}
+    return {
+        number: raw._data if isinstance(raw, Tensor) else raw for number, raw in received.items()
+    }
 
 
 def received(node: Node, slots: dict[int, Slot], gradient: Any) -> Any:
-    """Return the gradient as the rules get it; with several outputs, zeros or None for those without one."""
+    """Return the gradient as the rules get it; with several outputs, zeros or None for those
+    without one.
+    """
     if node.outputs == 1:
         return slots[0]
     full = all_outputs(node, by_number(gradient), False)
@@ -175,13 +201,19 @@ def saved_outs(out: Any, called: RecordedCall | None) -> Any:
 def saved_out(raw: Any, called: RecordedCall | None, number: int) -> Any:
     if raw is None or np.asarray(raw).dtype.kind != "f":
         return raw
-    return Slot(raw, None) if called is None else Slot(raw, called.shadows[number], called.outs[number])
+    return (
+        Slot(raw, None)
+        if called is None
+        else Slot(raw, called.shadows[number], called.outs[number])
+    )
 
 
 def saved_args(args: Sequence[Any], called: RecordedCall | None) -> tuple[Any, ...]:
     """Return the saved arguments of a node with their shadows."""
     slots = called.args if called is not None else ()
-    return tuple(saved_arg(kept, slots[i] if i < len(slots) else None) for i, kept in enumerate(args))
+    return tuple(
+        saved_arg(kept, slots[i] if i < len(slots) else None) for i, kept in enumerate(args)
+    )
 
 
 def saved_arg(kept: Any, known: Any) -> Any:

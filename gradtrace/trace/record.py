@@ -3,12 +3,16 @@
     Trace
     ├── tensors      TensorRecord, ids 0, 1, 2, ... in creation order (inputs first)
     ├── operations   Operation, in execution order: Operand tensors in, tensor ids out
-    ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad nodes last
-    ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
-    ├── scopes       ScopeRecord: the modules, functions, loops and iterations that operations were called in
+    ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad
+                     nodes last
+    ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs'
+                         functions
+    ├── scopes       ScopeRecord: the modules, functions, loops and iterations that operations were
+                     called in
     ├── steps        BackwardStep, in the engine's order, if the run was watched (as the four below)
     ├── passes       PassRecord, the calls of backward and autograd.grad
-    ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
+    ├── escapes      Escape, values that left the graph without an operator: .data, item(),
+                     tolist(), numpy(), detach_()
     ├── changes      Change, writes to a tensor or a gradient in place, seen by autograd or not
     ├── begun        Begun, the places where tensors began to require grad
     ├── failure      Failure, the error that ended the program, if there is one
@@ -17,15 +21,17 @@
     ├── checks       FunctionCheck, the program's own Functions compared with finite differences
     ├── shards       Shard, the part of each parameter that this one of several processes holds
     ├── buffers      BufferRecord, the buffers of modules that operations used
-    └── precision    Precision, the rounding error of each result, if it was measured (trace/precision.py)
+    └── precision    Precision, the rounding error of each result, if it was measured
+                     (trace/precision.py)
 
-`tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Records do not refer to live
-tensors, the terminal or memory addresses: the same program and inputs give an equal Trace, and so the same bytes in
-every view.
+`tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Records do
+not refer to live tensors, the terminal or memory addresses: the same program and inputs give an
+equal Trace, and so the same bytes in every view.
 
-An in-place operation or an optimiser's step makes a new TensorRecord: a new version of the same tensor (`first` is the
-id of its first version). So an edge never points back in time. A version's value is the one at its creation; a leaf
-version's gradient is the one when the next version replaced it. The variable's name belongs to the last version.
+An in-place operation or an optimiser's step makes a new TensorRecord: a new version of the same
+tensor (`first` is the id of its first version). So an edge never points back in time. A version's
+value is the one at its creation; a leaf version's gradient is the one when the next version
+replaced it. The variable's name belongs to the last version.
 """
 
 from __future__ import annotations
@@ -36,7 +42,8 @@ from gradtrace.trace.values import Value as Value
 if TYPE_CHECKING:
     from gradtrace.trace.precision import Precision
 
-# What a number in a record counts. A file's numbers are checked by it, and a window (`trace/window.py`) changes them.
+# What a number in a record counts. A file's numbers are checked by it, and a window
+# (`trace/window.py`) changes them.
 TensorId = int  # the index of a TensorRecord
 OperationId = int
 FunctionId = int
@@ -48,7 +55,8 @@ Group = tuple[TensorId, ...]  # ids that many records share: a file has such a t
 
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
-CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
+# made by the program from no tensor and never named, e.g. torch.ones(3) within a line
+CONSTANT: Final = "constant"
 NONLEAF: Final = "nonleaf"  # computed, has a grad_fn
 RESULT: Final = "result"  # computed, but with no grad history
 FAILED: Final = "failed"  # what an operation that raised did not give
@@ -60,7 +68,8 @@ HOOKS: Final = ("tensor", "pre", "post", "accumulated", "retain")  # kinds of Ho
 class Span(NamedTuple):
     """A range of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes).
 
-    `file` is "" for the program, or the name of one of the program's own modules, whose text is in `Trace.files`.
+    `file` is "" for the program, or the name of one of the program's own modules, whose text is in
+    `Trace.files`.
     """
 
     line: int
@@ -109,8 +118,10 @@ class TensorRecord(NamedTuple):
     is_root: bool = False  # backward starts here
     first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
     is_last: bool = True  # no later version was made
-    is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
-    update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
+    # the tensor held this when the run ended: False also for a view of what has changed since
+    is_current: bool = True
+    # the norm of its difference from the version before, by that one's norm, if noted
+    update: float | None = None
     device: str = ""  # "cuda:0"; "" for the CPU
 
     @property
@@ -134,7 +145,8 @@ class TensorRecord(NamedTuple):
 class Operand(NamedTuple):
     """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0").
 
-    `position` counts in reading order, so that the 2 of `2 - x` is 0; `name` is the parameter's ("other", "dim").
+    `position` counts in reading order, so that the 2 of `2 - x` is 0; `name` is the parameter's
+    ("other", "dim").
     """
 
     tensor: TensorId | None
@@ -145,7 +157,9 @@ class Operand(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One call of an operator. `inputs` holds x twice for x*x; `text` is the source text of the call."""
+    """One call of an operator. `inputs` holds x twice for x*x; `text` is the source text of the
+    call.
+    """
 
     id: OperationId
     name: str
@@ -170,13 +184,19 @@ class Operation(NamedTuple):
         return tuple(o.text for o in self.inputs if o.tensor is None)
 
     def option(self, name: str) -> str | None:
-        """Return the text of an option's value ("0" of dim=0); None if the call does not give it."""
+        """Return the text of an option's value ("0" of dim=0); None if the call does not give
+        it.
+        """
         start = f"{name}="
-        return next((o.text.removeprefix(start) for o in self.inputs if o.text.startswith(start)), None)
+        return next(
+            (o.text.removeprefix(start) for o in self.inputs if o.text.startswith(start)), None
+        )
 
 
 class SavedRecord(NamedTuple):
-    """A value kept for backward: a tensor of the trace, or the text of anything else ("2", "shape (3, 4)")."""
+    """A value kept for backward: a tensor of the trace, or the text of anything else ("2", "shape
+    (3, 4)").
+    """
 
     name: str
     tensor: TensorId | None
@@ -188,7 +208,8 @@ class FunctionRecord(NamedTuple):
 
     id: FunctionId
     name: str  # "MulBackward0", "AccumulateGrad"
-    sequence: FunctionId  # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
+    # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
+    sequence: FunctionId
     outputs: tuple[TensorId, ...]  # the tensors whose grad_fn it is
     variable: TensorId | None  # AccumulateGrad's leaf
     saved: tuple[SavedRecord, ...]
@@ -197,7 +218,9 @@ class FunctionRecord(NamedTuple):
 
 
 class FunctionEdge(NamedTuple):
-    """An edge of the backward graph: `source.next_functions[input_index] == (target, output_nr)`."""
+    """An edge of the backward graph: `source.next_functions[input_index] == (target,
+    output_nr)`.
+    """
 
     source: FunctionId
     target: FunctionId
@@ -206,10 +229,11 @@ class FunctionEdge(NamedTuple):
 
 
 class ScopeRecord(NamedTuple):
-    """One call of a module or a function, one loop, or one iteration of a loop; `parent` is the scope around it.
+    """One call of a module or a function, one loop, or one iteration of a loop; `parent` is the
+    scope around it.
 
-    `kind` is "module", "function", "loop", "pass" (an iteration) or "backward" (the operations of the derivative
-    itself, with --create-graph).
+    `kind` is "module", "function", "loop", "pass" (an iteration) or "backward" (the operations of
+    the derivative itself, with --create-graph).
     """
 
     id: ScopeId
@@ -222,8 +246,8 @@ class ScopeRecord(NamedTuple):
 
 
 class HookRun(NamedTuple):
-    """A hook that ran. `kind`: "tensor", "pre" and "post" (of a node), "accumulated", or "retain" (keeps the
-    gradient).
+    """A hook that ran. `kind`: "tensor", "pre" and "post" (of a node), "accumulated", or "retain"
+    (keeps the gradient).
     """
 
     kind: str
@@ -236,9 +260,10 @@ class HookRun(NamedTuple):
 class BackwardStep(NamedTuple):
     """One visit of a function by backward.
 
-    `upstream` has the gradient received for each output; `downstream` the gradient sent and `local` the derivative of
-    the output for each input (FunctionEdge.input_index). None stands for no gradient. `local` is known for a pointwise
-    operator, in the output's shape, and for an operator whose result is a single number, in the input's shape.
+    `upstream` has the gradient received for each output; `downstream` the gradient sent and `local`
+    the derivative of the output for each input (FunctionEdge.input_index). None stands for no
+    gradient. `local` is known for a pointwise operator, in the output's shape, and for an operator
+    whose result is a single number, in the input's shape.
     """
 
     number: PassId  # of the backward pass, from 0
@@ -247,13 +272,15 @@ class BackwardStep(NamedTuple):
     downstream: tuple[Value | None, ...]
     local: tuple[Value | None, ...]
     freed: bool  # its saved values were let go then
-    arrived: tuple[Value | None, ...] = ()  # what gathered for it; `upstream` is the same after the hooks
+    # what gathered for it; `upstream` is the same after the hooks
+    arrived: tuple[Value | None, ...] = ()
     hooks: tuple[HookRun, ...] = ()
     grad_before: Value | None = None  # of an AccumulateGrad: the leaf's .grad before, and after
     grad_after: Value | None = None
     ran: bool = True  # False: autograd.grad took what gathered here
     after: OperationCount = 0  # how many operations had run before
-    matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
+    # where asked for: by edge, the derivatives of output by input, flattened
+    matrices: tuple[Value | None, ...] = ()
 
     @property
     def gradient(self) -> Value | None:
@@ -278,20 +305,21 @@ class PassRecord(NamedTuple):
 
 
 class TrainingStep(NamedTuple):
-    """One step of a training loop: the part between two updates, or between two backward passes from one source
-    line.
+    """One step of a training loop: the part between two updates, or between two backward passes
+    from one source line.
     """
 
     number: int  # from 1
     operations: tuple[OperationCount, OperationCount]  # from the first to before the last
-    passes: tuple[int, int]  # likewise; numbers of backward passes, whether or not the run was watched
+    # likewise; numbers of backward passes, whether or not the run was watched
+    passes: tuple[int, int]
     roots: tuple[TensorId, ...]  # the tensors that its passes began at
     span: Span | None  # of the update or the pass that ends it
 
 
 class Escape(NamedTuple):
-    """A value that left the graph without an operator. `how` is "data", "parameter", "item", "tolist", "numpy" or
-    "detach_".
+    """A value that left the graph without an operator. `how` is "data", "parameter", "item",
+    "tolist", "numpy" or "detach_".
     """
 
     how: str
@@ -303,10 +331,11 @@ class Escape(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A write in place: by an operator ("mul_"), by an optimiser ("step"), by assigning `.data` ("data"), or with
-    rank 0's numbers by DistributedDataParallel ("broadcast").
+    """A write in place: by an operator ("mul_"), by an optimiser ("step"), by assigning `.data`
+    ("data"), or with rank 0's numbers by DistributedDataParallel ("broadcast").
 
-    With `of_grad` the tensors' gradients were written: by an operator, "cleared" (set to None) or "assigned".
+    With `of_grad` the tensors' gradients were written: by an operator, "cleared" (set to None) or
+    "assigned".
     """
 
     how: str
@@ -329,7 +358,9 @@ class Begun(NamedTuple):
 
 
 class OptimiserRecord(NamedTuple):
-    """An optimiser of a watched run. `tensors` are the last versions of its tensors that are in the trace."""
+    """An optimiser of a watched run. `tensors` are the last versions of its tensors that are in the
+    trace.
+    """
 
     kind: str  # its class: "SGD"
     tensors: tuple[TensorId, ...]
@@ -339,16 +370,17 @@ class OptimiserRecord(NamedTuple):
     steps: int  # calls of step()
     idle: int  # those of them in which no tensor had a gradient
     step_span: Span | None  # the first call
-    rates: tuple[tuple[int, float], ...] = ()  # the largest lr of its groups: from which of its steps (from 1) on
+    # the largest lr of its groups: from which of its steps (from 1) on
+    rates: tuple[tuple[int, float], ...] = ()
     options: tuple[str, ...] = ()  # of its first group, without lr: "betas=(0.9, 0.999)"
 
 
 class FunctionCheck(NamedTuple):
-    """The comparison of a program's Function with finite differences of its forward, on the arguments of its first
-    call.
+    """The comparison of a program's Function with finite differences of its forward, on the
+    arguments of its first call.
 
-    `verdict` is "ok", "wrong" (then the other fields describe its worst element), or "not tried"; `note` has the
-    reason.
+    `verdict` is "ok", "wrong" (then the other fields describe its worst element), or "not tried";
+    `note` has the reason.
     """
 
     name: str
@@ -364,7 +396,8 @@ class FunctionCheck(NamedTuple):
 class Shard(NamedTuple):
     """The part of a parameter that one of several processes held when the run ended.
 
-    `copies` processes of the `processes` in its mesh hold the same part. A sum of squares is None if it is not known.
+    `copies` processes of the `processes` in its mesh hold the same part. A sum of squares is None
+    if it is not known.
     """
 
     name: str
@@ -378,7 +411,9 @@ class Shard(NamedTuple):
 
 
 class BufferRecord(NamedTuple):
-    """A buffer of a module; with `is_sent` DistributedDataParallel sends rank 0's to all ranks before each forward."""
+    """A buffer of a module; with `is_sent` DistributedDataParallel sends rank 0's to all ranks
+    before each forward.
+    """
 
     name: str
     tensor: TensorId  # its last version
@@ -386,7 +421,9 @@ class BufferRecord(NamedTuple):
 
 
 # in `left_out` of ranks that do not do the same work
-TENSOR_PARALLEL = "the elements of DTensors that operations use: tensor parallelism is not supported"
+TENSOR_PARALLEL = (
+    "the elements of DTensors that operations use: tensor parallelism is not supported"
+)
 PIPELINE = "the other stages of the model: pipelines are not supported"
 
 
@@ -421,14 +458,16 @@ class Trace(NamedTuple):
     begun: tuple[Begun, ...] = ()
     failure: Failure | None = None
     training: tuple[TrainingStep, ...] = ()
-    files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
+    # of each module of the program's own its name and its text
+    files: tuple[tuple[str, str], ...] = ()
     earlier_passes: int = 0  # of a part: how many passes of the run came before `passes`
     optimisers: tuple[OptimiserRecord, ...] = ()
     checks: tuple[FunctionCheck, ...] = ()
     engine: str = ""  # what ran it: "" for gradtrace, "torch 2.13.0" for a recorded run of PyTorch
     left_out: tuple[str, ...] = ()  # what of the run could not be seen, a sentence each
     rank: int | None = None  # of several processes, which one this is
-    leads: tuple[tuple[Span, Span], ...] = ()  # of a pass or step in a library: its place, and the program's own
+    # of a pass or step in a library: its place, and the program's own
+    leads: tuple[tuple[Span, Span], ...] = ()
     shards: tuple[Shard, ...] = ()  # of parameters that several processes share
     buffers: tuple[BufferRecord, ...] = ()  # of modules, that operations used
     processes: int = 0  # how many there were
@@ -436,7 +475,11 @@ class Trace(NamedTuple):
 
     def text_of(self, span: Span | None) -> str:
         """Return the text of the file that a span is in."""
-        return dict(self.files).get(span.file, "") if span is not None and span.file else self.source_text
+        return (
+            dict(self.files).get(span.file, "")
+            if span is not None and span.file
+            else self.source_text
+        )
 
     def tensor(self, name: str) -> TensorRecord:
         """Return the tensor bound to the variable `name`; KeyError if there is none."""

@@ -1,4 +1,6 @@
-"""Select the part of a trace that its result and its variables were computed from, as pictures and tables show it."""
+"""Select the part of a trace that its result and its variables were computed from, as pictures and
+tables show it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from gradtrace.trace.window import Window
 
 
 def relevant(trace: Trace) -> Trace:
-    """Return the trace without the operations and tensors that no named tensor, root or backward pass depends on."""
+    """Return the trace without the operations and tensors that no named tensor, root or backward
+    pass depends on.
+    """
     kept = needed(trace)
     if len(kept) == len(trace.tensors):
         return trace
@@ -38,8 +42,9 @@ def needed(trace: Trace) -> set[int]:
 def variables_of(trace: Trace) -> list[int]:
     """Return the tensors that variables hold.
 
-    A recorded block of a PyTorch program knows the names of the whole program's tensors. Those that the block neither
-    made nor used are left out, except the parameters of a model of which it used another part.
+    A recorded block of a PyTorch program knows the names of the whole program's tensors. Those that
+    the block neither made nor used are left out, except the parameters of a model of which it used
+    another part.
     """
     if not trace.engine:
         return [i for _, i in trace.names]
@@ -51,7 +56,8 @@ def variables_of(trace: Trace) -> list[int]:
     return [
         i
         for name, i in trace.names
-        if trace.tensors[i].first in touched or (trace.tensors[i].is_parameter and owner(name) in models)
+        if trace.tensors[i].first in touched
+        or (trace.tensors[i].is_parameter and owner(name) in models)
     ]
 
 
@@ -61,7 +67,9 @@ def owner(name: str) -> str:
 
 
 class RelevantWindow(Window):
-    """The window on what is relevant in a whole run; names, labels and the ids of functions and scopes stay."""
+    """The window on what is relevant in a whole run; names, labels and the ids of functions and
+    scopes stay.
+    """
 
     def find_functions(self) -> set[int]:
         return set(range(len(self.whole.functions)))

@@ -1,5 +1,5 @@
-"""The scopes that operators were called in, as records: modules by their path, functions, loops and their
-iterations.
+"""The scopes that operators were called in, as records: modules by their path, functions, loops and
+their iterations.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ class Scopes:
             at = at.parent
         outer = None if at is None else self._ids[id(at)]
         for inner in reversed(chain):
-            outer = self._ids[id(inner)] = outer if self._is_idle(inner) else self._add(inner, outer)
+            outer = self._ids[id(inner)] = (
+                outer if self._is_idle(inner) else self._add(inner, outer)
+            )
         return outer
 
     def called_modules(self, call: Any) -> list[tuple[int, str]]:
-        """Return the modules that the call's expression called and that contain the call: numbers and names, innermost
-        first.
+        """Return the modules that the call's expression called and that contain the call: numbers
+        and names, innermost first.
         """
         modules = []
         at = call.scope
@@ -53,7 +55,9 @@ class Scopes:
         return modules
 
     def module_of(self, call: Any) -> str:
-        """Return the name of the innermost module that a call was made in, or its class; "" outside of modules."""
+        """Return the name of the innermost module that a call was made in, or its class; "" outside
+        of modules.
+        """
         at = call.scope
         while at is not None and at.kind != "module":
             at = at.parent
@@ -69,7 +73,9 @@ class Scopes:
         name, detail = self._named(scope)
         turn = scope.count if scope.kind == "pass" else None
         span = self.source.span(scope.what if scope.kind in ("loop", "pass") else scope.origin)
-        self.records.append(ScopeRecord(len(self.records), parent, scope.kind, name, detail, turn, span))
+        self.records.append(
+            ScopeRecord(len(self.records), parent, scope.kind, name, detail, turn, span)
+        )
         return len(self.records) - 1
 
     def _named(self, scope: Scope) -> tuple[str, str]:

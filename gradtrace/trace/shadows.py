@@ -1,4 +1,6 @@
-"""The shadows of a measured run's tensors: what they would hold if everything before had run in a wider type."""
+"""The shadows of a measured run's tensors: what they would hold if everything before had run in a
+wider type.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ Array = Any
 
 
 class Shadow(NamedTuple):
-    """The shadow of one tensor. `check` is the sum of the elements that it stands for; None if it is not checked."""
+    """The shadow of one tensor. `check` is the sum of the elements that it stands for; None if it
+    is not checked.
+    """
 
     tensor: Tensor
     array: Array
@@ -20,17 +24,22 @@ class Shadow(NamedTuple):
 
 
 class Shadows(dict[int, Shadow]):
-    """The shadow of each tensor that has one, by its id(). What has none has its own value as its shadow."""
+    """The shadow of each tensor that has one, by its id(). What has none has its own value as its
+    shadow.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._sharing: dict[int, set[int]] = {}  # by id() of a storage: the tensors on it that had a shadow
+        # by id() of a storage: the tensors on it that had a shadow
+        self._sharing: dict[int, set[int]] = {}
 
     def of(self, tensor: Tensor) -> Array:
         """Return a tensor's shadow: its present value in the wider type if it has no other."""
         shadow = self.get(id(tensor))
         # A write of numpy is not announced: the sum of the elements shows it.
-        if shadow is not None and (shadow.check is None or np.array_equal(shadow.check, total(tensor), equal_nan=True)):
+        if shadow is not None and (
+            shadow.check is None or np.array_equal(shadow.check, total(tensor), equal_nan=True)
+        ):
             return shadow.array
         return self.put(tensor, np.asarray(wide.widened(tensor._data)))
 
@@ -43,7 +52,8 @@ class Shadows(dict[int, Shadow]):
     def before_write(self, tensor: Tensor) -> Array:
         """Return the shadow of a tensor that is about to be written to, which loses it.
 
-        Other tensors with the same memory lose theirs too (`.data`), except for views, whose shadows are views of it.
+        Other tensors with the same memory lose theirs too (`.data`), except for views, whose
+        shadows are views of it.
         """
         array = self.of(tensor)
         for key in self._sharing.get(id(storage_of(tensor._data)), ()):

@@ -1,7 +1,8 @@
-"""Compare the contents of two tensors of which the elements were not kept, by checksums and sketches.
+"""Compare the contents of two tensors of which the elements were not kept, by checksums and
+sketches.
 
-`array_sketch.py` says what these are. A tensor that was kept whole is compared with a summary by the sketch of its
-elements.
+`array_sketch.py` says what these are. A tensor that was kept whole is compared with a summary by
+the sketch of its elements.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ SMALLEST = 5e-324
 def relative_difference(a: Value, b: Value) -> float | None:
     """Return |a - b| / max(|a|, |b|), the Euclidean norms over all elements: 0.0 if both are equal.
 
-    It is exact if both are whole; otherwise it is estimated from sketches, with a standard deviation of 9 %. Elements
-    are paired in row-major order, so the shapes need not agree. None if the number of elements differs, or nothing is
-    known of the elements of one of them. A NaN equals a NaN, and an infinity one of its sign; the result is infinity if
-    the two differ in these (of a summary only their numbers are known). The norms are those of the finite elements.
+    It is exact if both are whole; otherwise it is estimated from sketches, with a standard
+    deviation of 9 %. Elements are paired in row-major order, so the shapes need not agree. None if
+    the number of elements differs, or nothing is known of the elements of one of them. A NaN equals
+    a NaN, and an infinity one of its sign; the result is infinity if the two differ in these (of a
+    summary only their numbers are known). The norms are those of the finite elements.
     """
     if a.numel != b.numel:
         return None
@@ -33,7 +35,8 @@ def relative_difference(a: Value, b: Value) -> float | None:
         return difference(flat(a), flat(b))
     if equal_bits(a, b):
         return 0.0
-    first, second = parts_of(a), parts_of(b)
+    first = parts_of(a)
+    second = parts_of(b)
     if first is None or second is None:
         return None
     (sketch, norm, *bad), (other_sketch, other_norm, *other_bad) = first, second
@@ -44,25 +47,30 @@ def relative_difference(a: Value, b: Value) -> float | None:
 
 
 def equal_bits(a: Value, b: Value) -> bool | None:
-    """Whether two tensors of one shape and dtype are equal to the bit; None if that is not known."""
+    """Whether two tensors of one shape and dtype are equal to the bit; None if that is not
+    known.
+    """
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    first, second = bits_of(a), bits_of(b)
+    first = bits_of(a)
+    second = bits_of(b)
     if first is None or second is None:
         return False if least_difference(a, b) else None
     return first == second
 
 
 def least_difference(a: Value, b: Value) -> float | None:
-    """Return what |a - b| / max(|a|, |b|) is at least, by the statistics of two tensors of as many elements: 0.0 if
-    these agree. None if of one of them no statistics are known.
+    """Return what |a - b| / max(|a|, |b|) is at least, by the statistics of two tensors of as many
+    elements: 0.0 if these agree. None if of one of them no statistics are known.
 
-    Neither the lengths, nor the sums divided by the square root of the number of elements, nor the extremes of two
-    tensors are farther apart than the tensors. A sum may be rounded otherwise where it was computed otherwise.
+    Neither the lengths, nor the sums divided by the square root of the number of elements, nor the
+    extremes of two tensors are farther apart than the tensors. A sum may be rounded otherwise where
+    it was computed otherwise.
     """
     if a.numel != b.numel or not a.is_measured or not b.is_measured:
         return None
-    first, second = a.summary, b.summary
+    first = a.summary
+    second = b.summary
     if (first.nan, first.inf) != (second.nan, second.inf):
         return INFINITY
     size = max(first.norm, second.norm)
@@ -71,9 +79,14 @@ def least_difference(a: Value, b: Value) -> float | None:
     slack = max(SLACK.get(value.dtype, OTHER_SLACK) for value in (a, b))
     root = (a.numel - first.nan - first.inf) ** 0.5
     sums = max(abs(first.norm - second.norm), root * abs(first.mean - second.mean))
-    extremes = max(abs(float(x or 0) - float(y or 0)) for x, y in zip(ends_of(first), ends_of(second), strict=True))
+    extremes = max(
+        abs(float(x or 0) - float(y or 0))
+        for x, y in zip(ends_of(first), ends_of(second), strict=True)
+    )
     differs_in_zeros = a.numel <= COUNTED and first.zeros != second.zeros
-    apart = max(sums if sums > slack * size else 0.0, extremes, SMALLEST if differs_in_zeros else 0.0)
+    apart = max(
+        sums if sums > slack * size else 0.0, extremes, SMALLEST if differs_in_zeros else 0.0
+    )
     return min(apart / size, 1.0) or (SMALLEST if apart else 0.0)
 
 
@@ -91,7 +104,8 @@ def difference(a: Any, b: Any) -> float:
         finite = np.isfinite(a) & np.isfinite(b)
         if not ((a == b) | ((a != a) & (b != b)) | finite).all():
             return INFINITY
-        a, b = np.where(finite, a, 0), np.where(finite, b, 0)
+        a = np.where(finite, a, 0)
+        b = np.where(finite, b, 0)
         return ratio(norm_of(a / 2 - b / 2) * 2, max(norm_of(a), norm_of(b)))
 
 
@@ -100,14 +114,21 @@ def ratio(apart: float, size: float) -> float:
 
 
 def parts_of(value: Value) -> tuple[Any, float, int, int] | None:
-    """Return the sketch, the norm of the finite elements, and the numbers of NaN and infinities; None if unknown."""
+    """Return the sketch, the norm of the finite elements, and the numbers of NaN and infinities;
+    None if unknown.
+    """
     if not value.is_whole:
         kept = value.summary
         return None if kept.sketch is None else (kept.sketch, kept.norm, kept.nan, kept.inf)
     data = flat(value)
     finite = np.isfinite(data)
     nan = int(np.isnan(data).sum())
-    return sketch_of(np.asarray(value.elements)), norm_of(data[finite]), nan, int((~finite).sum()) - nan
+    return (
+        sketch_of(np.asarray(value.elements)),
+        norm_of(data[finite]),
+        nan,
+        int((~finite).sum()) - nan,
+    )
 
 
 def bits_of(value: Value) -> int | None:

@@ -4,8 +4,9 @@
     run(program, ..., record=Keeper, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept by the run's keeper
-(`trace/keeper.py`), which copies an array only when a later step is about to change it.
+It only holds references to nodes and tensors, which `watched` converts to ids. Gradients are kept
+by the run's keeper (`trace/keeper.py`), which copies an array only when a later step is about to
+change it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.engine.data.state import Watcher, state, unobserved, using
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.operators.op import records
-from gradtrace.trace.events import BeginEvent, ChangeEvent, EscapeEvent, EventStream, Held, PassEvent, Turn
+from gradtrace.trace.events import (
+    BeginEvent,
+    ChangeEvent,
+    EscapeEvent,
+    EventStream,
+    Held,
+    PassEvent,
+    Turn,
+)
 from gradtrace.trace.history import in_trace
 from gradtrace.trace.keeper import SMALL, Kept, storage_of
 from gradtrace.trace.local import jacobians, local_derivatives
@@ -32,27 +41,36 @@ Values = tuple[Noted, ...]
 class Watch(EventStream, Watcher):
     """The watcher of a run. `grad_modes` has the grad mode at each recorded operator call.
 
-    With `detailed`, only some passes of a long loop are recorded node by node: the first ones (with local derivatives),
-    the last one, and the first whose gradients are not finite. Of the others only the gradients stored in leaves are
-    recorded.
+    With `detailed`, only some passes of a long loop are recorded node by node: the first ones (with
+    local derivatives), the last one, and the first whose gradients are not finite. Of the others
+    only the gradients stored in leaves are recorded.
     """
 
-    def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
+    def __init__(
+        self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None
+    ) -> None:
         super().__init__()
         self.detailed = detailed  # how many of the first passes are noted node by node; None: all
         self.slopes = slopes  # whether to note local derivatives
-        self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
+        # whether to note the matrix of every step whose local derivative is one
+        self.jacobians = jacobians
         self.grad_modes: list[bool] = []
-        self._leaves: dict[int, Tensor] = {}  # by id() of the storage of the gradient that a pass left in it
-        self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
-        self.custom: dict[int, Any] = {}  # by id(node): the first call of each of the program's own Functions
-        self.checks: dict[str, tuple[Any, Any]] = {}  # by such a Function's name: what `opcheck` found, and the node
-        self.checking: Any = None  # a context within which a Function's forward may run again; None: it must not
+        # by id() of the storage of the gradient that a pass left in it
+        self._leaves: dict[int, Tensor] = {}
+        # by id(node): what a Function of the program saves, which a release drops
+        self.saved: dict[int, Any] = {}
+        # by id(node): the first call of each of the program's own Functions
+        self.custom: dict[int, Any] = {}
+        # by such a Function's name: what `opcheck` found, and the node
+        self.checks: dict[str, tuple[Any, Any]] = {}
+        # a context within which a Function's forward may run again; None: it must not
+        self.checking: Any = None
         self._kept_alive: list[Any] = []
         self._found_bad = False
         self._latest: PassEvent | None = None  # the last pass, if it is not among the first ones
         self._open: list[PassEvent] = []  # more than one where a hook calls backward itself
-        self._seen: dict[int, tuple[Any, Kept]] | None = None  # by array, in a pass whose arrays no program can reach
+        # by array, in a pass whose arrays no program can reach
+        self._seen: dict[int, tuple[Any, Kept]] | None = None
 
     @property
     def beginnings(self) -> set[Node]:
@@ -62,13 +80,20 @@ class Watch(EventStream, Watcher):
     @property
     def leaves_begun_at(self) -> list[Node]:
         """Return the AccumulateGrad nodes at which passes began, in order."""
-        nodes = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
+        nodes = [
+            node
+            for event in self.passes
+            for node, _ in event.roots
+            if isinstance(node, AccumulateGrad)
+        ]
         return list(dict.fromkeys(nodes))
 
     # ---- forward
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
-        """Note an operator call: its grad mode, and in-place changes or a first call of a program's Function."""
+        """Note an operator call: its grad mode, and in-place changes or a first call of a program's
+        Function.
+        """
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
         elif self.checking is not None and name not in records and name not in self.checks:
@@ -88,8 +113,13 @@ class Watch(EventStream, Watcher):
         storage = None if how in ("cleared", "assigned") else storage_of(in_trace(tensor)._data)
         leaf = None if storage is None else self._leaf_of(storage)
         of_grad = how in ("cleared", "assigned")
-        at, enabled = len(self.grad_modes), state.grad_enabled
-        self.changed.append(ChangeEvent(how, (tensor, storage, leaf), of_grad, at, self.turns, None, enabled, origin))
+        at = len(self.grad_modes)
+        enabled = state.grad_enabled
+        self.changed.append(
+            ChangeEvent(
+                how, (tensor, storage, leaf), of_grad, at, self.turns, None, enabled, origin
+            )
+        )
 
     def _leaf_of(self, storage: Any) -> Tensor | None:
         """Return the leaf whose present gradient has this storage, if a pass stored it."""
@@ -117,12 +147,21 @@ class Watch(EventStream, Watcher):
     def stepped(self, optimiser: Any) -> None:
         held = self.optimisers.get(id(optimiser))
         if held is not None:
-            has_gradient = any(tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors)
+            has_gradient = any(
+                tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors
+            )
             held.add_step(optimiser, 0 if held.steps else state.place(), not has_gradient)
 
     # ---- backward
 
-    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+    def began(
+        self,
+        roots: list[Any],
+        keep: bool,
+        create_graph: bool,
+        wanted: list[Any] | None,
+        stores: bool,
+    ) -> None:
         event = PassEvent(len(self.grad_modes), state.place(), keep, create_graph, stores)
         event.roots = [(node, number) for node, number, _ in roots]
         event.vectors = [noted(g) for _, _, g in roots]
@@ -130,7 +169,13 @@ class Watch(EventStream, Watcher):
         self._open.append(event)
         self.passes.append(event)
         single = all(type(g) is float or getattr(g, "size", 0) == 1 for _, _, g in roots)
-        private = single and stores and not create_graph and not state.live_observers and running_keeper() is not None
+        private = (
+            single
+            and stores
+            and not create_graph
+            and not state.live_observers
+            and running_keeper() is not None
+        )
         self._seen = {} if private else None
 
     def ended(self, error: BaseException | None) -> None:
@@ -151,12 +196,16 @@ class Watch(EventStream, Watcher):
             self._found_bad = True
         else:
             if self._latest is not None:
-                self._latest.turns = [alone(turn) for turn in self._latest.turns if turn.node.is_accumulator]
+                self._latest.turns = [
+                    alone(turn) for turn in self._latest.turns if turn.node.is_accumulator
+                ]
             self._latest = event
 
     @property
     def is_detailed(self) -> bool:
-        """Whether the present pass is always recorded node by node, as one of the first `detailed`."""
+        """Whether the present pass is always recorded node by node, as one of the first
+        `detailed`.
+        """
         return self.detailed is None or len(self.passes) <= self.detailed
 
     @property
@@ -173,8 +222,11 @@ class Watch(EventStream, Watcher):
     def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
         if not self._open or not self._open[-1].turns:
             return
-        old, new = first(before), first(after)
-        self.turn.hooks.append((kind, hook or "retain_grad", old, new, old != new and kind != "retain"))
+        old = first(before)
+        new = first(after)
+        self.turn.hooks.append(
+            (kind, hook or "retain_grad", old, new, old != new and kind != "retain")
+        )
 
     def runs(self, node: Node, gradient: Any) -> None:
         turn = self.turn
@@ -224,19 +276,24 @@ class Watch(EventStream, Watcher):
                 self._leaves[id(storage_of(node.variable._x.grad._data))] = node.variable
 
     def precision(self, builder: Any, kept: Any) -> Any:
-        """Return the rounding errors of the run as records; None, because this watcher does not measure them."""
+        """Return the rounding errors of the run as records; None, because this watcher does not
+        measure them.
+        """
         return None
 
     # ---- gradients
 
     def noted(self, gradient: Any) -> Noted:
-        """Return a note of a gradient's present contents: a number, a Value, or a Kept (see `values.Contents`)."""
+        """Return a note of a gradient's present contents: a number, a Value, or a Kept (see
+        `values.Contents`).
+        """
         if type(gradient) is float:
             return gradient
         if self._seen is None:
             return noted(gradient)
         entry = self._seen.get(id(gradient))
-        if entry is None:  # the array stands here too, so that no other one takes its place in memory
+        # the array stands here too, so that no other one takes its place in memory
+        if entry is None:
             entry = self._seen[id(gradient)] = (gradient, Kept(gradient))
         return entry[1]
 
@@ -266,7 +323,9 @@ def alone(turn: Turn) -> Turn:
 
 
 def running_keeper() -> Any:
-    """Return the `keeper.Keeper` of the run, or None; in the engine's type for it are only the methods it calls."""
+    """Return the `keeper.Keeper` of the run, or None; in the engine's type for it are only the
+    methods it calls.
+    """
     return state.keeper if hasattr(state.keeper, "note") else None
 
 
@@ -284,14 +343,20 @@ def bounded(value: Value | None) -> Value | None:
     keeper = running_keeper()
     if value is None or not value.shape or keeper is None or value.elements.nbytes <= SMALL:
         return value
-    return value if keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
+    return (
+        value if keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
+    )
 
 
 def all_finite(event: PassEvent) -> bool:
     """Whether the gradients that a pass stored are finite."""
     leaves = [turn.node.variable for turn in event.turns if isinstance(turn.node, AccumulateGrad)]
     grads = [None if leaf._x is None else leaf._x.grad for leaf in leaves]
-    return all(isfinite(raw_sum(grad._data)) or frozen(grad).all_finite for grad in grads if grad is not None)
+    return all(
+        isfinite(raw_sum(grad._data)) or frozen(grad).all_finite
+        for grad in grads
+        if grad is not None
+    )
 
 
 def raw_sum(raw: Any) -> float:
@@ -309,7 +374,9 @@ def saves(node: Node) -> bool:
 
 
 def first(gradient: Any) -> Value | None:
-    """Return the gradient that a hook received; if it received several (a node's hook), the first that is not None."""
+    """Return the gradient that a hook received; if it received several (a node's hook), the first
+    that is not None.
+    """
     if type(gradient) is tuple:
         gradient = next((g for g in gradient if g is not None), None)
     return None if gradient is None else frozen(gradient)

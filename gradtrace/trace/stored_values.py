@@ -1,9 +1,11 @@
-"""The values of a record's file: their elements in chunks of a few megabytes, one npy array each, and a table of rows.
+"""The values of a record's file: their elements in chunks of a few megabytes, one npy array each,
+and a table of rows.
 
-A row is (dtype, shape, chunk, place, order). `dtype` is an index into DTYPES, `shape` an index into the file's table of
-tuples, `chunk` the chunk's number or SUMMARY, `place` the index of the first element in the chunk (or of the summary in
-its table), `order` 1 for column-major order. An array that several values share is stored once. Arrays begin at
-multiples of 16 bytes, as numpy's own do. A single number is an element of a chunk of float64, int64 or bool.
+A row is (dtype, shape, chunk, place, order). `dtype` is an index into DTYPES, `shape` an index into
+the file's table of tuples, `chunk` the chunk's number or SUMMARY, `place` the index of the first
+element in the chunk (or of the summary in its table), `order` 1 for column-major order. An array
+that several values share is stored once. Arrays begin at multiples of 16 bytes, as numpy's own do.
+A single number is an element of a chunk of float64, int64 or bool.
 """
 
 from __future__ import annotations
@@ -16,11 +18,33 @@ from gradtrace.trace.fields import Damaged, integer, listed, number, real, text,
 from gradtrace.trace.values import Value
 
 DTYPES = (
-    *("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"),
+    *(
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+    ),
     # of these only summaries are kept
-    *("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "other"),
+    *(
+        "complex32",
+        "complex64",
+        "complex128",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "other",
+    ),
 )
-STORED = {"bfloat16": "float32"}  # the dtype of the array in the file, where numpy has no such dtype
+# the dtype of the array in the file, where numpy has no such dtype
+STORED = {"bfloat16": "float32"}
 SUMMARY = -1
 ALIGNED = 16  # bytes
 CHUNK = 1 << 22  # bytes
@@ -41,7 +65,9 @@ class Chunk:
 
 
 class ValueWriter:
-    """A table that gives values numbers, and writes each full chunk with `put(number, parts, count, dtype)`."""
+    """A table that gives values numbers, and writes each full chunk with `put(number, parts, count,
+    dtype)`.
+    """
 
     def __init__(self, put: Callable[[int, list[Any], int, str], None], shapes: Any) -> None:
         self.put = put
@@ -70,12 +96,16 @@ class ValueWriter:
         where = array.__array_interface__["data"][0], array.nbytes, value.dtype
         position = self._places.get(where)
         if position is None:
-            position = self._places[where] = self.append(value.dtype, False, array.reshape(-1, order="A"), array.size)
+            position = self._places[where] = self.append(
+                value.dtype, False, array.reshape(-1, order="A"), array.size
+            )
         return *position, order
 
     def sketch(self, sketch: tuple[float, ...] | None) -> tuple[int, int] | None:
         """Return the chunk and the place of a sketch, which is stored as an array."""
-        return None if sketch is None else self.append("float64", False, np.array(sketch), len(sketch))
+        return (
+            None if sketch is None else self.append("float64", False, np.array(sketch), len(sketch))
+        )
 
     def append(self, dtype: str, single: bool, part: Any, count: int) -> tuple[int, int]:
         """Append elements; return the chunk's number, and the position in it."""
@@ -112,9 +142,13 @@ def written(s: Summary) -> list[Any]:
 
 
 class ValueReader(dict[int, Any]):
-    """Values by their numbers (None by -1), each made at its first use. `load(number)` returns a chunk's array."""
+    """Values by their numbers (None by -1), each made at its first use. `load(number)` returns a
+    chunk's array.
+    """
 
-    def __init__(self, rows: Any, shapes: list[Any], summaries: list[Any], load: Callable[[int], Any]) -> None:
+    def __init__(
+        self, rows: Any, shapes: list[Any], summaries: list[Any], load: Callable[[int], Any]
+    ) -> None:
         super().__init__({-1: None})
         if rows.ndim != 2 or rows.shape[1] != 5:
             raise Damaged("the table of values is damaged")
@@ -127,9 +161,15 @@ class ValueReader(dict[int, Any]):
 
     def __missing__(self, index: int) -> Value:
         code, shape_number, chunk, place, order = self.rows[index]
-        if not 0 <= code < len(DTYPES) or not 0 <= shape_number < len(self.shapes) or place < 0 or order not in (0, 1):
+        if (
+            not 0 <= code < len(DTYPES)
+            or not 0 <= shape_number < len(self.shapes)
+            or place < 0
+            or order not in (0, 1)
+        ):
             raise Damaged("a value is damaged")
-        dtype, shape = DTYPES[code], self.shapes[shape_number]
+        dtype = DTYPES[code]
+        shape = self.shapes[shape_number]
         if chunk == SUMMARY:
             value = self.summary(shape, dtype, place)
         elif not shape:
@@ -156,7 +196,9 @@ class ValueReader(dict[int, Any]):
             raise Damaged("a number is out of range")
         return Value((), dtype, numbers[place], None)
 
-    def array(self, shape: tuple[int, ...], dtype: str, number: int, place: int, order: int) -> Value:
+    def array(
+        self, shape: tuple[int, ...], dtype: str, number: int, place: int, order: int
+    ) -> Value:
         chunk = self.chunk(number)
         count = 1
         for n in shape:
@@ -173,10 +215,16 @@ class ValueReader(dict[int, Any]):
         if len(parts) != 12 or len(listed(parts[8])) not in (0, 1, BINS):
             raise Damaged("a summary is damaged")
         low, high, mean = (None if x is None else real(x) for x in parts[:3])
-        absolute, norm, zeros = real(parts[3]), real(parts[4]), integer(parts[5])
-        nan, inf, bins = integer(parts[6]), integer(parts[7]), tuple(map(integer, parts[8]))
+        absolute = real(parts[3])
+        norm = real(parts[4])
+        zeros = integer(parts[5])
+        nan = integer(parts[6])
+        inf = integer(parts[7])
+        bins = tuple(map(integer, parts[8]))
         last = bins, None if parts[10] is None else whole(parts[10]), self.sketch(parts[11])
-        kept = Summary(shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, *last)
+        kept = Summary(
+            shape, dtype, text(parts[9]), low, high, mean, absolute, norm, zeros, nan, inf, *last
+        )
         return Value(shape, dtype, None, kept)
 
     def sketch(self, where: Any) -> tuple[float, ...] | None:

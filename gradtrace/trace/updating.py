@@ -12,17 +12,19 @@ from gradtrace.trace import wide
 
 
 class Updates:
-    """The updates of a run. `found` has triples: how many calls had run before, the parameter, the fields of a row.
+    """The updates of a run. `found` has triples: how many calls had run before, the parameter, the
+    fields of a row.
 
-    Before a step, a copy of the optimiser with float64 tensors is made, and steps too. Parameters in float64, and
-    optimisers that call a closure, are left out.
+    Before a step, a copy of the optimiser with float64 tensors is made, and steps too. Parameters
+    in float64, and optimisers that call a closure, are left out.
     """
 
     def __init__(self, undisturbed: Any) -> None:
         self.found: list[tuple[int, Tensor, dict[str, Any]]] = []
         self._undisturbed = undisturbed
         self._watched: set[int] = set()
-        self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}  # by id(optimiser): tensor, before, wanted
+        # by id(optimiser): tensor, before, wanted
+        self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}
 
     def watch(self, optimiser: Any) -> None:
         if id(optimiser) not in self._watched and isinstance(optimiser, ElementwiseOptimizer):
@@ -35,7 +37,9 @@ class Updates:
         with self._undisturbed():
             twin, pairs = wide_twin(optimiser)
             type(optimiser).step.__wrapped__(twin)
-        self._waiting[id(optimiser)] = [(param, np.array(param._data), wide_one) for param, wide_one in pairs]
+        self._waiting[id(optimiser)] = [
+            (param, np.array(param._data), wide_one) for param, wide_one in pairs
+        ]
 
     def compare(self, optimiser: Any, at: int) -> None:
         """Add the updates of a step that has just been made."""
@@ -43,7 +47,9 @@ class Updates:
             self.add(at, tensor, before, np.asarray(twin._data))
 
     def add(self, at: int, tensor: Tensor, before: Any, exact: Any) -> None:
-        """Add an update that has just been made of the value `before`; `exact` is its result in the wider type."""
+        """Add an update that has just been made of the value `before`; `exact` is its result in the
+        wider type.
+        """
         wanted = exact - before
         change = wide.widened(np.asarray(tensor._data)) - before
         is_lost = (wanted != 0) & (change == 0)
@@ -62,7 +68,9 @@ class Updates:
 
 
 def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
-    """Return a copy of an optimiser whose tensors are in float64, and pairs of a parameter and its copy."""
+    """Return a copy of an optimiser whose tensors are in float64, and pairs of a parameter and its
+    copy.
+    """
     twin = copy.copy(optimiser)
     pairs = []
     twin.param_groups, twin.state = [], copy.copy(optimiser.state)
@@ -79,7 +87,9 @@ def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
             params.append(wide_one)
             if param in optimiser.state:
                 kept = optimiser.state[param]
-                twin.state[wide_one] = {k: in_float64(v) if isinstance(v, Tensor) else v for k, v in kept.items()}
+                twin.state[wide_one] = {
+                    k: in_float64(v) if isinstance(v, Tensor) else v for k, v in kept.items()
+                }
         twin.param_groups.append({**group, "params": params})
     return twin, pairs
 

@@ -1,4 +1,6 @@
-"""The contents of a tensor in a trace: whole, or as a Summary where keeping every element would cost too much."""
+"""The contents of a tensor in a trace: whole, or as a Summary where keeping every element would
+cost too much.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ INFINITY = float("inf")
 
 
 class Value(NamedTuple):
-    """A tensor's contents: `elements` is a float, bool or int when `shape` is (), else a read-only ndarray.
+    """A tensor's contents: `elements` is a float, bool or int when `shape` is (), else a read-only
+    ndarray.
 
-    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here. `elements` is None
-    if only a summary (`kept`) is there. Read `data` where every element is needed, and the other properties otherwise.
+    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here.
+    `elements` is None if only a summary (`kept`) is there. Read `data` where every element is
+    needed, and the other properties otherwise.
     """
 
     shape: tuple[int, ...]
@@ -39,7 +43,8 @@ class Value(NamedTuple):
             raise NotKeptError.of_meta()
         if self.elements is None:
             raise NotKeptError(
-                f"the elements of a tensor of shape {self.shape} were not kept, only a summary of them",
+                f"the elements of a tensor of shape {self.shape} were not kept, only a summary of "
+                "them",
                 "raise the limit with --max-record or GRADTRACE_MAX_RECORD",
             )
         return self.elements
@@ -64,11 +69,13 @@ class Value(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
-        """Whether anything is known of the elements; in a run recorded only for its structure they have just shape and
-        dtype.
+        """Whether anything is known of the elements; in a run recorded only for its structure they
+        have just shape and dtype.
         """
         kept = self.kept
-        return kept is None or bool(kept.histogram or kept.nan or kept.inf) or kept.minimum is not None
+        return (
+            kept is None or bool(kept.histogram or kept.nan or kept.inf) or kept.minimum is not None
+        )
 
     @property
     def norm(self) -> float:
@@ -84,7 +91,8 @@ class Value(NamedTuple):
             return not self.kept.nan and not self.kept.inf
         if not self.shape:
             return bool(data == data and abs(data) != INFINITY)
-        if data.dtype.kind != "f" or isfinite(np.add.reduce(data, None)):  # a sum is finite only if every element is
+        # a sum is finite only if every element is
+        if data.dtype.kind != "f" or isfinite(np.add.reduce(data, None)):
             return True
         return bool((abs(data) < INFINITY).all())
 
@@ -92,7 +100,11 @@ class Value(NamedTuple):
     def has_nan(self) -> bool:
         if self.kept is not None:
             return bool(self.kept.nan)
-        return bool(self.elements != self.elements if not self.shape else (self.elements != self.elements).any())
+        return bool(
+            self.elements != self.elements
+            if not self.shape
+            else (self.elements != self.elements).any()
+        )
 
     @property
     def all_zero(self) -> bool:
@@ -114,7 +126,8 @@ class Value(NamedTuple):
         """Element by element, NaN equal to NaN (an ndarray's own == would not give one answer)."""
         if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
             return False
-        a, b = self.elements, other.elements
+        a = self.elements
+        b = other.elements
         if a is b:
             return self.kept == other.kept
         if a is None or b is None:
@@ -133,10 +146,24 @@ class Value(NamedTuple):
 def summary_of_number(value: Value) -> Summary:
     """Return the summary of a single number, without importing numpy."""
     x = value.elements
-    nan, inf = int(x != x), int(abs(x) == INFINITY)
+    nan = int(x != x)
+    inf = int(abs(x) == INFINITY)
     if nan or inf:
         return Summary((), value.dtype, "cpu", None, None, None, 0.0, 0.0, 0, nan, inf, (0,))
-    return Summary((), value.dtype, "cpu", x, x, float(x), abs(float(x)), abs(float(x)), int(x == 0), 0, 0, (1,))
+    return Summary(
+        (),
+        value.dtype,
+        "cpu",
+        x,
+        x,
+        float(x),
+        abs(float(x)),
+        abs(float(x)),
+        int(x == 0),
+        0,
+        0,
+        (1,),
+    )
 
 
 def frozen(raw: Any) -> Value:
@@ -164,7 +191,8 @@ def taken(array: Any) -> Value:
 
 
 class Contents:
-    """A maker of the Values of one trace from the contents that the run's keeper has; each array becomes one Value.
+    """A maker of the Values of one trace from the contents that the run's keeper has; each array
+    becomes one Value.
 
     If `final`, the program has ended, so its arrays are used without copying; else they are copied.
     """
@@ -199,8 +227,8 @@ class Contents:
         return summarized(version.summary) if version.summary is not None else taken(version.array)
 
     def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value | None:
-        """Return the present Value of a tensor (None if unknown); with `whole`, every element is kept whatever the
-        budget.
+        """Return the present Value of a tensor (None if unknown); with `whole`, every element is
+        kept whatever the budget.
         """
         raw = tensor._data if raw is None else raw
         if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:

@@ -1,7 +1,9 @@
-"""Arithmetic of the error measurements: wider types, norms, and one result compared with two wider ones.
+"""Arithmetic of the error measurements: wider types, norms, and one result compared with two wider
+ones.
 
-float16 and float32 are compared in float64. float64 is compared in numpy's long double, which has 64 bits of precision
-on x86 and the same 53 as float64 on some other machines; there float64 cannot be measured.
+float16 and float32 are compared in float64. float64 is compared in numpy's long double, which has
+64 bits of precision on x86 and the same 53 as float64 on some other machines; there float64 cannot
+be measured.
 """
 
 from __future__ import annotations
@@ -58,8 +60,9 @@ def kernel_of(record: Op, raws: Sequence[Any]) -> Any:
 def has_wide_kernel(record: Op, plain: Sequence[Any]) -> bool:
     """Return whether a record's kernel computes long doubles in their own precision.
 
-    Some kernels of special functions compute in float64 whatever they get. They are found by a try on numbers that
-    float64 does not have: if all results are numbers of float64, and not integers, the kernel rounds to it.
+    Some kernels of special functions compute in float64 whatever they get. They are found by a try
+    on numbers that float64 does not have: if all results are numbers of float64, and not integers,
+    the kernel rounds to it.
     """
     if record.kind != "elementwise" or record.name in KERNELS:
         return True
@@ -69,8 +72,11 @@ def has_wide_kernel(record: Op, plain: Sequence[Any]) -> bool:
         try:
             out = np.asarray(record.kernel(*[trial] * record.arity, *plain))
         except Exception:
-            return True  # these arguments do not fit the trial: the call itself shows what the kernel does
-        fractions = out[np.isfinite(out) & (out != np.rint(out))] if out.dtype.kind == "f" else out[:0]
+            # these arguments do not fit the trial: the call itself shows what the kernel does
+            return True
+        fractions = (
+            out[np.isfinite(out) & (out != np.rint(out))] if out.dtype.kind == "f" else out[:0]
+        )
         is_wide = not fractions.size or bool((fractions != fractions.astype(np.float64)).any())
         _has_wide_kernel[record.name] = is_wide
     return is_wide
@@ -90,13 +96,17 @@ def magnitude(x: Array) -> float:
 
 
 def difference(a: Array, b: Array) -> Array:
-    """Return a - b; 0 where both are equal, also inf or nan, and inf where only one of them is finite."""
+    """Return a - b; 0 where both are equal, also inf or nan, and inf where only one of them is
+    finite.
+    """
     same = (a == b) | ((a != a) & (b != b))
     return np.where(same, 0, np.where(np.isfinite(a) & np.isfinite(b), a - b, np.inf))
 
 
 def relative(error: Array, size: float) -> float:
-    """Return the norm of an error by the norm `size` of the right result; inf for an error that is not finite."""
+    """Return the norm of an error by the norm `size` of the right result; inf for an error that is
+    not finite.
+    """
     if not np.isfinite(error).all():
         return float("inf")
     length = norm(error)
@@ -115,25 +125,32 @@ def share(part: Array, whole: Array) -> float:
 
 
 def is_rounded_sum(a: Any, b: Any, result: Any) -> bool:
-    """Return whether a + b or a - b (or b - a) was rounded to be `result`; False if something is not finite."""
+    """Return whether a + b or a - b (or b - a) was rounded to be `result`; False if something is
+    not finite.
+    """
     sums = ((result - a == b) & (result - b == a), (a - result == b) & (result + b == a))
     exact = sums[0] | sums[1] | ((result - b == -a) & (result + a == b))
     return bool((~exact & (result - result == 0)).any())
 
 
 def errors(result: Array, stages: Sequence[Array]) -> dict[str, Any]:
-    """Return the numbers of a Measured row, by field name, and the shares of the inputs as "shares".
+    """Return the numbers of a Measured row, by field name, and the shares of the inputs as
+    "shares".
 
-    `stages` are the operation's wide results: from the shadows of all inputs, then with the actual value of one more
-    input each, up to that of all actual inputs.
+    `stages` are the operation's wide results: from the shadows of all inputs, then with the actual
+    value of one more input each, up to that of all actual inputs.
     """
-    actual, shadow, local = widened(result), np.asarray(stages[0]), np.asarray(stages[-1])
-    unit, size = rounding(result.dtype), norm(shadow)
+    actual = widened(result)
+    shadow = np.asarray(stages[0])
+    local = np.asarray(stages[-1])
+    unit = rounding(result.dtype)
+    size = norm(shadow)
     whole = difference(actual, shadow)
     parts = [difference(np.asarray(b), np.asarray(a)) for a, b in pairwise(stages)]
     magnitudes = np.abs(local[np.isfinite(local) & (local != 0)])
     tiny = np.finfo(result.dtype).tiny
-    finite, ones = np.isfinite(local), np.abs(actual) == 1
+    finite = np.isfinite(local)
+    ones = np.abs(actual) == 1
     return {
         "dtype": result.dtype.name,
         "elements": int(result.size),

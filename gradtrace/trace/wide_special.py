@@ -1,7 +1,8 @@
 """The error functions in numpy's long double, where the operators' own kernels compute in float64.
 
-erf is its series of positive terms, in which nothing cancels: 2 x exp(-x**2) / sqrt(pi) * sum((2 x**2)**n / (2n+1)!!)
-(Abramowitz and Stegun 7.1.6); erfc is its continued fraction from 1 on (7.1.14), below it 1 - erf.
+erf is its series of positive terms, in which nothing cancels: 2 x exp(-x**2) / sqrt(pi) * sum((2
+x**2)**n / (2n+1)!!) (Abramowitz and Stegun 7.1.6); erfc is its continued fraction from 1 on
+(7.1.14), below it 1 - erf.
 """
 
 from __future__ import annotations

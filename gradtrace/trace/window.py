@@ -1,14 +1,17 @@
 """Windows on a trace: one step of a training loop, one backward pass, or what a picture shows.
 
-    step_window(trace, 3)      what ran in the third step, with values and gradients as they were then
+    step_window(trace, 3)      what ran in the third step, with values and gradients as they were
+                               then
     pass_window(trace, 7)      what the seventh backward pass went through
 
-A window is a Trace, so every view and analysis takes one. Its records are the whole trace's: `Window` selects them, and
-changes the numbers in those fields whose annotations say what they count (`trace/record.py`), so that an id is an
-index again. A record of something outside of the window is left out.
+A window is a Trace, so every view and analysis takes one. Its records are the whole trace's:
+`Window` selects them, and changes the numbers in those fields whose annotations say what they count
+(`trace/record.py`), so that an id is an index again. A record of something outside of the window is
+left out.
 
-A tensor that was made before the window has no operation in it. Names and labels are those that the whole trace gives
-to the tensors made at the same places in the last step: the loss of every step is "loss".
+A tensor that was made before the window has no operation in it. Names and labels are those that the
+whole trace gives to the tensors made at the same places in the last step: the loss of every step is
+"loss".
 """
 
 from __future__ import annotations
@@ -19,19 +22,40 @@ from collections import Counter
 
 from gradtrace.annotations import Any, Callable, Iterable, Iterator, Sequence
 from gradtrace.errors import UsageError
-from gradtrace.trace.fields import FUNCTION, GROUP, NUMBERED_FIELDS, OPERATION, PASS, SCOPE, TENSOR, Many, Maybe
+from gradtrace.trace.fields import (
+    FUNCTION,
+    GROUP,
+    NUMBERED_FIELDS,
+    OPERATION,
+    PASS,
+    SCOPE,
+    TENSOR,
+    Many,
+    Maybe,
+)
 from gradtrace.trace.precision import Measured, Precision
-from gradtrace.trace.record import Group, Operation, SavedRecord, TensorRecord, Trace, TrainingStep, Value
+from gradtrace.trace.record import (
+    Group,
+    Operation,
+    SavedRecord,
+    TensorRecord,
+    Trace,
+    TrainingStep,
+    Value,
+)
 
 SUFFIX = re.compile(r" (#\d+|\(version \d+\))")  # of a label that stands for one of several tensors
 
 
 def step_window(trace: Trace, number: int, everything: bool = True) -> Trace:
-    """Return the step with this number, from 1; without `everything`, only what its passes' roots were computed
-    from.
+    """Return the step with this number, from 1; without `everything`, only what its passes' roots
+    were computed from.
     """
     if not trace.training:
-        raise UsageError("the program has no training loop: no two updates or passes from one line", "leave out --step")
+        raise UsageError(
+            "the program has no training loop: no two updates or passes from one line",
+            "leave out --step",
+        )
     if not 1 <= number <= len(trace.training):
         raise UsageError(f"no step {number}", f"the loop has the steps 1 to {len(trace.training)}")
     step = trace.training[number - 1]
@@ -41,12 +65,20 @@ def step_window(trace: Trace, number: int, everything: bool = True) -> Trace:
 def pass_window(trace: Trace, number: int) -> Trace:
     """Return the backward pass with this number, from 1, and what its roots were computed from."""
     if not 1 <= number <= len(trace.passes):
-        hint = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
+        hint = (
+            f"the program has the passes 1 to {len(trace.passes)}"
+            if trace.passes
+            else "the program has none"
+        )
         raise UsageError(f"no backward pass {number}", hint)
     backward = trace.passes[number - 1]
-    step = next((step for step in trace.training if step.passes[0] < number <= step.passes[1]), None)
+    step = next(
+        (step for step in trace.training if step.passes[0] < number <= step.passes[1]), None
+    )
     first = 0 if step is None else step.operations[0]
-    return window(trace, range(first, backward.until), range(number - 1, number), backward.roots, False, step)
+    return window(
+        trace, range(first, backward.until), range(number - 1, number), backward.roots, False, step
+    )
 
 
 def window(
@@ -84,7 +116,8 @@ def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
 class Window:
     """The selection of a trace's records that a window shows, and their numbers there.
 
-    `tensors`, `functions`, `operations` and `scopes` have the new number of each record that is selected.
+    `tensors`, `functions`, `operations` and `scopes` have the new number of each record that is
+    selected.
     """
 
     def __init__(
@@ -102,7 +135,8 @@ class Window:
         self.roots = roots
         self.step = step
         self.tensors = numbers(tensors)
-        # a leaf's gradient is of the version that forward read, not of one that an initialisation made or wrote to
+        # a leaf's gradient is of the version that forward read, not of one that an initialisation
+        # made or wrote to
         read = (i for o in operations if o.function is not None for i in o.tensors)
         self.variables: dict[int, int] = {}
         for i in (*read, *self.tensors):
@@ -143,7 +177,9 @@ class Window:
             tensors=tuple(whole.tensors[i] for i in self.tensors),
             operations=tuple(self.kept),
             functions=tuple(whole.functions[i] for i in self.functions),
-            function_edges=tuple(edge for edge in whole.function_edges if edge.source in self.functions),
+            function_edges=tuple(
+                edge for edge in whole.function_edges if edge.source in self.functions
+            ),
             steps=tuple(self.steps),
             scopes=tuple(whole.scopes[i] for i in self.scopes),
             roots=self.roots,
@@ -158,21 +194,26 @@ class Window:
         )
 
     def extent(self) -> tuple[int, int]:
-        """Return the range of operations (first, last) whose changes and escapes belong to this window."""
+        """Return the range of operations (first, last) whose changes and escapes belong to this
+        window.
+        """
         if self.step is not None:
             return self.step.operations
         return (self.order[0], self.order[-1] + 1) if self.order else (0, 0)
 
     def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:
-        """Return the training step that the window is or belongs to, with its number in the whole run."""
+        """Return the training step that the window is or belongs to, with its number in the whole
+        run.
+        """
         if self.step is None:
             return ()
-        operations, passes = (0, len(self.order)), (0, len(self.passes))
+        operations = (0, len(self.order))
+        passes = (0, len(self.passes))
         return (self.step._replace(operations=operations, passes=passes, roots=roots),)
 
     def precision(self, start: int, end: int) -> Precision | None:
-        """Return the measured errors of the window's operations and passes; updates and scales from `start` to
-        `end`.
+        """Return the measured errors of the window's operations and passes; updates and scales from
+        `start` to `end`.
         """
         whole = self.whole.precision
         if whole is None:
@@ -197,8 +238,8 @@ class Window:
         return {function for function in functions if function is not None}
 
     def find_scopes(self) -> set[int]:
-        """Return the scopes of the operations, except for the loops, iterations and functions that contain them all:
-        labels leave these out.
+        """Return the scopes of the operations, except for the loops, iterations and functions that
+        contain them all: labels leave these out.
         """
         around = [set(scopes_around(self.whole, o.scope)) for o in self.kept]
         if not around:
@@ -209,7 +250,10 @@ class Window:
     def find_labels(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return each tensor's label and names."""
         names = self.find_names()
-        plain = {i: own[0] if own else SUFFIX.sub("", self.whole.tensors[i].label) for i, own in names.items()}
+        plain = {
+            i: own[0] if own else SUFFIX.sub("", self.whole.tensors[i].label)
+            for i, own in names.items()
+        }
         repeated = Counter(plain[i] for i, own in names.items() if not own)
         named = {own[0] for own in names.values() if own}
         numbers: dict[str, int] = {}
@@ -225,10 +269,16 @@ class Window:
         return labels
 
     def find_names(self) -> dict[int, tuple[str, ...]]:
-        """Return each tensor's names: its own, or those of what was made at the same place in the last step."""
+        """Return each tensor's names: its own, or those of what was made at the same place in the
+        last step.
+        """
         whole = self.whole
         # what a function made outside the loop may have the place of another variable
-        loop = range(whole.training[0].operations[0], whole.training[-1].operations[1]) if self.step else None
+        loop = (
+            range(whole.training[0].operations[0], whole.training[-1].operations[1])
+            if self.step
+            else None
+        )
         places: dict[Any, tuple[str, ...]] = {}
         for t in whole.tensors:
             if t.names and t.operation is not None and (loop is None or t.operation in loop):
@@ -248,7 +298,9 @@ class Window:
     # ---- numbers
 
     def renumbered(self, record: Any) -> Any:
-        """Return a record with the window's numbers; None if a record that it is about is not in the window."""
+        """Return a record with the window's numbers; None if a record that it is about is not in
+        the window.
+        """
         changes = {}
         for name, kind in NUMBERED_FIELDS[type(record)]:
             changes[name] = value = self.translated(kind, getattr(record, name))
@@ -267,7 +319,9 @@ class Window:
             number = self.number_of.get(kind)
             return self.renumbered(value) if number is None else number(value)
         if kind.each is None:
-            return tuple(self.translated(part, entry) for part, entry in zip(kind.of, value, strict=True))
+            return tuple(
+                self.translated(part, entry) for part, entry in zip(kind.of, value, strict=True)
+            )
         items = [self.translated(kind.each, entry) for entry in value]
         there = [entry for entry in items if entry is not None]
         return tuple(dict.fromkeys(there) if kind.each in self.number_of else there)
@@ -281,13 +335,17 @@ class Window:
         return None if version is None else self.tensors[version]
 
     def scope_id(self, old: int | None) -> int | None:
-        """Return the new id of the innermost scope around and including this one that the window has."""
+        """Return the new id of the innermost scope around and including this one that the window
+        has.
+        """
         while old is not None and old not in self.scopes:
             old = self.whole.scopes[old].parent
         return None if old is None else self.scopes[old]
 
     def count(self, operation: int) -> int:
-        """Return how many of the window's operations come before an operation of the whole trace."""
+        """Return how many of the window's operations come before an operation of the whole
+        trace.
+        """
         return bisect_left(self.order, operation)
 
     def count_steps(self, step: int) -> int:
@@ -295,7 +353,9 @@ class Window:
         return min(max(step - self.steps_before, 0), len(self.steps))
 
     def group(self, tensors: Group) -> Group:
-        """Return the new ids of the tensors that a change wrote to: one tuple for all changes that share theirs."""
+        """Return the new ids of the tensors that a change wrote to: one tuple for all changes that
+        share theirs.
+        """
         shared = id(tensors)
         if shared not in self.groups:
             self.groups[shared] = self.translated(Many(each=TENSOR), tensors)
@@ -304,7 +364,9 @@ class Window:
     # ---- contents
 
     def as_in_window(self, record: TensorRecord, new: TensorRecord) -> TensorRecord:
-        """Return `new` with the label, the names and the gradient that the tensor has in the window."""
+        """Return `new` with the label, the names and the gradient that the tensor has in the
+        window.
+        """
         label, names = self.labels[record.id]
         grad = self.gradient(record)
         is_root = record.id in self.roots
@@ -321,7 +383,9 @@ class Window:
 
     def gradient(self, record: TensorRecord) -> Value | None:
         """Return the gradient of a tensor; of a leaf, that of the version that forward read."""
-        return self.whole.tensors[self.variables[record.first]].grad if record.is_leaf else record.grad
+        return (
+            self.whole.tensors[self.variables[record.first]].grad if record.is_leaf else record.grad
+        )
 
     def with_label(self, saved: SavedRecord, new: SavedRecord) -> SavedRecord:
         """Return `new` with the label of its tensor if the window does not have that one."""
@@ -348,6 +412,8 @@ def scopes_around(trace: Trace, scope: int | None) -> Iterator[int]:
 
 
 def place(trace: Trace, t: TensorRecord) -> Any:
-    """Return a key of where a tensor was made: its span, operation and text, and its index among the results."""
+    """Return a key of where a tensor was made: its span, operation and text, and its index among
+    the results.
+    """
     operation = trace.operations[t.operation or 0]
     return t.span, operation.name, operation.text, operation.outputs.index(t.id)

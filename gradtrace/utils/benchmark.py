@@ -15,8 +15,12 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 class Measurement:
     """Measured times, each in seconds for one run."""
 
-    def __init__(self, number_per_run: int, raw_times: list[float], label: str | None = None) -> None:
-        self.number_per_run, self.raw_times, self.label = number_per_run, raw_times, label
+    def __init__(
+        self, number_per_run: int, raw_times: list[float], label: str | None = None
+    ) -> None:
+        self.number_per_run = number_per_run
+        self.raw_times = raw_times
+        self.label = label
 
     @property
     def times(self) -> list[float]:
@@ -41,8 +45,14 @@ class Measurement:
     def __repr__(self) -> str:
         unit, size = next(((unit, size) for unit, size in UNITS if self.median >= size), UNITS[-1])
         runs = len(self.times)
-        shown = f"  {self.median / size:.2f} {unit}\n  {runs} measurement{'s' * (runs > 1)}, {self.number_per_run} runs"
-        return f"<gradtrace.utils.benchmark.Measurement object>\n{self.label or 'function'}\n{shown} , 1 thread"
+        shown = (
+            f"  {self.median / size:.2f} {unit}\n  {runs} measurement{'s' * (runs > 1)}, "
+            f"{self.number_per_run} runs"
+        )
+        return (
+            "<gradtrace.utils.benchmark.Measurement "
+            f"object>\n{self.label or 'function'}\n{shown} , 1 thread"
+        )
 
 
 class Timer:

@@ -1,7 +1,7 @@
 """torch.utils.checkpoint: functions are called as without it, and what backward needs is kept.
 
-https://pytorch.org/docs/stable/checkpoint.html. PyTorch computes these values again in backward to save memory; the
-values and gradients are the same.
+https://pytorch.org/docs/stable/checkpoint.html. PyTorch computes these values again in backward to
+save memory; the values and gradients are the same.
 """
 
 from __future__ import annotations
@@ -15,25 +15,34 @@ __all__ = ["CheckpointFunction", "checkpoint", "checkpoint_sequential"]
 
 OPTIONS = ("preserve_rng_state", "early_stop", "determinism_check", "context_fn", "debug")
 CHOOSE = (
-    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
+    "PyTorch 2.9, calling "
+    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, "
+    "but if you need to "
+    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+    "more details on the "
     "differences between the two variants."
 )
 CHOOSE_SEQUENTIAL = (
-    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
-    "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
-    "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+    "explicitly. In version "
+    "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
+    "recommended, but if you "
+    "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs "
+    "for more details on "
     "the differences between the two variants."
 )
 NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Return `function(*args, **kwargs)`. PyTorch's options of the recomputation are accepted and have no effect.
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Return `function(*args, **kwargs)`. PyTorch's options of the recomputation are accepted and
+    have no effect.
 
-    With `use_reentrant=True` the result has no graph if none of the arguments requires grad, and keyword arguments
-    are a ValueError, as in PyTorch.
+    With `use_reentrant=True` the result has no graph if none of the arguments requires grad, and
+    keyword arguments are a ValueError, as in PyTorch.
     """
     if use_reentrant is None:
         warnings.warn(CHOOSE, UserWarning, stacklevel=2)
@@ -62,7 +71,9 @@ class CheckpointFunction(Function):
 def checkpoint_sequential(
     functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run modules or functions one after the other, split into `segments`; checkpoint all segments but the last."""
+    """Run modules or functions one after the other, split into `segments`; checkpoint all segments
+    but the last.
+    """
     if use_reentrant is None:
         warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
         use_reentrant = True

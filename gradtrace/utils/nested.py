@@ -40,11 +40,14 @@ def tree_flatten(tree: Any, is_leaf: Leaf | None = None) -> tuple[list[Any], Tre
 
 
 def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
-    """Rebuild a nested value from its leaves and structure. ValueError for a wrong number of leaves."""
+    """Rebuild a nested value from its leaves and structure. ValueError for a wrong number of
+    leaves.
+    """
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
         raise ValueError(
-            f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
+            f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to "
+            "a pytree that "
             f"holds {treespec.num_leaves} items ({treespec})."
         )
     return unflatten(leaves, treespec)
@@ -66,7 +69,9 @@ def tree_structure(tree: Any, is_leaf: Leaf | None = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Leaf | None = None) -> Any:
-    """Call a function with the leaves of nested values of the same structure, and nest the results in the same way."""
+    """Call a function with the leaves of nested values of the same structure, and nest the results
+    in the same way.
+    """
     leaves, spec = flatten(tree, is_leaf)
     columns = [leaves, *(subtrees_at_leaves(spec, rest) for rest in rests)]
     return unflatten([func(*row) for row in zip(*columns, strict=True)], spec)
@@ -108,15 +113,23 @@ def tree_any_only(kind: Any, pred: Leaf, tree: Any, is_leaf: Leaf | None = None)
 
 
 def subtrees_at_leaves(spec: TreeSpec, tree: Any) -> list[Any]:
-    """Return the parts of a nested value that are in the places of a structure's leaves. ValueError without a match."""
+    """Return the parts of a nested value that are in the places of a structure's leaves. ValueError
+    without a match.
+    """
     if spec.kind is None:
         return [tree]
     if type(tree) is not spec.kind:
         raise ValueError(f"Node type mismatch; expected {spec.kind!r}, but got {type(tree)!r}.")
     if len(tree) != len(spec.children):
-        raise ValueError(f"Node arity mismatch; expected {len(spec.children)}, but got {len(tree)}.")
+        raise ValueError(
+            f"Node arity mismatch; expected {len(spec.children)}, but got {len(tree)}."
+        )
     parts = [tree[key] for key in spec.keys] if isinstance(tree, dict) else tree
-    return [leaf for child, part in zip(spec.children, parts) for leaf in subtrees_at_leaves(child, part)]
+    return [
+        leaf
+        for child, part in zip(spec.children, parts)
+        for leaf in subtrees_at_leaves(child, part)
+    ]
 
 
 def is_selected(leaf: Any, kind: Any) -> bool:

@@ -37,7 +37,10 @@ class EventTable(list[Any]):
 
     def table(self, *args: Any, **options: Any) -> str:
         """Return the events as a table."""
-        return "gradtrace measures no times of operators: run with --engine torch, or use torch.utils.benchmark"
+        return (
+            "gradtrace measures no times of operators: run with --engine torch, or use "
+            "torch.utils.benchmark"
+        )
 
 
 class profile:

@@ -1,8 +1,10 @@
-"""torch.save and torch.load: checkpoints in PyTorch's format, a zip with a pickle and the bytes of each storage.
+"""torch.save and torch.load: checkpoints in PyTorch's format, a zip with a pickle and the bytes of
+each storage.
 
 PyTorch reads what `save` writes, and `load` reads what PyTorch writes since version 1.6
-(https://pytorch.org/docs/stable/notes/serialization.html). With `weights_only`, the default, a file gets only what
-ALLOWED lists: tensors, numbers, strings and containers. Names of torch in a pickle are those of gradtrace's library.
+(https://pytorch.org/docs/stable/notes/serialization.html). With `weights_only`, the default, a file
+gets only what ALLOWED lists: tensors, numbers, strings and containers. Names of torch in a pickle
+are those of gradtrace's library.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import word_pairs
 from gradtrace.nn.parameter import Buffer, Parameter
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]
 
 STORAGE_DTYPES = word_pairs("""
     DoubleStorage float64 FloatStorage float32 HalfStorage float16 LongStorage int64 IntStorage int32
@@ -35,24 +44,34 @@ STORAGE_NAMES = {name: storage for storage, name in STORAGE_DTYPES.items()}
 # The format of PyTorch's pickles.
 PROTOCOL = 2
 NEW_DEFAULT = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
-    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
+    "from `False` to "
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
+    "it can result in "
     "arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 NO_SUCH_DEVICE = (
-    "Attempting to deserialize object on a {} device but torch.{}.is_available() is False. If you are running on a "
-    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+    "Attempting to deserialize object on a {} device but torch.{}.is_available() is False. If you "
+    "are running on a "
+    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+    "storages to the CPU."
 )
 NOT_A_CHECKPOINT = (
-    f"Weights only load failed. {NEW_DEFAULT}\n\nthe file is not a zip of torch.save (PyTorch 1.6 or later)"
+    f"Weights only load failed. {NEW_DEFAULT}\n\nthe file is not a zip of "
+    "torch.save (PyTorch 1.6 or later)"
 )
 NOT_ALLOWED = (
-    "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps "
-    "only if you trust the source of the checkpoint\033[0m. \n\t(1) {default}\n\t(2) Alternatively, to load with "
-    "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: "
+    "Weights only load failed. This file can still be loaded, to do so you have two options, "
+    "\033[1mdo those steps "
+    "only if you trust the source of the checkpoint\033[0m. \n\t(1) {default}\n\t(2) "
+    "Alternatively, to load with "
+    "`weights_only=True` please check the recommended steps in the following error "
+    "message.\n\tWeightsUnpickler error: "
     "Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
-    "`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
-    "manager to allowlist this global if you trust this class/function.\n\nCheck the documentation of torch.load to "
+    "`torch.serialization.add_safe_globals([{name}])` or the "
+    "`torch.serialization.safe_globals([{name}])` context "
+    "manager to allowlist this global if you trust this class/function.\n\nCheck the documentation "
+    "of torch.load to "
     "learn more about types accepted by default with weights_only "
     "https://pytorch.org/docs/stable/generated/torch.load.html."
 )
@@ -112,7 +131,9 @@ def write_archive(file: Any, root: str, content: bytes, storages: dict[int, File
 
 
 class CheckpointPickler(pickle._Pickler):
-    """A pickler that writes tensors as parts of numbered storages, and the library's names as PyTorch's."""
+    """A pickler that writes tensors as parts of numbered storages, and the library's names as
+    PyTorch's.
+    """
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol)
@@ -149,7 +170,9 @@ class CheckpointPickler(pickle._Pickler):
         if id(owner) not in self.storages:
             self.storages[id(owner)] = FileStorage(owner.reshape(-1), str(len(self.storages)))
         size = array.itemsize
-        offset = (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // size
+        offset = (
+            array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        ) // size
         strides = tuple(step // size for step in array.strides)
         storage = self.storages[id(owner)]
         return storage, offset, tuple(array.shape), strides, tensor.requires_grad, OrderedDict()
@@ -189,8 +212,8 @@ def load(
 ) -> Any:
     """Return what a file of torch.save holds (torch.load).
 
-    UnpicklingError if it holds more than weights and `weights_only` is not False; RuntimeError for another file, or a
-    `map_location` other than the CPU.
+    UnpicklingError if it holds more than weights and `weights_only` is not False; RuntimeError for
+    another file, or a `map_location` other than the CPU.
     """
     check_location(map_location)
     if isinstance(f, (str, os.PathLike)):
@@ -223,7 +246,9 @@ def read_archive(file: Any, weights_only: bool) -> Any:
         if "byteorder" in names and archive.read(names["byteorder"]) == b"big":
             raise ValueError("the file was written on a big-endian machine")
         content = io.BytesIO(archive.read(names["data.pkl"]))
-        reader = CheckpointUnpickler(content, lambda key: archive.read(names[f"data/{key}"]), weights_only)
+        reader = CheckpointUnpickler(
+            content, lambda key: archive.read(names[f"data/{key}"]), weights_only
+        )
         return reader.load()
 
 
@@ -257,7 +282,9 @@ class CheckpointUnpickler(pickle.Unpickler):
         """Return the array of a storage."""
         _, kind, key, *_ = pid
         if key not in self.arrays:
-            self.arrays[key] = np.frombuffer(bytearray(self.read_storage(key)), np.dtype(STORAGE_DTYPES[kind.name]))
+            self.arrays[key] = np.frombuffer(
+                bytearray(self.read_storage(key)), np.dtype(STORAGE_DTYPES[kind.name])
+            )
         return self.arrays[key]
 
 
@@ -300,7 +327,9 @@ def rebuild_parameter(data: Tensor, requires_grad: bool, *unused: Any) -> Parame
 ALLOWED: dict[TorchName, Any] = {
     REBUILD_TENSOR: rebuild_tensor,
     REBUILD_PARAMETER: rebuild_parameter,
-    TorchName("torch._tensor", "_rebuild_from_type_v2"): lambda function, kind, args, state: function(*args),
+    TorchName("torch._tensor", "_rebuild_from_type_v2"): lambda function, kind, args, state: (
+        function(*args)
+    ),
     TorchName("collections", "OrderedDict"): OrderedDict,
     TorchName("collections", "Counter"): Counter,
     TorchName("torch", "Size"): Size,

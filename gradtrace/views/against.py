@@ -1,7 +1,8 @@
 """A comparison of a run with the same program in PyTorch, as text or data.
 
-The JSON document has `schema` "gradtrace/against", `version`, torch (its version), passed, and `facts` [{name, what,
-ours, theirs, same, gap, rounding}]; `rounding` is how far float64 is from gradtrace's numbers, where that explains gap.
+The JSON document has `schema` "gradtrace/against", `version`, torch (its version), passed, and
+`facts` [{name, what, ours, theirs, same, gap, rounding}]; `rounding` is how far float64 is from
+gradtrace's numbers, where that explains gap.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
                 "what": lambda f: f.what,
                 "gradtrace": lambda f: brief(f.ours),
                 "torch": lambda f: brief(f.theirs),
-                "difference": lambda f: Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True),
+                "difference": lambda f: Cell(
+                    "" if f.gap is None else numbers.number(f.gap, 2), "", True
+                ),
                 "": lambda f: Cell("" if f.same else "differs", "red"),
             },
             options,
@@ -44,7 +47,11 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
     names = len({f.name for f in found})
     said = f"PyTorch {version}: {len(found)} facts about {names} variables"
     rounded = sum(f.rounding is not None for f in found)
-    same = f"all the same, {rounded} of them as far as float32 has right digits" if rounded else "all the same"
+    same = (
+        f"all the same, {rounded} of them as far as float32 has right digits"
+        if rounded
+        else "all the same"
+    )
     yield paint(
         f"{said}, {same}" if not apart else f"{said}, {len(apart)} differ",
         "red" if apart else "green",
@@ -60,7 +67,11 @@ def brief(fact: Any) -> str:
     elements = flat(fact)
     if len(elements) <= MOST_NUMBERS:
         return "[" + ", ".join(map(brief, fact)) + "]"
-    return "[" + ", ".join(map(brief, elements[:MOST_NUMBERS])) + f", ...] ({len(elements):,} elements)"
+    return (
+        "["
+        + ", ".join(map(brief, elements[:MOST_NUMBERS]))
+        + f", ...] ({len(elements):,} elements)"
+    )
 
 
 def render(found: Sequence[Compared], version: str, format: str) -> str:

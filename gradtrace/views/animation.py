@@ -1,9 +1,12 @@
-"""A run as an animation: the graph grows statement by statement, gradients flow back, freed nodes are dimmed.
+"""A run as an animation: the graph grows statement by statement, gradients flow back, freed nodes
+are dimmed.
 
-    render(model, options, "gif") -> bytes        also "apng" and "webp"; "mp4" where ffmpeg is installed
+    render(model, options, "gif") -> bytes        also "apng" and "webp"; "mp4" where ffmpeg is
+                                                  installed
 
-Every frame is the same drawing with the same positions: nodes that do not exist yet are invisible, those that change
-are marked, and a line below describes the change. Pillow joins the frames. The same run gives the same bytes.
+Every frame is the same drawing with the same positions: nodes that do not exist yet are invisible,
+those that change are marked, and a line below describes the change. Pillow joins the frames. The
+same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ STATEMENT = re.compile(r"^\t+(?:subgraph|graph|node|edge)?.*?\bid=\"?([tofge]\d+
 
 
 class Frame(NamedTuple):
-    """The state of one frame: its caption, and the keys of nodes and edges that are hidden, changed or dimmed."""
+    """The state of one frame: its caption, and the keys of nodes and edges that are hidden, changed
+    or dimmed.
+    """
 
     kind: str
     caption: str
@@ -68,13 +73,18 @@ class State:
         self.freed: set[str] = set()
         self.made_by = {o.function: o.id for o in drawn.trace.operations if o.function is not None}
         if drawn.style == "autograd":  # the leaves' accumulators are where the graph begins
-            self.there = {node.key for node in drawn.nodes if node.kind == "function" and self._is_leaf(node.record)}
+            self.there = {
+                node.key
+                for node in drawn.nodes
+                if node.kind == "function" and self._is_leaf(node.record)
+            }
 
     def _is_leaf(self, function: int) -> bool:
         return self.trace.functions[function].variable is not None
 
     def of_operation(self, index: int) -> set[str]:
-        group, function = self.model.fold.member[index], self.trace.operations[index].function
+        group = self.model.fold.member[index]
+        function = self.trace.operations[index].function
         outputs = self.trace.operations[index].outputs
         joined = group is None and len(outputs) == 1 and outputs[0] in self.model.joined
         keys = {f"t{outputs[0]}" if joined else f"o{index}" if group is None else f"g{group}"}
@@ -99,9 +109,15 @@ class State:
             self.there |= now
         marked = (now & self.keys) if moment.kind in (FORWARD, BACKWARD) else set()
         hidden = self.keys - self.there
-        lines = {f"e{i}" for i, e in enumerate(self.model.edges) if e.source in hidden or e.target in hidden}
+        lines = {
+            f"e{i}"
+            for i, e in enumerate(self.model.edges)
+            if e.source in hidden or e.target in hidden
+        }
         if moment.kind == BACKWARD:
-            marked |= {f"e{i}" for i, e in enumerate(self.model.edges) if e.flows and e.target in marked}
+            marked |= {
+                f"e{i}" for i, e in enumerate(self.model.edges) if e.flows and e.target in marked
+            }
         freed = self.freed - now
         return Frame(
             moment.kind,
@@ -151,7 +167,9 @@ def caption(trace: Trace, moment: Moment) -> str:
 
 
 def parts(trace: Trace, number: int) -> list[str]:
-    """Return the summands of a step's gradient, in order of arrival; [] if it is not a sum of numbers."""
+    """Return the summands of a step's gradient, in order of arrival; [] if it is not a sum of
+    numbers.
+    """
     step = trace.steps[number]
     places: dict[int, list[int]] = {}
     for edge in trace.function_edges:
@@ -181,12 +199,16 @@ def frame_text(source: str, frame: Frame, theme: Theme) -> str:
 def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
     if key in frame.hidden:
         return line[:-1] + " style=invis]"
-    if key not in frame.flowed and key[0] != "e":  # its gradient is not there yet, but has its place
+    # its gradient is not there yet, but has its place
+    if key not in frame.flowed and key[0] != "e":
         for color in (theme.gradient, theme.gradient_spark):
             line = line.replace(f'COLOR="{color}"', f'COLOR="{theme.background}00"')
     if key in frame.freed:
         line = re.sub(r'COLOR="#[0-9a-f]{6}"', f'COLOR="{theme.faint}"', line)
-        return line[:-1] + f' color="{theme.idle}" fillcolor="{theme.background}" fontcolor="{theme.faint}"]'
+        return (
+            line[:-1]
+            + f' color="{theme.idle}" fillcolor="{theme.background}" fontcolor="{theme.faint}"]'
+        )
     if key in frame.now:
         if key[0] == "e" and frame.kind == BACKWARD:
             line = line[:-1] + " dir=back arrowtail=normal arrowhead=normal]"
@@ -202,10 +224,11 @@ def render(
     speed: float = 1.0,
     size: tuple[int, int] | None = None,
 ) -> bytes:
-    """Return the animation, `speed` times as fast, in a picture of `size` (width, height) pixels if that is given.
+    """Return the animation, `speed` times as fast, in a picture of `size` (width, height) pixels if
+    that is given.
 
-    RenderError if Pillow or (for an MP4) ffmpeg is missing or cannot write the format, if the drawing does not fit that
-    size, or if it has too many frames to follow.
+    RenderError if Pillow or (for an MP4) ffmpeg is missing or cannot write the format, if the
+    drawing does not fit that size, or if it has too many frames to follow.
     """
     pillow = load_pillow(suffix)
     if suffix == "mp4":
@@ -216,24 +239,34 @@ def render(
             "--depth N folds them; or -o FILE.html, where the run is played step by step",
         )
     theme = THEMES[options.theme]
-    drawing = drawing_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
+    # the fills would tell the end from the beginning
+    drawing = drawing_of(drawn, options._replace(color_by="role"))
     told = frames(drawn)
     image.refuse_too_long(max(Layout(drawing).size()), dpi or 72)
     source = drawing.text
     resolution = dpi or fitting(pillow, source, size)
     texts = [frame_text(source, frame, theme) for frame in told]
-    pictures = [opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)]
+    pictures = [
+        opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)
+    ]
     needed = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)
     if size is not None and (needed[0] > size[0] or needed[1] > size[1]):
         needs = f"{needed[0]}x{needed[1]}"
-        raise RenderError(f"the animation needs {needs} pixels, more than {size[0]}x{size[1]}", "give a larger --size")
+        raise RenderError(
+            f"the animation needs {needs} pixels, more than {size[0]}x{size[1]}",
+            "give a larger --size",
+        )
     size = size or needed
     finished = [
         captioned(pillow, p, frame.caption, (i + 1) / len(told), size, theme)
         for i, (p, frame) in enumerate(zip(pictures, told, strict=True))
     ]
     durations = [max(20, round(MILLISECONDS.get(frame.kind, 1200) / speed)) for frame in told]
-    return filmed(finished, durations) if suffix == "mp4" else joined(pillow, finished, durations, suffix)
+    return (
+        filmed(finished, durations)
+        if suffix == "mp4"
+        else joined(pillow, finished, durations, suffix)
+    )
 
 
 def load_pillow(suffix: str) -> Any:
@@ -241,7 +274,8 @@ def load_pillow(suffix: str) -> Any:
         from PIL import Image, ImageDraw, ImageFont, features
     except ImportError:
         raise RenderError(
-            f"a .{suffix} needs Pillow, which is not installed", "pip install pillow; or -o FILE.html"
+            f"a .{suffix} needs Pillow, which is not installed",
+            "pip install pillow; or -o FILE.html",
         ) from None
     if suffix == "webp" and not features.check("webp"):
         raise RenderError("this Pillow cannot write WebP", "write a .gif or .apng")
@@ -249,7 +283,9 @@ def load_pillow(suffix: str) -> Any:
 
 
 def fitting(pillow: Any, source: str, size: tuple[int, int] | None = None) -> int:
-    """Return a resolution at which the drawing is not wider than a screen, or fits `size` with its caption."""
+    """Return a resolution at which the drawing is not wider than a screen, or fits `size` with its
+    caption.
+    """
     small = opened(pillow, image.render(source, "png", dpi=72))
     width: int = small.width
     if size is None:
@@ -263,11 +299,15 @@ def opened(pillow: Any, content: bytes) -> Any:
         return picture.convert("RGB")
 
 
-def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[int, int], theme: Theme) -> Any:
+def captioned(
+    pillow: Any, picture: Any, text: str, share: float, size: tuple[int, int], theme: Theme
+) -> Any:
     """Return the frame's picture with its caption and a progress bar."""
     Image, ImageDraw, ImageFont = pillow
     whole = Image.new("RGB", size, theme.background)
-    whole.paste(picture, ((size[0] - picture.width) // 2, (size[1] - CAPTION - picture.height) // 2))
+    whole.paste(
+        picture, ((size[0] - picture.width) // 2, (size[1] - CAPTION - picture.height) // 2)
+    )
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fonts", "DejaVuSans.ttf")
     font = ImageFont.truetype(own, 15)
     pen = ImageDraw.Draw(whole)
@@ -284,9 +324,21 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
     if suffix == "gif":
         pictures = in_one_palette(pillow, pictures)
     out = io.BytesIO()
-    extra = {"disposal": 1, "optimize": False} if suffix == "gif" else {"lossless": True} if suffix == "webp" else {}
+    extra = (
+        {"disposal": 1, "optimize": False}
+        if suffix == "gif"
+        else {"lossless": True}
+        if suffix == "webp"
+        else {}
+    )
     pictures[0].save(
-        out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0, **extra
+        out,
+        FORMATS[suffix],
+        save_all=True,
+        append_images=pictures[1:],
+        duration=durations,
+        loop=0,
+        **extra,
     )
     return out.getvalue()
 
@@ -295,34 +347,74 @@ def ffmpeg() -> str:
     """Return the path of ffmpeg. RenderError if it is not installed."""
     path = shutil.which("ffmpeg")
     if path is None:
-        raise RenderError("an .mp4 needs ffmpeg, which is not installed", "install ffmpeg, or write a .gif or .webp")
+        raise RenderError(
+            "an .mp4 needs ffmpeg, which is not installed",
+            "install ffmpeg, or write a .gif or .webp",
+        )
     return path
 
 
 def filmed(pictures: list[Any], durations: list[int]) -> bytes:
-    """Return the frames as an MP4 that common players support: H.264 with sides of even length. RenderError if ffmpeg
-    fails, or is not there.
+    """Return the frames as an MP4 that common players support: H.264 with sides of even length.
+    RenderError if ffmpeg fails, or is not there.
     """
-    frames = (p.tobytes() * max(1, round(ms * FPS / 1000)) for p, ms in zip(pictures, durations, strict=True))
+    frames = (
+        p.tobytes() * max(1, round(ms * FPS / 1000))
+        for p, ms in zip(pictures, durations, strict=True)
+    )
     width, height = pictures[0].size
     if channel.is_open():
         return channel.ask_with("film", b"".join(frames), width=width, height=height)
     return encoded(b"".join(frames), width, height, LONGEST)
 
 
-def encoded(frames: bytes, width: int, height: int, seconds: float, limits: Limits | None = None) -> bytes:
-    """Have ffmpeg make an MP4 of frames of three bytes a pixel; it may read and write only a folder of its own, cannot
-    exceed `limits`, and ends with this process.
+def encoded(
+    frames: bytes, width: int, height: int, seconds: float, limits: Limits | None = None
+) -> bytes:
+    """Have ffmpeg make an MP4 of frames of three bytes a pixel; it may read and write only a folder
+    of its own, cannot exceed `limits`, and ends with this process.
     """
     from gradtrace.sandbox import confine
 
     program = ffmpeg()
     even = f"pad={width + width % 2}:{height + height % 2}"
-    taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
-    encoding = ["-vf", even, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
+    taken = [
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-s",
+        f"{width}x{height}",
+        "-r",
+        str(FPS),
+        "-i",
+        "-",
+    ]
+    encoding = [
+        "-vf",
+        even,
+        "-c:v",
+        "libx264",
+        "-pix_fmt",
+        "yuv420p",
+        "-movflags",
+        "+faststart",
+        "-threads",
+        "1",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "film.mp4")
-        command = [program, "-loglevel", "error", "-y", *taken, *encoding, "-fflags", "+bitexact", file]
+        command = [
+            program,
+            "-loglevel",
+            "error",
+            "-y",
+            *taken,
+            *encoding,
+            "-fflags",
+            "+bitexact",
+            file,
+        ]
         rights = confine.to_start(program)._replace(write=(folder,))
         try:
             done = subprocess.run(
@@ -336,21 +428,28 @@ def encoded(frames: bytes, width: int, height: int, seconds: float, limits: Limi
             raise RenderError("ffmpeg took too long", "write a .gif or .webp") from None
         if done.returncode:
             reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise RenderError(f"ffmpeg failed: {''.join(reason) or 'no reason given'}", "write a .gif or .webp")
+            raise RenderError(
+                f"ffmpeg failed: {''.join(reason) or 'no reason given'}", "write a .gif or .webp"
+            )
         with open(file, "rb") as written:
             return written.read()
 
 
 def in_one_palette(pillow: Any, pictures: list[Any]) -> list[Any]:
-    """Return the pictures in their 256 most frequent colours; each pixel gets the nearest one, without dithering.
+    """Return the pictures in their 256 most frequent colours; each pixel gets the nearest one,
+    without dithering.
 
     Pillow's own search for the nearest colour is approximate and turns a light grey into pink.
     """
     import numpy as np
 
-    codes = [np.asarray(picture, np.int32) @ np.array([65536, 256, 1], np.int32) for picture in pictures]
+    codes = [
+        np.asarray(picture, np.int32) @ np.array([65536, 256, 1], np.int32) for picture in pictures
+    ]
     some = codes[:: max(1, len(codes) // SAMPLED)] + codes[-1:]
-    colors, counts = np.unique(np.concatenate([pixels.ravel() for pixels in some]), return_counts=True)
+    colors, counts = np.unique(
+        np.concatenate([pixels.ravel() for pixels in some]), return_counts=True
+    )
     chosen = colors[np.lexsort((colors, -counts))][:256]
     nearest = np.full(1 << 24, -1, np.int16)
     nearest[chosen] = np.arange(len(chosen))

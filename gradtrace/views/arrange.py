@@ -1,12 +1,14 @@
-"""Fit a picture into a frame: how far to fold, the shape of the boxes, the direction, and where columns break.
+"""Fit a picture into a frame: how far to fold, the shape of the boxes, the direction, and where
+columns break.
 
     arrange(trace, options, frame, ...) -> Model, DotOptions
 
-Layouts are tried from most to least detail: everything; a box for each innermost module; then fewer and fewer open
-levels. A network is one column of flat boxes, each with its facts in one line, else in two. A graph without modules
-goes to the right or down with its facts below one another, and is a column of flat boxes where that does not fit. What
-is still too long is broken into columns where a single tensor passes, so that no branch and no skip connection is cut.
-The first layout that fits the frame is used; if none fits, the one that exceeds it least.
+Layouts are tried from most to least detail: everything; a box for each innermost module; then fewer
+and fewer open levels. A network is one column of flat boxes, each with its facts in one line, else
+in two. A graph without modules goes to the right or down with its facts below one another, and is a
+column of flat boxes where that does not fit. What is still too long is broken into columns where a
+single tensor passes, so that no branch and no skip connection is cut. The first layout that fits
+the frame is used; if none fits, the one that exceeds it least.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from gradtrace.views.style import SMALL_SIZE
 MOST_ROWS = 6
 BETWEEN = 20.0  # points from one rank to the next
 LEGEND = 30.0  # points of height
-COLUMN = 800.0  # points: the widest drawing of boxes with one line of text; wider ones have branches side by side
+# points: the widest drawing of boxes with one line of text; wider ones have branches side by side
+COLUMN = 800.0
 ROUGH = 1.08  # by how much boxes that are not flat may be larger than estimated
 
 
@@ -56,8 +59,9 @@ def arrange(
 ) -> tuple[Model, DotOptions]:
     """Return the model of `trace` and the options that draw it into the frame `fit`.
 
-    A value that the user has chosen is kept: `depth` and `expand` for folding, `direction` for the graph; None means
-    chosen here. UsageError for an unknown frame, or for a name in `expand` that does not exist.
+    A value that the user has chosen is kept: `depth` and `expand` for folding, `direction` for the
+    graph; None means chosen here. UsageError for an unknown frame, or for a name in `expand` that
+    does not exist.
     """
     limit = frame.frame_of(fit, SMALL_SIZE)
     if not options.detail and depth != EVERYTHING:
@@ -80,13 +84,19 @@ def arrange(
 
 
 def ways(trace: Trace, folded: Fold, options: DotOptions, direction: str | None) -> Iterator[Way]:
-    """Yield the layouts of a folded trace, the best first: those in one piece, then those with breaks, fewest first."""
+    """Yield the layouts of a folded trace, the best first: those in one piece, then those with
+    breaks, fewest first.
+    """
     compact = model(trace, options.style, folded, detail=options.detail, compact=not options.detail)
     network = not options.detail and any(group.kind == "module" for group in folded.groups)
     drawn = compact if network else model(trace, options.style, folded, detail=options.detail)
     down = direction or "down"
     upright = [(compact, options._replace(direction=down, flat=lines)) for lines in (1, 2)]
-    usual = [(drawn, options._replace(direction=where)) for where in ("right", "down") if direction in (None, where)]
+    usual = [
+        (drawn, options._replace(direction=where))
+        for where in ("right", "down")
+        if direction in (None, where)
+    ]
     usual = usual or [(drawn, options._replace(direction=down))]
     flat = [] if options.detail or direction == "right" else upright
     whole = not folded.groups and any(scope.kind != "backward" for scope in trace.scopes)
@@ -117,8 +127,11 @@ def way_of(drawn: Model, options: DotOptions) -> Way:
 
 
 def broken(way: Way, count: int) -> Way | None:
-    """Return the model in `count` columns (rows if the graph goes right); None if it cannot be broken so often."""
-    edges, ranks = way.layout.edges, way.layout.ranks
+    """Return the model in `count` columns (rows if the graph goes right); None if it cannot be
+    broken so often.
+    """
+    edges = way.layout.edges
+    ranks = way.layout.ranks
     cuts = cut(way.layout.lengths(), narrow(way.model, edges, ranks), count)
     if len(cuts) + 1 < count:
         return None
@@ -126,14 +139,23 @@ def broken(way: Way, count: int) -> Way | None:
 
 
 def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
-    """Return the column of each node; a node without inputs is in the first column that reads it."""
+    """Return the column of each node; a node without inputs is in the first column that reads
+    it.
+    """
     rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
-    rows.update({key: min(rows[target] for target in readers) for key, readers in readers_of_leaves(edges).items()})
+    rows.update(
+        {
+            key: min(rows[target] for target in readers)
+            for key, readers in readers_of_leaves(edges).items()
+        }
+    )
     return rows
 
 
 def narrow(drawn: Model, edges: list[tuple[str, str]], rank: dict[str, int]) -> dict[int, int]:
-    """Return the ranks after which one node's result alone is read, each with the number of modules cut there."""
+    """Return the ranks after which one node's result alone is read, each with the number of modules
+    cut there.
+    """
     spans = [(rank[source], rank[target], source) for source, target in edges]
     for leaf, readers in readers_of_leaves(edges).items():
         first = min(rank[target] for target in readers)
@@ -154,16 +176,22 @@ def narrow(drawn: Model, edges: list[tuple[str, str]], rank: dict[str, int]) -> 
 
 
 def cut(lengths: dict[int, float], places: dict[int, int], count: int) -> list[int]:
-    """Choose the ranks after which a column ends: outside of modules, and so that columns have similar lengths."""
+    """Choose the ranks after which a column ends: outside of modules, and so that columns have
+    similar lengths.
+    """
     ends: list[float] = []
     for at in range(len(lengths)):
         ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)
     cuts: list[int] = []
     share = ends[-1] / count
     for number in range(1, count):
-        near = [at for at in places if at < len(ends) and abs(ends[at] - number * share) < share / 2]
+        near = [
+            at for at in places if at < len(ends) and abs(ends[at] - number * share) < share / 2
+        ]
         near = [at for at in near if not cuts or at > cuts[-1]]
         if not near:
             return cuts
-        cuts.append(min(near, key=lambda at: (places[at] + 4 * abs(ends[at] - number * share) / share, at)))
+        cuts.append(
+            min(near, key=lambda at: (places[at] + 4 * abs(ends[at] - number * share) / share, at))
+        )
     return cuts

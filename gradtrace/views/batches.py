@@ -1,4 +1,5 @@
-"""Fold what only gathers data: a DataLoader takes each sample by itself and stacks them, 32 boxes beside a small net.
+"""Fold what only gathers data: a DataLoader takes each sample by itself and stacks them, 32 boxes
+beside a small net.
 
 batches(trace) -> [[0, 2, 4, 6]]            the operations behind each batch, the last one gathers
 with_batches(trace, fold, batches) -> Fold   each of them as one group
@@ -14,8 +15,14 @@ FEWEST = 8  # tensors that are gathered; fewer are shown one by one
 
 
 def batches(trace: Trace) -> list[list[int]]:
-    """Return the operations of each batch: one without a gradient that reads many results, and what only made these."""
-    gathering = [o for o in trace.operations if o.grad_fn is None and len(o.outputs) == 1 and len(o.inputs) >= FEWEST]
+    """Return the operations of each batch: one without a gradient that reads many results, and what
+    only made these.
+    """
+    gathering = [
+        o
+        for o in trace.operations
+        if o.grad_fn is None and len(o.outputs) == 1 and len(o.inputs) >= FEWEST
+    ]
     if not gathering:
         return []
     readers: dict[int, list[int]] = {}
@@ -27,15 +34,19 @@ def batches(trace: Trace) -> list[list[int]]:
 
 
 def made_for(trace: Trace, last: Operation, readers: dict[int, list[int]]) -> set[int]:
-    """Return an operation and those that only it uses, if these made at least FEWEST of its operands and all of them;
-    else nothing.
+    """Return an operation and those that only it uses, if these made at least FEWEST of its
+    operands and all of them; else nothing.
     """
     if len(set(last.tensors)) < FEWEST:
         return set()
     inside = {last.id}
     waiting = [last]
     for operation in waiting:  # which grows
-        makers = {producer for t in operation.tensors if (producer := trace.tensors[t].operation) is not None}
+        makers = {
+            producer
+            for t in operation.tensors
+            if (producer := trace.tensors[t].operation) is not None
+        }
         for index in sorted(makers - inside, reverse=True):
             maker = trace.operations[index]
             if is_only_for(trace, maker, last, inside, readers):
@@ -47,7 +58,9 @@ def made_for(trace: Trace, last: Operation, readers: dict[int, list[int]]) -> se
 def is_only_for(
     trace: Trace, maker: Operation, last: Operation, inside: set[int], readers: dict[int, list[int]]
 ) -> bool:
-    """Whether an operation has no gradient, the scope of `last`, and no unread, named or otherwise used result."""
+    """Whether an operation has no gradient, the scope of `last`, and no unread, named or otherwise
+    used result.
+    """
     outputs = [trace.tensors[i] for i in maker.outputs]
     if (
         maker.grad_fn is not None
@@ -60,7 +73,8 @@ def is_only_for(
 
 def with_batches(trace: Trace, found: Fold, gathered: Sequence[list[int]]) -> Fold:
     """Return the fold with a group for each batch whose operations it shows."""
-    member, groups = list(found.member), list(found.groups)
+    member = list(found.member)
+    groups = list(found.groups)
     for ids in gathered:
         if any(member[i] is not None for i in ids):
             continue

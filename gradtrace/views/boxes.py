@@ -1,11 +1,13 @@
-"""The text in a node's box: a name with its shape, notes, values and gradients as numbers or sparklines.
+"""The text in a node's box: a name with its shape, notes, values and gradients as numbers or
+sparklines.
 
-These stand below one another, or in a flat box in one line or two, so that a chain of boxes reads like the lines of a
-page:
+These stand below one another, or in a flat box in one line or two, so that a chain of boxes reads
+like the lines of a page:
 
     fc1  Linear 400 → 120   (4, 120)  ▂▅▇▃  -0.45 … 0.65  |grad| 0.51
 
-In one line the facts of all operations and modules stand below one another, in columns of the same widths.
+In one line the facts of all operations and modules stand below one another, in columns of the same
+widths.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ SEPARATOR = "&#160; "
 # ---- lines below one another
 
 
-def title(name: str, value: Value | None, theme: Theme, longest: int = LONGEST, result: str = "") -> Line:
+def title(
+    name: str, value: Value | None, theme: Theme, longest: int = LONGEST, result: str = ""
+) -> Line:
     """Return the line of a name in bold, an arrow to the name of a result, and an array's shape."""
     words = [Words(clip(name, longest), NAME_SIZE, bold=True)]
     if result:
@@ -54,9 +58,17 @@ def saved_line(name: str, kept: str, theme: Theme, port: str, longest: int) -> L
 
 
 def quantity(
-    title: str, value: Value | None, theme: Theme, *, missing: str = "", gradient: bool = False, after: str = ""
+    title: str,
+    value: Value | None,
+    theme: Theme,
+    *,
+    missing: str = "",
+    gradient: bool = False,
+    after: str = "",
 ) -> list[Line]:
-    """Return rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
+    """Return rows for a value or a gradient: a number, a small list, or a sparkline over its
+    range.
+    """
     color, spark = (theme.gradient, theme.gradient_spark) if gradient else (theme.ink, theme.spark)
     name = tag(title, theme)
     if value is None:
@@ -68,7 +80,11 @@ def quantity(
         return [pair(name, Words(written, TEXT_SIZE, color), Words(after, color=color))]
     strip = numbers.sparkline(value)
     below = Words(extent(value), color=color)
-    return [pair(name, Words(strip, TEXT_SIZE, spark)), pair(None, below)] if strip else [pair(name, below)]
+    return (
+        [pair(name, Words(strip, TEXT_SIZE, spark)), pair(None, below)]
+        if strip
+        else [pair(name, below)]
+    )
 
 
 # ---- flat boxes
@@ -91,7 +107,9 @@ NOTHING = Words("")
 def flat_lines(facts: BoxFacts, lines: int, widths: Sequence[float] = ()) -> list[Line]:
     """Return a box's text in one line (its columns of the given widths) or in two."""
     if lines == 1 and widths:
-        columns = ((fact, round(width + GAP)) for fact, width in zip(facts, widths, strict=True) if width)
+        columns = (
+            (fact, round(width + GAP)) for fact, width in zip(facts, widths, strict=True) if width
+        )
         return [tuple(Cell((fact,), width=width) for fact, width in columns)]
     parts = (facts,) if lines == 1 else (facts[:3], facts[3:])
     return [wide(*part, separator=SEPARATOR) for part in parts if any(fact.text for fact in part)]
@@ -129,7 +147,9 @@ def value_facts(value: Value | None, theme: Theme) -> tuple[Words, Words]:
 
 
 def whole_words(constants: str) -> str:
-    """Return as many of an operation's constants ("dim=1 keepdim=True") as a flat box has room for, each whole."""
+    """Return as many of an operation's constants ("dim=1 keepdim=True") as a flat box has room for,
+    each whole.
+    """
     parts = re.split(r" (?=\w+=)", constants)
     while len(parts) > 1 and len(" ".join(parts)) > LONGEST_CONSTANTS:
         parts.pop()
@@ -137,8 +157,8 @@ def whole_words(constants: str) -> str:
 
 
 def gradient_text(tensor: TensorRecord, flowed: Value | None, detail: bool) -> str:
-    """Return "|grad| 0.51" of a kept gradient, "(|grad| 0.51)" of one that passed, "grad 2" of a number, "grad None"
-    of a leaf.
+    """Return "|grad| 0.51" of a kept gradient, "(|grad| 0.51)" of one that passed, "grad 2" of a
+    number, "grad None" of a leaf.
     """
     gradient = tensor.grad if tensor.grad is not None else flowed
     if gradient is None:
@@ -176,13 +196,18 @@ def extent(value: Value) -> str:
     statistics = numbers.stats(value)
     parts = []
     if statistics.low is not None and statistics.high is not None:
-        low, high = numbers.number(statistics.low, 3), numbers.number(statistics.high, 3)
+        low = numbers.number(statistics.low, 3)
+        high = numbers.number(statistics.high, 3)
         parts.append(
             f"all {low}"
             if statistics.low == statistics.high and not statistics.nan and not statistics.inf
             else f"{low} … {high}"
         )
-    parts += [f"{count} {name}" for count, name in ((statistics.nan, "NaN"), (statistics.inf, "Inf")) if count]
+    parts += [
+        f"{count} {name}"
+        for count, name in ((statistics.nan, "NaN"), (statistics.inf, "Inf"))
+        if count
+    ]
     return ", ".join(parts) or "empty"
 
 

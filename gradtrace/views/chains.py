@@ -2,9 +2,9 @@
 
     taken_together(trace, fold, lines) -> Fold
 
-A stretch of operations that repeats one block becomes a box with a count, like the iterations of a loop; the others are
-divided into runs of about the same length, each named by its lines. A box always holds consecutive operations, so that
-the graph of boxes has no cycles.
+A stretch of operations that repeats one block becomes a box with a count, like the iterations of a
+loop; the others are divided into runs of about the same length, each named by its lines. A box
+always holds consecutive operations, so that the graph of boxes has no cycles.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ NAMED = 3  # operations that a box of no pattern names
 
 
 class Stretch(NamedTuple):
-    """A run of `length` operations from index `start`, made of `copies` equal blocks (1: no repetition)."""
+    """A run of `length` operations from index `start`, made of `copies` equal blocks (1: no
+    repetition).
+    """
 
     start: int
     length: int
@@ -35,13 +37,14 @@ def ranges(names: Iterable[str]) -> list[range]:
 
 
 def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fold:
-    """Return the fold with the operations that are still shown put into chains of one scope each, except those of
-    `lines`.
+    """Return the fold with the operations that are still shown put into chains of one scope each,
+    except those of `lines`.
     """
     pieces = loose(trace, found, lines)
     room = max(6, LONGEST // 2 - len(found.groups))
     size = max(2, -(-sum(len(ids) for _, ids in pieces) // room))
-    member, groups = list(found.member), list(found.groups)
+    member = list(found.member)
+    groups = list(found.groups)
     for place, ids in pieces:
         for stretch in stretches([trace.operations[i].name for i in ids], size):
             part = ids[stretch.start : stretch.start + stretch.length]
@@ -53,8 +56,11 @@ def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fo
 
 
 def opened(trace: Trace, found: Fold, group: Group) -> Fold:
-    """Return the fold with one chain open: its operations, its first copy, or shorter runs of a long chain."""
-    member, groups = list(found.member), list(found.groups)
+    """Return the fold with one chain open: its operations, its first copy, or shorter runs of a
+    long chain.
+    """
+    member = list(found.member)
+    groups = list(found.groups)
     ids = list(group.operations)
     size = max(2, -(-len(ids) // (LONGEST // 2)))
     if group.copies > 1:
@@ -66,7 +72,9 @@ def opened(trace: Trace, found: Fold, group: Group) -> Fold:
         parts = []
     for index in ids:
         member[index] = None
-    chains = [chain_of(trace, 0, ids[p.start : p.start + p.length], p.copies, group.scope) for p in parts]
+    chains = [
+        chain_of(trace, 0, ids[p.start : p.start + p.length], p.copies, group.scope) for p in parts
+    ]
     others = [g for g in groups if g.id != group.id] + chains
     numbered = [g._replace(id=i) for i, g in enumerate(others)]
     for folded_group in numbered:
@@ -76,7 +84,9 @@ def opened(trace: Trace, found: Fold, group: Group) -> Fold:
 
 
 def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:
-    """Return the runs of consecutive operations in one scope that no group hides, each with its scope."""
+    """Return the runs of consecutive operations in one scope that no group hides, each with its
+    scope.
+    """
     pieces: list[tuple[int | None, list[int]]] = []
     broken = True
     for operation, group in zip(trace.operations, found.member, strict=True):
@@ -93,7 +103,9 @@ def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int |
 
 
 def stretches(names: list[str], size: int) -> list[Stretch]:
-    """Return the repetitions of `size` operations or more, and between them runs of about `size`, but at least two."""
+    """Return the repetitions of `size` operations or more, and between them runs of about `size`,
+    but at least two.
+    """
     runs: list[Stretch] = []
     at = 0
     for repeated in (*repetitions(names, size), Stretch(len(names), 0, 1)):
@@ -123,32 +135,50 @@ def repetitions(names: list[str], size: int) -> list[Stretch]:
     chosen: list[Stretch] = []
     for negative, every, start in sorted(candidates):
         stretch = Stretch(start, -negative, -negative // every)
-        if all(stretch.start + stretch.length <= c.start or c.start + c.length <= stretch.start for c in chosen):
+        if all(
+            stretch.start + stretch.length <= c.start or c.start + c.length <= stretch.start
+            for c in chosen
+        ):
             chosen.append(stretch)
     return sorted(chosen)
 
 
-def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place: int | None) -> Group:
+def chain_of(
+    trace: Trace, index: int, operations: list[int], copies: int, place: int | None
+) -> Group:
     """Return the box of a run of operations, named by the repeated block or by its lines."""
     lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
-    where = "" if not lines else f"line {lines[0]}" if min(lines) == max(lines) else f"lines {min(lines)}–{max(lines)}"
+    where = (
+        ""
+        if not lines
+        else f"line {lines[0]}"
+        if min(lines) == max(lines)
+        else f"lines {min(lines)}–{max(lines)}"
+    )
     if copies > 1:
-        name, detail = ", ".join(block_names(trace, operations, copies)), where
+        name = ", ".join(block_names(trace, operations, copies))
+        detail = where
     elif where.startswith("lines"):
-        name, detail = where, ""
+        name = where
+        detail = ""
     else:
         shown = [label_part(trace.operations[i].label) for i in operations]
-        name, detail = ", ".join(shown[:NAMED]) + (", …" if len(shown) > NAMED else ""), where
+        name = ", ".join(shown[:NAMED]) + (", …" if len(shown) > NAMED else "")
+        detail = where
     return Group(index, "chain", name, detail, tuple(operations), copies, place)
 
 
 def block_names(trace: Trace, operations: list[int], copies: int) -> list[str]:
-    """Return the names of the repeated block's operations, with the constants that are the same in every copy."""
+    """Return the names of the repeated block's operations, with the constants that are the same in
+    every copy.
+    """
     size = len(operations) // copies
     names = []
     for i in range(size):
         labels: Any = {trace.operations[o].label for o in operations[i::size]}
-        names.append(label_part(labels.pop()) if len(labels) == 1 else trace.operations[operations[i]].name)
+        names.append(
+            label_part(labels.pop()) if len(labels) == 1 else trace.operations[operations[i]].name
+        )
     return names
 
 

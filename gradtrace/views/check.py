@@ -2,10 +2,10 @@
 
     element  order  analytic  numeric  error  verdict
 
-The JSON document has `schema` "gradtrace/check", `version`, passed, root, dtype, elements [{leaf, index, order,
-analytic, numeric, error, verdict, left, right}], wrong_operations [{name, custom, line, source, operand, element,
-analytic, numeric}], functions (the program's own that were checked), cuts (what cuts gradients on purpose),
-hidden_changes (of saved values), skipped.
+The JSON document has `schema` "gradtrace/check", `version`, passed, root, dtype, elements [{leaf,
+index, order, analytic, numeric, error, verdict, left, right}], wrong_operations [{name, custom,
+line, source, operand, element, analytic, numeric}], functions (the program's own that were
+checked), cuts (what cuts gradients on purpose), hidden_changes (of saved values), skipped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
                 "element": lambda e: visible(name(e)),
                 "order": lambda e: Cell(str(e.order) if second else "", "", True),
                 "analytic": lambda e: right(numbers.number(e.analytic)),
-                "numeric": lambda e: Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True),
+                "numeric": lambda e: Cell(
+                    "" if e.verdict == JUMP else numbers.number(e.numeric), "", True
+                ),
                 "error": lambda e: right(numbers.number(e.error, 2)),
                 "verdict": lambda e: Cell(e.verdict, STYLES.get(e.verdict, "yellow")),
             },
@@ -60,7 +62,9 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     for wrong in found.wrong:
         yield from layout.wrapped(blame(wrong), "red", options, width)
         if wrong.source:
-            yield "    " + layout.code(clip(visible(wrong.source), width - 4, dots(options)), options)
+            yield "    " + layout.code(
+                clip(visible(wrong.source), width - 4, dots(options)), options
+            )
 
 
 def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:
@@ -77,7 +81,9 @@ def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:
 
 
 def name(element: Element) -> str:
-    return f"{element.leaf}[{', '.join(map(str, element.place))}]" if element.place else element.leaf
+    return (
+        f"{element.leaf}[{', '.join(map(str, element.place))}]" if element.place else element.leaf
+    )
 
 
 def verdict(e: Element) -> str:
@@ -102,7 +108,10 @@ def conclusions(found: Check, left_out: int) -> Iterator[tuple[str, str]]:
         subject = "the derivative" if total == 1 else f"all {total} derivatives"
         yield f"{subject} of {found.where}, in {found.dtype}: no mistake found", "green"
     for change in found.hidden:
-        yield f"{change}, behind autograd's back (.data): the gradient is of another computation", "red"
+        yield (
+            f"{change}, behind autograd's back (.data): the gradient is of another computation",
+            "red",
+        )
     if wrong and not found.wrong and not found.hidden:
         yield "no single operation is wrong on its own: it lies between them", "red"
 
@@ -112,8 +121,10 @@ def blame(wrong: Wrong) -> str:
     if wrong.operand < 0:
         return f"the second derivative of {wrong.name}{where} is wrong"
     return (
-        f"the derivative of {wrong.name}{where} is wrong: for its input {wrong.operand + 1}, element {wrong.element}, "
-        f"it gives {numbers.number(wrong.analytic)} where differences give {numbers.number(wrong.numeric)}"
+        f"the derivative of {wrong.name}{where} is wrong: for its input {wrong.operand + 1}, "
+        f"element {wrong.element}, "
+        f"it gives {numbers.number(wrong.analytic)} where differences give "
+        f"{numbers.number(wrong.numeric)}"
     )
 
 
@@ -122,12 +133,16 @@ def blame(wrong: Wrong) -> str:
 
 def render(found: Check, format: str) -> str:
     body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in found.elements]
-    return rows.write(rows.Results("gradtrace/check", document(found), "elements", COLUMNS, body), format)
+    return rows.write(
+        rows.Results("gradtrace/check", document(found), "elements", COLUMNS, body), format
+    )
 
 
 def document(found: Check) -> dict[str, Any]:
     return {
         **rows.fields(found, "passed root=where dtype"),
-        "elements": [rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in found.elements],
+        "elements": [
+            rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in found.elements
+        ],
         **rows.fields(found, "wrong_operations=wrong functions cuts hidden_changes=hidden skipped"),
     }

@@ -1,6 +1,7 @@
 """Trace -> JSON, JSON Lines, CSV, TSV, Markdown, LaTeX or bare values, with every digit.
 
-JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity"). The document of `eval`:
+JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity"). The document of
+`eval`:
 
     schema          "gradtrace/eval"
     version         1; fields are only ever added to it
@@ -15,9 +16,11 @@ JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity
         name              the variable, or null
         names             all variables bound to it
         label             the name, or the source text that made it
-        kind              "leaf", "data" (a leaf without grad), "constant", "nonleaf", "result" (no grad history)
+        kind              "leaf", "data" (a leaf without grad), "constant", "nonleaf", "result" (no
+                          grad history)
         op                the operation that made it ("mul"), or null
-        value             a number, bool, or nested lists; null if an in-place operation overwrote it
+        value             a number, bool, or nested lists; null if an in-place operation overwrote
+                          it
         shape, dtype      [2, 3], "float64"; null if overwritten
         is_leaf, requires_grad, retains_grad, is_output, is_parameter
         grad_fn           "MulBackward0", or null
@@ -26,10 +29,12 @@ JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity
         grad_fn_of_grad   the gradient's own grad_fn (--create-graph), or null
         in_place          in-place changes behind it
         line, column      where it was made, from 1; null for inputs
-        digits, grad_digits   with --precision: the correct decimal digits of value and grad, or null if not measured
+        digits, grad_digits   with --precision: the correct decimal digits of value and grad, or
+                              null if not measured
 
-JSON Lines hold one tensor for each line, with `schema` "gradtrace/eval/tensor" and `version`. CSV, TSV, Markdown and
-LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. `value` gives the result alone.
+JSON Lines hold one tensor for each line, with `schema` "gradtrace/eval/tensor" and `version`. CSV,
+TSV, Markdown and LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists.
+`value` gives the result alone.
 """
 
 from __future__ import annotations
@@ -47,11 +52,16 @@ DIGITS = words("digits grad_digits")
 
 
 def render(
-    trace: Trace, format: str, selection: Selection | None = None, digits: Mapping[int, Sequence[Any]] | None = None
+    trace: Trace,
+    format: str,
+    selection: Selection | None = None,
+    digits: Mapping[int, Sequence[Any]] | None = None,
 ) -> str:
-    """Return the trace in any format but the table; with a `selection` its tensors, in its order and columns.
+    """Return the trace in any format but the table; with a `selection` its tensors, in its order
+    and columns.
 
-    With `digits` (of `analysis.precision`) each tensor also has the correct decimal digits of its value and gradient.
+    With `digits` (of `analysis.precision`) each tensor also has the correct decimal digits of its
+    value and gradient.
     """
     if format == "value":
         values = (trace.tensors[i].value for i in trace.outputs)
@@ -83,7 +93,9 @@ def tensor(t: TensorRecord) -> dict[str, Any]:
         **rows.fields(t, "id name names label kind op value"),
         "shape": t.value.shape if t.value is not None else None,
         "dtype": t.value.dtype if t.value is not None else None,
-        **rows.fields(t, "is_leaf requires_grad retains_grad is_output is_parameter grad_fn grad grad_note"),
+        **rows.fields(
+            t, "is_leaf requires_grad retains_grad is_output is_parameter grad_fn grad grad_note"
+        ),
         **rows.fields(t, "grad_fn_of_grad in_place=version line=span"),
         "column": t.span.column + 1 if t.span else None,
     }
@@ -91,4 +103,14 @@ def tensor(t: TensorRecord) -> dict[str, Any]:
 
 def row(t: TensorRecord) -> list[Any]:
     shape, dtype = (numbers.shape(t.value), t.value.dtype) if t.value is not None else (None, None)
-    return [t.label, t.value, shape, dtype, t.is_leaf, t.requires_grad, t.grad_fn, t.grad, t.grad_note]
+    return [
+        t.label,
+        t.value,
+        shape,
+        dtype,
+        t.is_leaf,
+        t.requires_grad,
+        t.grad_fn,
+        t.grad,
+        t.grad_note,
+    ]

@@ -27,7 +27,10 @@ def text(found: Sequence[Derivation]) -> str:
 
 def one(found: Derivation) -> str:
     indent = " " * len(found.head.text)
-    lines = [f"{found.head.text if i == 0 else indent} = {step.text}" for i, step in enumerate(found.steps)]
+    lines = [
+        f"{found.head.text if i == 0 else indent} = {step.text}"
+        for i, step in enumerate(found.steps)
+    ]
     if found.point:
         lines[-1] += f"    at {', '.join(f'{name} = {value}' for name, value in found.point)}"
     return "\n".join(lines)
@@ -35,10 +38,21 @@ def one(found: Derivation) -> str:
 
 def latex(found: Sequence[Derivation]) -> str:
     """Return the definitions and derivations, each in an `align*` (amsmath)."""
-    blocks = [align([line.latex.replace(" = ", " &= ", 1) for line in found[0].definitions])] if found else []
+    blocks = (
+        [align([line.latex.replace(" = ", " &= ", 1) for line in found[0].definitions])]
+        if found
+        else []
+    )
     for derivation in found:
         first, *more = derivation.steps
-        blocks.append(align([f"{derivation.head.latex} &= {first.latex}", *(f"&= {step.latex}" for step in more)]))
+        blocks.append(
+            align(
+                [
+                    f"{derivation.head.latex} &= {first.latex}",
+                    *(f"&= {step.latex}" for step in more),
+                ]
+            )
+        )
     return "\n".join(blocks)
 
 

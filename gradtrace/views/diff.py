@@ -1,11 +1,11 @@
 """The verdict of a comparison as text, data, or DOT in which colours mark the differences.
 
-The JSON document has `schema` "gradtrace/diff", `version`, `verdict` ("equal" or "differ"), `bit_equal`, `largest`
-{relative, tensor} within the tolerance, `first` (null, or {kind, step, a, b, before, relative, reason}, where a and b
-are null or {file, line, module, op}), `others` (the same of up to five more places), `operations` of A and of B,
-`complete` (whether all could be compared), `compared` (values, gradients and updates) of `total`, `by_statistics`
-(those of which the records keep only statistics, which agree), and `notes`. The formats with rows have one for each
-difference.
+The JSON document has `schema` "gradtrace/diff", `version`, `verdict` ("equal" or "differ"),
+`bit_equal`, `largest` {relative, tensor} within the tolerance, `first` (null, or {kind, step, a, b,
+before, relative, reason}, where a and b are null or {file, line, module, op}), `others` (the same
+of up to five more places), `operations` of A and of B, `complete` (whether all could be compared),
+`compared` (values, gradients and updates) of `total`, `by_statistics` (those of which the records
+keep only statistics, which agree), and `notes`. The formats with rows have one for each difference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from gradtrace.views import labels, layout, numbers, rows
 from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import Cell, LayoutOptions, right
 
-COLUMNS = words("kind step file_a line_a module_a op_a file_b line_b module_b op_b before relative reason")
+COLUMNS = words(
+    "kind step file_a line_a module_a op_a file_b line_b module_b op_b before relative reason"
+)
 SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
 MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
 STYLES = {SAME: "dim", CHANGED: "yellow", FIRST: "red", SECOND: "green"}
@@ -41,7 +43,11 @@ def lines(found: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> Iterato
     """Yield the verdict, the places, and of small runs the table of tensors."""
     for said in (*verdict_lines(found, a, b), *map(visible, found.notes)):
         indent = said[: len(said) - len(said.lstrip())]
-        yield from textwrap.wrap(said, options.width, subsequent_indent=indent) if options.width and said else [said]
+        yield from (
+            textwrap.wrap(said, options.width, subsequent_indent=indent)
+            if options.width and said
+            else [said]
+        )
     if len(found.rows) > MANY and not options.all:
         return
     shown = found.rows if options.all else [r for r in found.rows if r.status != SAME]
@@ -81,7 +87,10 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
             yield from kept_lines(found, a, b, runs)
             return
         size, label = found.largest
-        yield f"equal within tolerance: the largest relative difference is {amount(size)}, of {visible(label)}"
+        yield (
+            f"equal within tolerance: the largest relative difference is {amount(size)}, of "
+            f"{visible(label)}"
+        )
         yield f"({compared} were compared; {runs})"
         return
     first, *others = found.differences
@@ -100,11 +109,18 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
 def kept_lines(found: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]:
     """Yield what two records keep that is equal, and what they do not keep."""
     size, label = found.largest
-    how = "to the bit" if found.bit_equal else f"within tolerance (at most {amount(size)}, of {visible(label)})"
+    how = (
+        "to the bit"
+        if found.bit_equal
+        else f"within tolerance (at most {amount(size)}, of {visible(label)})"
+    )
     kept = f"equal in what both keep: {found.compared:,} of {counted(found.total, 'value')}"
     yield f"{kept}, gradients and updates included{f', {how}' if found.compared else ''} ({runs})"
     if found.by_statistics:
-        yield f"of {found.by_statistics:,} more only ranges, means and norms are kept, which agree within the tolerance"
+        yield (
+            f"of {found.by_statistics:,} more only ranges, means and norms are kept, which agree "
+            "within the tolerance"
+        )
     if a.engine and b.engine:
         yield 'to compare the others, record with level="compare"'
 
@@ -146,10 +162,14 @@ def place_lines(one: Difference, a: Trace, b: Trace) -> Iterator[str]:
 
 def source_line(place: DifferencePlace, trace: Trace) -> str:
     """Return the line of the program that a place is in; "" if its text is not known."""
-    content = dict(trace.files).get(place.file, trace.source_text if place.file == trace.source_name else "")
+    content = dict(trace.files).get(
+        place.file, trace.source_text if place.file == trace.source_name else ""
+    )
     source_lines = content.splitlines()
     return (
-        source_lines[place.line - 1].strip() if place.line is not None and 0 < place.line <= len(source_lines) else ""
+        source_lines[place.line - 1].strip()
+        if place.line is not None and 0 < place.line <= len(source_lines)
+        else ""
     )
 
 
@@ -198,11 +218,16 @@ def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
         )
         for difference in found.differences
     )
-    return rows.write(rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format)
+    return rows.write(
+        rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format
+    )
 
 
 def document_of(one: Difference) -> dict[str, Any]:
-    sides = [None if side is None else rows.fields(side, "file line module op") for side in (one.a, one.b)]
+    sides = [
+        None if side is None else rows.fields(side, "file line module op")
+        for side in (one.a, one.b)
+    ]
     head = rows.fields(one, "kind step")
     return {**head, "a": sides[0], "b": sides[1], **rows.fields(one, "before relative reason")}
 
@@ -215,8 +240,8 @@ def cells_of(place: DifferencePlace | None) -> tuple[Any, ...]:
 
 
 def dot(found: Verdict, a: Trace, b: Trace) -> str:
-    """Return the DOT text of both graphs in one: parts of A only are red, parts of B only green, changed ones
-    yellow.
+    """Return the DOT text of both graphs in one: parts of A only are red, parts of B only green,
+    changed ones yellow.
     """
     node = {("a", r.first): k for k, r in enumerate(found.rows)} | {
         ("b", r.second): k for k, r in enumerate(found.rows)
@@ -226,18 +251,26 @@ def dot(found: Verdict, a: Trace, b: Trace) -> str:
         '  rankdir="LR"; bgcolor="white";',
         '  node [shape="box" style="filled" fontname="DejaVu Sans" fontsize="11" color="#555555"];',
     ]
-    out += [f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content(r)}>];' for k, r in enumerate(found.rows)]
+    out += [
+        f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content(r)}>];'
+        for k, r in enumerate(found.rows)
+    ]
     drawn: dict[tuple[int, int], str] = {}
     for side, trace in (("a", a), ("b", b)):
         for operation in trace.operations:
             for target in operation.outputs:
                 for operand in operation.inputs:
-                    source = node.get((side, operand.tensor)) if operand.tensor is not None else None
+                    source = (
+                        node.get((side, operand.tensor)) if operand.tensor is not None else None
+                    )
                     if source is not None and (side, target) in node:
                         edge = (source, node[side, target])
                         drawn[edge] = "ab" if drawn.get(edge, side) != side else side
     colors = {"a": "#c03030", "b": "#208020", "ab": "#555555"}
-    out += [f'  n{source} -> n{target} [color="{colors[side]}"];' for (source, target), side in drawn.items()]
+    out += [
+        f'  n{source} -> n{target} [color="{colors[side]}"];'
+        for (source, target), side in drawn.items()
+    ]
     return "\n".join([*out, "}", ""])
 
 

@@ -1,7 +1,8 @@
 """A comparison as one HTML file: the two programs side by side, and below them the aligned tensors.
 
-Lines and rows are coloured by the size of the difference. A click on a line or a row marks what belongs to it in both
-programs; the page opens at the first difference. It loads nothing from the network.
+Lines and rows are coloured by the size of the difference. A click on a line or a row marks what
+belongs to it in both programs; the page opens at the first difference. It loads nothing from the
+network.
 """
 
 from __future__ import annotations
@@ -26,9 +27,15 @@ Places = list[tuple[str, int]]  # of a row: file and line in A, then in B
 def page(found: Verdict, a: Trace, b: Trace) -> str:
     """Return the page of a comparison."""
     chosen = rows_around(found)
-    lines = tuple([line_of(trace, span_of(trace, r, side)) for r in chosen] for side, trace in enumerate((a, b)))
+    lines = tuple(
+        [line_of(trace, span_of(trace, r, side)) for r in chosen]
+        for side, trace in enumerate((a, b))
+    )
     first = found.differences[0] if found.differences else None
-    places = [None if place is None else (place.file, place.line) for place in ((first.a, first.b) if first else ())]
+    places = [
+        None if place is None else (place.file, place.line)
+        for place in ((first.a, first.b) if first else ())
+    ]
     head = list(verdict_lines(found, a, b))
     data = {"lines": lines, "first": places, "row": first_row(found, chosen)}
     return "\n".join(
@@ -37,7 +44,8 @@ def page(found: Verdict, a: Trace, b: Trace) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(visible(f'{a.source_name} and {b.source_name}'))} – gradtrace diff</title>",
+            f"<title>{escape(visible(f'{a.source_name} and {b.source_name}'))} – gradtrace "
+            "diff</title>",
             f"<style>\n{own_file('diff.css')}</style></head><body>",
             f"<header><h1>{escape(head[0])}</h1><pre>{escape(chr(10).join(head[1:]))}</pre></header>",
             f"<main>{program(a, 'A', 'a', chosen, lines[0])}{program(b, 'B', 'b', chosen, lines[1])}</main>",
@@ -51,7 +59,9 @@ def page(found: Verdict, a: Trace, b: Trace) -> str:
 
 
 def rows_around(found: Verdict) -> list[Row]:
-    """Return the rows to show: all of them, or of a long run those from a little before the first difference."""
+    """Return the rows to show: all of them, or of a long run those from a little before the first
+    difference.
+    """
     if len(found.rows) <= ROWS:
         return list(found.rows)
     start = max(0, (first_row(found, list(found.rows)) or 0) - ROWS // 2)
@@ -64,13 +74,17 @@ def first_row(found: Verdict, chosen: list[Row]) -> int | None:
     for a, b in places:
         for n, r in enumerate(chosen):
             pairs = zip((a, b), (r.first, r.second), r.operations, strict=True)
-            if any(p is not None and (p.tensor == t if p.operation is None else p.operation == o) for p, t, o in pairs):
+            if any(
+                p is not None and (p.tensor == t if p.operation is None else p.operation == o)
+                for p, t, o in pairs
+            ):
                 return n
     return None
 
 
 def span_of(trace: Trace, row: Row, side: int) -> Span | None:
-    operation, tensor = row.operations[side], (row.first, row.second)[side]
+    operation = row.operations[side]
+    tensor = (row.first, row.second)[side]
     if operation is not None:
         return trace.operations[operation].span
     return None if tensor is None else trace.tensors[tensor].span
@@ -81,7 +95,9 @@ def line_of(trace: Trace, span: Span | None) -> tuple[str, int] | None:
 
 
 def level(row: Row) -> str:
-    """Return the class of a row's colour: "d0" equal to the bit, "d1" within the tolerance, up to "d4"."""
+    """Return the class of a row's colour: "d0" equal to the bit, "d1" within the tolerance, up to
+    "d4".
+    """
     if row.status != CHANGED:
         return {FIRST: "only-a", SECOND: "only-b"}.get(row.status, "d1" if row.gap else "d0")
     gap = min(max(row.gap or 1.0, 1e-6), 1.0)
@@ -89,14 +105,18 @@ def level(row: Row) -> str:
 
 
 def program(trace: Trace, name: str, key: str, chosen: list[Row], lines: list[Any]) -> str:
-    """Return the texts of a run's files, each line coloured by the largest difference of what it computed."""
+    """Return the texts of a run's files, each line coloured by the largest difference of what it
+    computed.
+    """
     worst: dict[tuple[str, int], str] = {}
     for row, line in zip(chosen, lines, strict=True):
         if line is not None:
             worst[line] = max(worst.get(line, ""), level(row))
     parts = [f'<section id="{key}"><h2>{name}: {escape(visible(trace.source_name))}</h2>']
     for file, content in ((trace.source_name, trace.source_text), *trace.files):
-        if not content or (file != trace.source_name and not any(file == path for path, _ in worst)):
+        if not content or (
+            file != trace.source_name and not any(file == path for path, _ in worst)
+        ):
             continue
         if file != trace.source_name:
             parts.append(f"<h3>{escape(visible(file))}</h3>")
@@ -111,7 +131,9 @@ def program(trace: Trace, name: str, key: str, chosen: list[Row], lines: list[An
 
 def table(chosen: list[Row], lines: tuple[list[Any], ...]) -> str:
     """Return the aligned tensors, a row each."""
-    parts = ["<table><thead><tr><th>A<th>line<th>operation<th>value<th>gradient<th>line<th>B</tr></thead><tbody>"]
+    parts = [
+        "<table><thead><tr><th>A<th>line<th>operation<th>value<th>gradient<th>line<th>B</tr></thead><tbody>"
+    ]
     for n, row in enumerate(chosen):
         numbers = ["" if line[n] is None else str(line[n][1]) for line in lines]
         label = escape(visible(clip(row.label)))

@@ -1,12 +1,15 @@
 """Trace -> Graphviz DOT text, in one of three styles.
 
-    data       nodes are tensors, operations are the small ovals on the wires between them; AccumulateGrad is folded
-               into its leaf
-    function   nodes are tensors and Functions: the operations have boxes of their own, with their grad_fn and constants
-    autograd   nodes are the backward graph's functions as PyTorch keeps them, edges its next_functions
+    data       nodes are tensors, operations are the small ovals on the wires between them;
+               AccumulateGrad is folded into its leaf
+    function   nodes are tensors and Functions: the operations have boxes of their own, with their
+               grad_fn and constants
+    autograd   nodes are the backward graph's functions as PyTorch keeps them, edges its
+               next_functions
 
-Inputs stand left and outputs right in all of them, or above and below. Node names come from the trace's ids (t0, o0,
-f0, g0), so the text is the same byte for byte from run to run; it needs no renderer. What is drawn is `model`'s to say.
+Inputs stand left and outputs right in all of them, or above and below. Node names come from the
+trace's ids (t0, o0, f0, g0), so the text is the same byte for byte from run to run; it needs no
+renderer. What is drawn is `model`'s to say.
 """
 
 from __future__ import annotations
@@ -17,7 +20,16 @@ from itertools import pairwise
 from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace, Value
-from gradtrace.views import boxes, dot_autograd, dot_data, dot_extras, dot_legend, flow, frame, nodes
+from gradtrace.views import (
+    boxes,
+    dot_autograd,
+    dot_data,
+    dot_extras,
+    dot_legend,
+    flow,
+    frame,
+    nodes,
+)
 from gradtrace.views.drawing import INVISIBLE, Box, Drawing, Part, Wire
 from gradtrace.views.labels import Line, Words, clip, wide
 from gradtrace.views.model import STYLES, DrawnEdge, DrawnNode, Model, model
@@ -32,11 +44,17 @@ DEEPEST = 6  # frames of open scopes within one another
 LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
 HUGE = 800  # nodes from which on a layout as it comes is good enough
 FLAT_MARGINS = {"cds": "0.22,0.1", "box3d": "0.12,0.08"}  # shapes that take space from their text
-COLORS = {"role": "", "grad-norm": "size of the gradient", "precision": "relative error in roundings"}
+COLORS = {
+    "role": "",
+    "grad-norm": "size of the gradient",
+    "precision": "relative error in roundings",
+}
 
 
 class DotOptions(NamedTuple):
-    """Drawing options. With `derivatives` the edges show local derivatives, if the run was watched."""
+    """Drawing options. With `derivatives` the edges show local derivatives, if the run was
+    watched.
+    """
 
     style: str = "data"
     theme: str = "light"
@@ -49,8 +67,11 @@ class DotOptions(NamedTuple):
     levels: bool = False  # what does not depend on each other in one column, columns numbered
     color_by: str = "role"
     detail: bool = False  # say on each node what the legend says for all
-    flat: int = 0  # lines of text in a box: all that a box has below one another (0), or its facts in one line or two
-    rows: Mapping[str, int] = {}  # the row that each node stands in, where the picture goes on in a second one
+    # lines of text in a box: all that a box has below one another (0), or its facts in one line or
+    # two
+    flat: int = 0
+    # the row that each node stands in, where the picture goes on in a second one
+    rows: Mapping[str, int] = {}
 
     @property
     def ports(self) -> tuple[str, str]:
@@ -59,7 +80,9 @@ class DotOptions(NamedTuple):
 
 
 class Canvas:
-    """The graph that is being drawn, with a subgraph for each open scope (and row) that contains nodes."""
+    """The graph that is being drawn, with a subgraph for each open scope (and row) that contains
+    nodes.
+    """
 
     def __init__(self, drawn: Model, options: DotOptions) -> None:
         self.model = drawn
@@ -72,8 +95,12 @@ class Canvas:
         self.sizes: dict[str, float] = {}
         if options.color_by != "role":
             by_error = options.color_by == "precision"
-            self.sizes = dot_extras.errors(drawn) if by_error else dot_extras.norms(drawn, self.flowed)
-        self.fills = dot_extras.fills(drawn, self.theme, self.sizes) if options.color_by != "role" else {}
+            self.sizes = (
+                dot_extras.errors(drawn) if by_error else dot_extras.norms(drawn, self.flowed)
+            )
+        self.fills = (
+            dot_extras.fills(drawn, self.theme, self.sizes) if options.color_by != "role" else {}
+        )
         self.used: dict[str, Look] = {}  # the looks of the nodes, by role
         self._frames: dict[tuple[int, int], Part] = {}
         self._depths: list[int] = []
@@ -84,8 +111,17 @@ class Canvas:
         self._links: dict[str, int] = {}  # the number of each node that is read in another row
         self._linked: dict[str, int] = {}  # the row of each node that stands for one of another row
 
-    def add_box(self, node: DrawnNode, lines: Sequence[Line], tooltip: Sequence[str], role: str, bad: str = "") -> None:
-        """Add a node in the look of its role, and mark it if it is the first one that holds a NaN or an infinity."""
+    def add_box(
+        self,
+        node: DrawnNode,
+        lines: Sequence[Line],
+        tooltip: Sequence[str],
+        role: str,
+        bad: str = "",
+    ) -> None:
+        """Add a node in the look of its role, and mark it if it is the first one that holds a NaN
+        or an infinity.
+        """
         theme = self.theme
         self.used[role] = look = self.look(theme.looks[role])
         attributes = look.attributes()
@@ -125,19 +161,25 @@ class Canvas:
         return self.rows.get(key, 0)
 
     def _link(self, source: str, row: int) -> str:
-        """The small node where a row goes on with what another row made; both ends have the same number."""
+        """The small node where a row goes on with what another row made; both ends have the same
+        number.
+        """
         if source not in self._links:
             self._links[source] = len(self._links) + 1
             end = f"{source}x"
             words = f"{self._links[source]} ▸"
-            self._copy(end, self.row(source), words, "goes on in another row, under the same number")
+            self._copy(
+                end, self.row(source), words, "goes on in another row, under the same number"
+            )
             dotted = {"color": self.theme.idle, "style": "dotted", "arrowhead": "none"}
             self.drawing.items.append(Wire(source, end, dotted))
         key = f"{source}r{row}"
         if key not in self._linked:
             self._linked[key] = row
             name = name_of(self.model, source)
-            self._copy(key, row, f"▸ {self._links[source]} {clip(name, 16)}", f"{name}, of another row")
+            self._copy(
+                key, row, f"▸ {self._links[source]} {clip(name, 16)}", f"{name}, of another row"
+            )
         return key
 
     def _copy(self, key: str, row: int, text: str, tooltip: str) -> None:
@@ -150,10 +192,14 @@ class Canvas:
             "height": "0.18",
         }
         name = Words(text, color=self.theme.faint)
-        self.drawing.items.append(Box(key, attributes, caption=(name,), tooltip=(tooltip,), row=row))
+        self.drawing.items.append(
+            Box(key, attributes, caption=(name,), tooltip=(tooltip,), row=row)
+        )
 
     def place(self, scope: int | None, key: str) -> Part:
-        """Return the part of the drawing in which a node of a scope stands: the frame of the scope."""
+        """Return the part of the drawing in which a node of a scope stands: the frame of the
+        scope.
+        """
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
         if scope is None or self.options.levels:  # Graphviz crashes on a level through frames
@@ -183,7 +229,9 @@ class Canvas:
         return Part(settings, f"cluster_s{index}" + (f"r{row}" if row else ""))
 
     def close(self) -> None:
-        """Put every frame into the frame around it, inner ones first, and the rows below one another."""
+        """Put every frame into the frame around it, inner ones first, and the rows below one
+        another.
+        """
         for index, row in sorted(self._frames, reverse=True):
             parent = self.model.trace.scopes[index].parent
             while parent is not None and (parent, row) not in self._frames:
@@ -195,7 +243,11 @@ class Canvas:
 
     def _order(self) -> None:
         """Keep the rows in order: an unseen node before each, and these below one another."""
-        arrives = {edge.target for edge in self.model.edges if self.row(edge.source) == self.row(edge.target)}
+        arrives = {
+            edge.target
+            for edge in self.model.edges
+            if self.row(edge.source) == self.row(edge.target)
+        }
         firsts: dict[int, list[str]] = {}
         for node in self.model.nodes:
             if node.key not in arrives:
@@ -204,13 +256,16 @@ class Canvas:
         point = {"shape": "point", "style": INVISIBLE, "width": "0.01", "height": "0.01"}
         column.items += [Box(f"row{row}", point) for row in sorted(firsts)]
         column.items += [
-            Wire(f"row{row}", f"row{following}", {"style": INVISIBLE}) for row, following in pairwise(sorted(firsts))
+            Wire(f"row{row}", f"row{following}", {"style": INVISIBLE})
+            for row, following in pairwise(sorted(firsts))
         ]
         self.drawing.items.append(column)
         for key, row in self._linked.items():
             firsts.setdefault(row, []).append(key)
         for row, keys in firsts.items():
-            self.drawing.items += [Wire(f"row{row}", key, {"style": INVISIBLE, "weight": "0"}) for key in keys]
+            self.drawing.items += [
+                Wire(f"row{row}", key, {"style": INVISIBLE, "weight": "0"}) for key in keys
+            ]
 
 
 def on_fill(lines: Sequence[Line], theme: Theme) -> list[Line]:
@@ -218,7 +273,11 @@ def on_fill(lines: Sequence[Line], theme: Theme) -> list[Line]:
     faint = {theme.gradient, theme.gradient_spark, theme.spark, theme.faint}
     return [
         tuple(
-            cell._replace(words=tuple(w._replace(color=theme.ink) if w.color in faint else w for w in cell.words))
+            cell._replace(
+                words=tuple(
+                    w._replace(color=theme.ink) if w.color in faint else w for w in cell.words
+                )
+            )
             for cell in line
         )
         for line in lines
@@ -239,12 +298,14 @@ def name_of(drawn: Model, key: str) -> str:
 
 
 def word_of(trace: Trace, operation: int) -> str:
-    return nodes.program_word(trace, trace.operations[operation]) or trace.operations[operation].name
+    return (
+        nodes.program_word(trace, trace.operations[operation]) or trace.operations[operation].name
+    )
 
 
 def hubs(drawn: Model) -> dict[str, str]:
-    """Return the names of leaves whose many long edges would cover a large graph (and slow Graphviz down to
-    minutes).
+    """Return the names of leaves whose many long edges would cover a large graph (and slow Graphviz
+    down to minutes).
     """
     if len(drawn.nodes) <= LARGE:
         return {}
@@ -257,13 +318,19 @@ def hubs(drawn: Model) -> dict[str, str]:
         leaf = node.record if node.kind == "tensor" else None
         if node.kind == "function":
             leaf = trace.functions[node.record].variable
-        if leaf is not None and trace.tensors[leaf].operation is None and uses.get(node.key, 0) > HUB:
+        if (
+            leaf is not None
+            and trace.tensors[leaf].operation is None
+            and uses.get(node.key, 0) > HUB
+        ):
             names[node.key] = trace.tensors[leaf].label
     return names
 
 
 def source(trace: Trace, options: DotOptions = DotOptions(), folded: Fold | None = None) -> str:
-    """Return the DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
+    """Return the DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or
+    theme.
+    """
     check(options)
     return text_of(model(trace, options.style, folded), options)
 
@@ -288,7 +355,8 @@ def text_of(drawn: Model, options: DotOptions) -> str:
 def drawing_of(drawn: Model, options: DotOptions) -> Drawing:
     """Return the drawing of a model, for valid `options`."""
     board = Canvas(drawn, options)
-    theme, drawing = board.theme, board.drawing
+    theme = board.theme
+    drawing = board.drawing
     (dot_autograd if options.style == "autograd" else dot_data).draw(board)
     board.close()
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
@@ -304,7 +372,9 @@ def drawing_of(drawn: Model, options: DotOptions) -> Drawing:
     return drawing
 
 
-def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], words: str) -> list[str]:
+def remarks(
+    drawn: Model, options: DotOptions, flowed: Mapping[int, Value], words: str
+) -> list[str]:
     """Return the facts that hold for most nodes; they are written once below the drawing."""
     if options.detail:
         return []
@@ -324,17 +394,25 @@ def remarks(drawn: Model, options: DotOptions, flowed: Mapping[int, Value], word
 
 
 def signs(drawn: Model, words: str) -> list[str]:
-    """Return what the strips, |grad|, a gradient in parentheses and ×N mean, if the text of a picture has them."""
+    """Return what the strips, |grad|, a gradient in parentheses and ×N mean, if the text of a
+    picture has them.
+    """
     trace = drawn.trace
     values = [trace.tensors[n.record].value for n in drawn.nodes if n.kind == "tensor"]
     values += [trace.tensors[t].value for t in drawn.results.values()]
-    arrays = [v for v in values if v is not None and v.shape and v.is_measured and boxes.written_out(v) is None]
+    arrays = [
+        v
+        for v in values
+        if v is not None and v.shape and v.is_measured and boxes.written_out(v) is None
+    ]
     meanings = []
     if arrays and re.search("[▁-█]", words):
         order = ["elements in order"] if any(v.kept is None for v in arrays) else []
         counts = ["histogram of the elements"] if any(v.kept is not None for v in arrays) else []
         meanings.append(f"▂▅▇ {' or '.join(order + counts)}, smallest … largest")
-    if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search("[▁-█]", words):
+    if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search(
+        "[▁-█]", words
+    ):
         meanings.append("of equal blocks: a bar for each, first … last")
     if "|grad|" in words:
         meanings.append("|grad| norm of the gradient")
@@ -346,8 +424,8 @@ def signs(drawn: Model, words: str) -> list[str]:
 
 
 def empty_drawing(theme: Theme, options: DotOptions) -> Drawing:
-    """Return a drawing with the settings that all nodes and edges share; flat boxes, and rows, have less space between
-    them.
+    """Return a drawing with the settings that all nodes and edges share; flat boxes, and rows, have
+    less space between them.
     """
     close = bool(options.rows)
     settings = {
@@ -361,6 +439,12 @@ def empty_drawing(theme: Theme, options: DotOptions) -> Drawing:
     ink = {"fontname": FONT, "fontcolor": theme.ink}
     return Drawing(
         settings,
-        {**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
+        {
+            **ink,
+            "fontsize": f"{TEXT_SIZE:g}",
+            "margin": "0.09,0.05",
+            "height": "0.3",
+            "width": "0.3",
+        },
         {**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
     )

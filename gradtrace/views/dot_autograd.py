@@ -1,7 +1,7 @@
 """The autograd graph: the backward graph's functions as PyTorch keeps them, and its next_functions.
 
-Inputs are on the left, as in the data graph, so that the two can be compared. The arrows point from right to left, the
-direction of `next_functions` and of the gradients.
+Inputs are on the left, as in the data graph, so that the two can be compared. The arrows point from
+right to left, the direction of `next_functions` and of the gradients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ def draw(board: Canvas) -> None:
     steps = flow.last_steps(trace)
     for node in drawn.nodes:
         if node.kind == GROUP:
-            facts = dot_groups.flat_line(board, drawn.groups[node.record]) if board.options.flat else None
+            facts = (
+                dot_groups.flat_line(board, drawn.groups[node.record])
+                if board.options.flat
+                else None
+            )
             dot_groups.draw(board, node, () if facts is None else boxes.flat_lines(facts, 2))
             continue
         function = trace.functions[node.record]
@@ -43,11 +47,18 @@ def draw(board: Canvas) -> None:
         function_edge(board, edge, number, step, several=counts[edge.function] > 1)
 
 
-def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | None) -> tuple[list[Line], list[str]]:
+def function_text(
+    board: Canvas, function: FunctionRecord, step: BackwardStep | None
+) -> tuple[list[Line], list[str]]:
     """Return the lines in a function's node, and those of its tooltip."""
-    options, theme = board.options, board.theme
-    changed = [numbers.hook_text(hook) for hook in (step.hooks if step is not None else ()) if hook.changed]
-    notes = [boxes.note(clip(hook_line), theme) for hook_line in changed] if options.gradients else []
+    options = board.options
+    theme = board.theme
+    changed = [
+        numbers.hook_text(hook) for hook in (step.hooks if step is not None else ()) if hook.changed
+    ]
+    notes = (
+        [boxes.note(clip(hook_line), theme) for hook_line in changed] if options.gradients else []
+    )
     if function.variable is not None:
         shown, lines = variable_lines(board, board.model.trace.tensors[function.variable], function)
         return [*shown, *notes], [*lines, *changed]
@@ -62,9 +73,16 @@ def function_text(board: Canvas, function: FunctionRecord, step: BackwardStep | 
     return [*shown, *notes], [*lines, *changed]
 
 
-def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) -> tuple[list[Line], list[str]]:
-    """Return the lines of an AccumulateGrad under the name of its leaf, with the gradient it has accumulated."""
-    shown = [boxes.title(leaf.label, leaf.value, board.theme), boxes.note(function.name, board.theme)]
+def variable_lines(
+    board: Canvas, leaf: TensorRecord, function: FunctionRecord
+) -> tuple[list[Line], list[str]]:
+    """Return the lines of an AccumulateGrad under the name of its leaf, with the gradient it has
+    accumulated.
+    """
+    shown = [
+        boxes.title(leaf.label, leaf.value, board.theme),
+        boxes.note(function.name, board.theme),
+    ]
     if board.options.gradients:
         shown += boxes.quantity("grad", leaf.grad, board.theme, missing="None", gradient=True)
     return shown, [f"{function.name} of {leaf.label}", *facts_of(leaf)]
@@ -72,7 +90,9 @@ def variable_lines(board: Canvas, leaf: TensorRecord, function: FunctionRecord) 
 
 def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[Line], list[str]]:
     """Return the function's name, its results, and what it saves for backward."""
-    trace, options, theme = board.model.trace, board.options, board.theme
+    trace = board.model.trace
+    options = board.options
+    theme = board.theme
     shown = [wide(Words(function.name, NAME_SIZE - 1, bold=True))]
     outputs = ", ".join(trace.tensors[t].label for t in function.outputs)
     if outputs:
@@ -81,18 +101,28 @@ def function_lines(board: Canvas, function: FunctionRecord) -> tuple[list[Line],
     if function.freed and options.detail:
         shown.append(boxes.note("saved values freed", theme))
     elif saved and options.values and not function.freed:
-        shown += [boxes.saved_line(*item, theme, f"s{i}", 28) for i, item in enumerate(saved[:LISTED])]
+        shown += [
+            boxes.saved_line(*item, theme, f"s{i}", 28) for i, item in enumerate(saved[:LISTED])
+        ]
         if len(saved) > LISTED:
             shown.append(boxes.note(f"and {len(saved) - LISTED} more", theme))
     lines = [function.name, *([f"of {outputs}"] if outputs else []), *boxes.lines_of(function.span)]
-    lines += ["saved values freed"] if function.freed else [f"saved {name}: {kept}" for name, kept in saved]
+    lines += (
+        ["saved values freed"]
+        if function.freed
+        else [f"saved {name}: {kept}" for name, kept in saved]
+    )
     return shown, lines
 
 
-def function_edge(board: Canvas, edge: DrawnEdge, number: int, step: BackwardStep | None, *, several: bool) -> None:
-    """Draw an edge from the input's function to the one that uses it; its arrow points back, along next_functions.
+def function_edge(
+    board: Canvas, edge: DrawnEdge, number: int, step: BackwardStep | None, *, several: bool
+) -> None:
+    """Draw an edge from the input's function to the one that uses it; its arrow points back, along
+    next_functions.
 
-    A number shows the index in next_functions if there are several; the label is the gradient that flows back.
+    A number shows the index in next_functions if there are several; the label is the gradient that
+    flows back.
     """
     theme = board.theme
     attributes = {"id": f"e{number}", "dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}

@@ -1,5 +1,5 @@
-"""The data graph: tensors as nodes, operations as ovals on the edges between them, or (style `function`) as nodes
-too.
+"""The data graph: tensors as nodes, operations as ovals on the edges between them, or (style
+`function`) as nodes too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def draw(board: Canvas) -> None:
             tensor = trace.tensors[node.record]
             lines = flat_lines.get(node.key) or tensor_lines(board, tensor, made_by(board, tensor))
             tooltip = [*facts(tensor), *map(numbers.hook_text, board.hooks.get(tensor.id, ()))]
-            board.add_box(node, lines, tooltip, nodes.role_of(tensor), where if tensor.id == bad else "")
+            board.add_box(
+                node, lines, tooltip, nodes.role_of(tensor), where if tensor.id == bad else ""
+            )
             if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
                 accumulate_node(board.place(node.scope, node.key), tensor, board.theme)
         elif node.kind == GROUP:
@@ -45,10 +47,11 @@ def draw(board: Canvas) -> None:
 
 
 def flat_texts(board: Canvas) -> dict[str, list[Line]]:
-    """Return the text of each flat box; the boxes of operations and modules in one scope have columns of the same
-    widths.
+    """Return the text of each flat box; the boxes of operations and modules in one scope have
+    columns of the same widths.
     """
-    drawn, options = board.model, board.options
+    drawn = board.model
+    options = board.options
     facts: dict[str, boxes.BoxFacts] = {}
     for node in drawn.nodes:
         if node.kind == GROUP:
@@ -63,8 +66,13 @@ def flat_texts(board: Canvas) -> dict[str, list[Line]]:
                 stacks.setdefault(node.scope, []).append(node.key)
         for keys in stacks.values():
             if len(keys) >= STACK:
-                widths.update(dict.fromkeys(keys, boxes.column_widths([facts[key] for key in keys])))
-    return {key: boxes.flat_lines(line, options.flat, widths.get(key, ())) for key, line in facts.items()}
+                widths.update(
+                    dict.fromkeys(keys, boxes.column_widths([facts[key] for key in keys]))
+                )
+    return {
+        key: boxes.flat_lines(line, options.flat, widths.get(key, ()))
+        for key, line in facts.items()
+    }
 
 
 def flat_line(board: Canvas, tensor: TensorRecord) -> boxes.BoxFacts:
@@ -73,9 +81,11 @@ def flat_line(board: Canvas, tensor: TensorRecord) -> boxes.BoxFacts:
     caption = made_by(board, tensor)
     name, constants = in_two(board, tensor, caption, 0)
     if not caption:
-        name, kind = tensor.label, kind_of(tensor)
+        name = tensor.label
+        kind = kind_of(tensor)
     elif tensor.name:
-        name, kind = tensor.name, "= " + caption
+        name = tensor.name
+        kind = "= " + caption
     else:
         kind = boxes.whole_words(constants)
     values = options.values and not says_itself(tensor)
@@ -85,14 +95,23 @@ def flat_line(board: Canvas, tensor: TensorRecord) -> boxes.BoxFacts:
 
 
 def made_by(board: Canvas, tensor: TensorRecord) -> str:
-    """Return the operation that is shown in a tensor's box; "" if it has a node of its own, or if there is none."""
+    """Return the operation that is shown in a tensor's box; "" if it has a node of its own, or if
+    there is none.
+    """
     maker = board.model.joined.get(tensor.id)
-    return "" if maker is None else nodes.caption(board.model.trace, board.model.trace.operations[maker])
+    return (
+        ""
+        if maker is None
+        else nodes.caption(board.model.trace, board.model.trace.operations[maker])
+    )
 
 
 def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line]:
-    """Return the lines of a tensor's node; `made_by` is the operation that is shown in the same box."""
-    options, theme = board.options, board.theme
+    """Return the lines of a tensor's node; `made_by` is the operation that is shown in the same
+    box.
+    """
+    options = board.options
+    theme = board.theme
     if tensor.kind == FAILED:
         return failed_lines(tensor, theme)
     if made_by:
@@ -105,10 +124,15 @@ def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line
         flowed = board.flowed.get(tensor.id)
         if tensor.grad is None and flowed is not None and options.style != "function":
             # it was there in passing: shown, but not as what .grad says
-            lines += boxes.quantity("grad", flowed, theme, gradient=True, after="\u00a0 passed, not kept")
+            lines += boxes.quantity(
+                "grad", flowed, theme, gradient=True, after="\u00a0 passed, not kept"
+            )
         elif tensor.grad is not None or tensor.is_leaf or options.detail:
             lines += boxes.quantity("grad", tensor.grad, theme, missing="None", gradient=True)
-        lines += [boxes.note(clip(numbers.hook_text(hook)), theme) for hook in board.hooks.get(tensor.id, ())]
+        lines += [
+            boxes.note(clip(numbers.hook_text(hook)), theme)
+            for hook in board.hooks.get(tensor.id, ())
+        ]
     return lines
 
 
@@ -134,13 +158,20 @@ def says_itself(tensor: TensorRecord) -> bool:
 
 
 def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[Line]:
-    """Return the name with an array's shape, and below it the operation (unless `short`) or the kind of the tensor."""
+    """Return the name with an array's shape, and below it the operation (unless `short`) or the
+    kind of the tensor.
+    """
     below = kind_of(tensor, short)
-    return [boxes.title(tensor.label, tensor.value, theme), *([boxes.note(below, theme)] if below else [])]
+    return [
+        boxes.title(tensor.label, tensor.value, theme),
+        *([boxes.note(below, theme)] if below else []),
+    ]
 
 
 def kind_of(tensor: TensorRecord, short: bool = False) -> str:
-    """Return the function that made a tensor (unless `short`) or "parameter", and the dtype of integers and bools."""
+    """Return the function that made a tensor (unless `short`) or "parameter", and the dtype of
+    integers and bools.
+    """
     value = tensor.value
     origin = [("" if short else tensor.grad_fn) or ("parameter" if tensor.is_parameter else "")]
     if value is not None and not value.is_float:
@@ -148,22 +179,29 @@ def kind_of(tensor: TensorRecord, short: bool = False) -> str:
     return " ".join(filter(None, origin))
 
 
-def in_two(board: Canvas, tensor: TensorRecord, caption: str, longest: int = LONGEST_CAPTION) -> tuple[str, str]:
+def in_two(
+    board: Canvas, tensor: TensorRecord, caption: str, longest: int = LONGEST_CAPTION
+) -> tuple[str, str]:
     """Return the operation's name and its constants, where both are longer than `longest`."""
     maker = board.model.joined.get(tensor.id)
     named = maker is not None and caption == board.model.trace.operations[maker].label
-    name, _, constants = caption.partition(" ") if named and len(caption) > longest else (caption, "", "")
+    name, _, constants = (
+        caption.partition(" ") if named and len(caption) > longest else (caption, "", "")
+    )
     return name, constants
 
 
 def joined_heading(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line]:
-    """Return the heading of a box for operation and result: the operation, or the result's name with the operation
-    below.
+    """Return the heading of a box for operation and result: the operation, or the result's name
+    with the operation below.
     """
     theme = board.theme
     name, constants = in_two(board, tensor, made_by)
     below = clip("= " + made_by if tensor.name else constants)
-    return [boxes.title(tensor.name or name, tensor.value, theme), *([boxes.note(below, theme)] if below else [])]
+    return [
+        boxes.title(tensor.name or name, tensor.value, theme),
+        *([boxes.note(below, theme)] if below else []),
+    ]
 
 
 def facts(tensor: TensorRecord) -> list[str]:
@@ -174,7 +212,9 @@ def facts(tensor: TensorRecord) -> list[str]:
     if tensor.value is not None:
         lines.append(f"shape {numbers.shape(tensor.value)}, {tensor.value.dtype}")
         lines.append(f"value {numbers.short(tensor.value)}")
-    lines.append(f"is_leaf {tensor.is_leaf}, requires_grad {tensor.requires_grad}, grad_fn {tensor.grad_fn}")
+    lines.append(
+        f"is_leaf {tensor.is_leaf}, requires_grad {tensor.requires_grad}, grad_fn {tensor.grad_fn}"
+    )
     if tensor.grad is not None:
         origin = f" ({tensor.grad_fn_of_grad})" if tensor.grad_fn_of_grad else ""
         lines.append(f"grad {numbers.short(tensor.grad)}{origin}")
@@ -188,14 +228,20 @@ def accumulate_node(part: Part, tensor: TensorRecord, theme: Theme) -> None:
     key = f"f{tensor.function}"
     name = Words("AccumulateGrad", color=theme.faint)
     tooltip = [f"adds to {tensor.label}.grad"]
-    part.items.append(Box(key, theme.looks["operation"].attributes(), caption=[name], tooltip=tooltip))
+    part.items.append(
+        Box(key, theme.looks["operation"].attributes(), caption=[name], tooltip=tooltip)
+    )
     part.items.append(Wire(key, f"t{tensor.id}", {"style": "dotted", "dir": "none"}))
 
 
 def operation_node(board: Canvas, node: DrawnNode) -> None:
-    trace, attributes = board.model.trace, board.theme.looks["operation"].attributes()
+    trace = board.model.trace
+    attributes = board.theme.looks["operation"].attributes()
     operation = trace.operations[node.record]
-    tooltip = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
+    tooltip = [
+        operation.text or operation.label,
+        f"{operation.label}, {operation.grad_fn or 'no grad_fn'}",
+    ]
     tooltip += boxes.lines_of(operation.span)
     name = Words(clip(nodes.caption(trace, operation), 20), TEXT_SIZE)
     box = Box(node.key, attributes, caption=[name], tooltip=tooltip, row=board.row(node.key))
@@ -203,8 +249,11 @@ def operation_node(board: Canvas, node: DrawnNode) -> None:
 
 
 def wires(board: Canvas) -> None:
-    """Draw an edge for every operand (repeated ones too) and to every result; dashed where no gradient flows."""
-    options, items = board.options, board.drawing.items
+    """Draw an edge for every operand (repeated ones too) and to every result; dashed where no
+    gradient flows.
+    """
+    options = board.options
+    items = board.drawing.items
     derivatives = flow.derivatives(board.model.trace) if options.derivatives else {}
     for number, edge in enumerate(board.model.edges):
         attributes: dict[str, str] = {"id": f"e{number}"}
@@ -223,8 +272,11 @@ def wires(board: Canvas) -> None:
 
 
 def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> dict[str, Words]:
-    """Return the text on an operand's edge: its local derivative, the mark of a transpose, or how many it is."""
-    trace, theme = board.model.trace, board.theme
+    """Return the text on an operand's edge: its local derivative, the mark of a transpose, or how
+    many it is.
+    """
+    trace = board.model.trace
+    theme = board.theme
     if edge.operation is None or edge.operand is None:
         return {}
     if edge.transposed:
@@ -232,6 +284,8 @@ def operand_text(board: Canvas, edge: DrawnEdge, derivative: Value | None) -> di
     if edge.times > 1:
         return {"label": Words(f"\u00a0×{edge.times}", color=theme.faint)}
     if derivative is not None and not edge.target.startswith("g"):
-        written = nodes.derivative_text(trace, trace.operations[edge.operation], edge.operand, derivative)
+        written = nodes.derivative_text(
+            trace, trace.operations[edge.operation], edge.operand, derivative
+        )
         return {"label": Words("\u00a0" + written, color=theme.gradient)}
     return {}

@@ -1,4 +1,6 @@
-"""Additions to a drawing: levels of operations that could run in parallel, and colours by a size at each node."""
+"""Additions to a drawing: levels of operations that could run in parallel, and colours by a size at
+each node.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,12 @@ from gradtrace.views.style import TEXT_SIZE, Theme
 
 
 def level_of(drawn: Model) -> dict[str, int]:
-    """Return each node's level: the number of operations before it. An operation has the level of its result."""
-    free = frozenset(node.key for node in drawn.nodes if node.kind == TENSOR and drawn.style != "autograd")
+    """Return each node's level: the number of operations before it. An operation has the level of
+    its result.
+    """
+    free = frozenset(
+        node.key for node in drawn.nodes if node.kind == TENSOR and drawn.style != "autograd"
+    )
     edges = [(edge.source, edge.target) for edge in drawn.edges]
     return longest_paths([node.key for node in drawn.nodes], edges, free)
 
@@ -30,7 +36,10 @@ def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
             columns.setdefault(level[node.key], []).append(node.key)
     for number, keys in sorted(columns.items()):
         many = f"{len(keys)} at once" if len(keys) > 1 else "1"
-        caption = (Words(f"level {number}", TEXT_SIZE, theme.faint, bold=True), Words(many, color=theme.faint))
+        caption = (
+            Words(f"level {number}", TEXT_SIZE, theme.faint, bold=True),
+            Words(many, color=theme.faint),
+        )
         column = Part({"rank": "same"})
         column.items = [Box(f"level{number}", {"shape": "plaintext"}, caption=caption), *keys]
         drawing.items.append(column)
@@ -40,7 +49,9 @@ def levels(drawing: Drawing, drawn: Model, theme: Theme) -> None:
 
 
 def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
-    """Return the gradient norm at each node: of a tensor, of a function's input, of the last operation of a group."""
+    """Return the gradient norm at each node: of a tensor, of a function's input, of the last
+    operation of a group.
+    """
     steps = flow.last_steps(drawn.trace)
     by_node: dict[str, float] = {}
     for node in drawn.nodes:
@@ -57,7 +68,9 @@ def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
 
 
 def errors(drawn: Model) -> dict[str, float]:
-    """Return the relative error at each node, in roundings of its dtype: of a result, or of a leaf's gradient."""
+    """Return the relative error at each node, in roundings of its dtype: of a result, or of a
+    leaf's gradient.
+    """
     precision = drawn.trace.precision
     by_tensor: dict[int, float] = {}
     for row in () if precision is None else precision.measured:
@@ -72,7 +85,9 @@ def errors(drawn: Model) -> dict[str, float]:
 
 
 def tensors_of(drawn: Model, node: DrawnNode) -> tuple[int, ...]:
-    """Return the tensors that a node shows: itself, a group's result, or those that a function made."""
+    """Return the tensors that a node shows: itself, a group's result, or those that a function
+    made.
+    """
     if node.kind == "tensor":
         return (node.record,)
     if node.kind == "group":
@@ -90,7 +105,9 @@ def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
 
 
 def fills(drawn: Model, theme: Theme, lengths: dict[str, float]) -> dict[str, str]:
-    """Return each node's fill colour by its size (logarithmic); white for none, a warning colour for NaN."""
+    """Return each node's fill colour by its size (logarithmic); white for none, a warning colour
+    for NaN.
+    """
     ends = bounds(lengths)
     colours: dict[str, str] = {}
     for node in drawn.nodes:
@@ -112,13 +129,19 @@ def step_of(length: float, low: float, high: float, steps: int) -> int:
 
 
 def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
-    """Return the label that explains the fill colours, from the smallest size to the largest; "" without sizes."""
+    """Return the label that explains the fill colours, from the smallest size to the largest; ""
+    without sizes.
+    """
     ends = bounds(lengths)
     if ends is None:
         return ""
     low, high = (numbers.number(end, 3) for end in ends)
-    samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
-    word, left, right = (Words(text, color=theme.faint).markup for text in (f"{what}, logarithmic", low, high))
+    samples = "".join(
+        f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale
+    )
+    word, left, right = (
+        Words(text, color=theme.faint).markup for text in (f"{what}, logarithmic", low, high)
+    )
     return (
         f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
         f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"

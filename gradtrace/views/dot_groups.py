@@ -1,4 +1,6 @@
-"""Draw the boxes of operations: one for each folded group, and in the style `function` one for each Function."""
+"""Draw the boxes of operations: one for each folded group, and in the style `function` one for each
+Function.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,24 @@ LISTED = 5  # saved values written into a Function's node
 
 
 def draw(board: Canvas, node: DrawnNode, lines: Sequence[Line] = ()) -> None:
-    """Draw a group's box: its kind, its size, and how values and gradients change through a series of equal blocks.
+    """Draw a group's box: its kind, its size, and how values and gradients change through a series
+    of equal blocks.
 
     `lines` is the text of a flat box.
     """
     group = board.model.groups[node.record]
-    board.add_box(node, lines or group_lines(board, group), nodes.details(board.model, group), nodes.group_role(group))
+    board.add_box(
+        node,
+        lines or group_lines(board, group),
+        nodes.details(board.model, group),
+        nodes.group_role(group),
+    )
 
 
 def group_lines(board: Canvas, group: Group) -> list[Line]:
     """Return the lines of a group's box."""
-    drawn, theme = board.model, board.theme
+    drawn = board.model
+    theme = board.theme
     result = drawn.results.get(group.id)
     output = None if result is None else drawn.trace.tensors[result]
     value, name = (None, "") if output is None else (output.value, output.name or "")
@@ -41,16 +50,26 @@ def group_lines(board: Canvas, group: Group) -> list[Line]:
 
 def flat_line(board: Canvas, group: Group) -> boxes.BoxFacts:
     """Return the facts of a group in short."""
-    drawn, options, theme = board.model, board.options, board.theme
+    drawn = board.model
+    options = board.options
+    theme = board.theme
     if group.leaves:
         return flat_stack(board, group)
     result = drawn.results.get(group.id)
     output = None if result is None else drawn.trace.tensors[result]
     value = None if output is None else output.value
     inner = nodes.name_inside(drawn, group)
-    name = f"{inner} → {output.name}" if output is not None and output.name not in (None, inner) else inner
+    name = (
+        f"{inner} → {output.name}"
+        if output is not None and output.name not in (None, inner)
+        else inner
+    )
     count = f" ×{group.copies:,}" if group.copies > 1 else ""
-    heading = group.detail + count if group.kind == "module" and group.detail else nodes.summary(drawn, group)[0]
+    heading = (
+        group.detail + count
+        if group.kind == "module" and group.detail
+        else nodes.summary(drawn, group)[0]
+    )
     kind = " ".join(filter(None, [heading, boxes.shape_change(entering(drawn, group), value)]))
     values = through(drawn.trace, group, None)
     lengths = through(drawn.trace, group, board.flowed)
@@ -59,7 +78,9 @@ def flat_line(board: Canvas, group: Group) -> boxes.BoxFacts:
         gradient = f"|grad| {ends_of(lengths)}"
     elif (length := gradient_norm(drawn, group)) is not None:
         gradient = f"|grad| {numbers.number(length, 3)}"
-    facts = boxes.box_facts(name, kind, value, gradient if options.gradients else "", theme, values=options.values)
+    facts = boxes.box_facts(
+        name, kind, value, gradient if options.gradients else "", theme, values=options.values
+    )
     if values is None or not options.values:
         return facts
     strip = Words(numbers.sparkline(values, boxes.FLAT_BARS), TEXT_SIZE, theme.spark)
@@ -68,7 +89,8 @@ def flat_line(board: Canvas, group: Group) -> boxes.BoxFacts:
 
 def flat_stack(board: Canvas, group: Group) -> boxes.BoxFacts:
     """Return the facts of a stack of leaves in short."""
-    options, theme = board.options, board.theme
+    options = board.options
+    theme = board.theme
     gradient = range_text(board, group, True) if options.gradients else ""
     kind = nodes.summary(board.model, group)[0]
     facts = boxes.box_facts(group.name, kind, None, f"grad {gradient}" if gradient else "", theme)
@@ -78,12 +100,17 @@ def flat_stack(board: Canvas, group: Group) -> boxes.BoxFacts:
 
 def ends_of(values: Value) -> str:
     """Return the first and the last value of a series."""
-    return f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+    return (
+        f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+    )
 
 
 def entering(drawn: Model, group: Group) -> Value | None:
-    """Return the value of the one tensor that a group reads and does not own; None if there are several."""
-    trace, own = drawn.trace, set(group.operations)
+    """Return the value of the one tensor that a group reads and does not own; None if there are
+    several.
+    """
+    trace = drawn.trace
+    own = set(group.operations)
     read = {t for i in group.operations for t in trace.operations[i].tensors}
     tensors = [trace.tensors[t] for t in read if trace.tensors[t].operation not in own]
     inputs = [tensor for tensor in tensors if not tensor.is_parameter and tensor.kind != "constant"]
@@ -91,18 +118,31 @@ def entering(drawn: Model, group: Group) -> Value | None:
 
 
 def contents(board: Canvas, group: Group, result: int | None) -> list[Line]:
-    """Return the text about values and gradients in a group's box: of its result and parameters, or of a series."""
-    drawn, options, theme = board.model, board.options, board.theme
+    """Return the text about values and gradients in a group's box: of its result and parameters, or
+    of a series.
+    """
+    drawn = board.model
+    options = board.options
+    theme = board.theme
     if group.leaves:
         return ranges(board, group)
     lines: list[Line] = []
     for shown, name, values, color, spark in (
         (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
-        (options.gradients, "|grad|", through(drawn.trace, group, board.flowed), theme.gradient, theme.gradient_spark),
+        (
+            options.gradients,
+            "|grad|",
+            through(drawn.trace, group, board.flowed),
+            theme.gradient,
+            theme.gradient_spark,
+        ),
     ):
         if shown and values is not None:
             bars = Words(numbers.sparkline(values, 24), TEXT_SIZE, spark)
-            lines += [pair(boxes.tag(name, theme), bars), pair(None, Words(ends_of(values), color=color))]
+            lines += [
+                pair(boxes.tag(name, theme), bars),
+                pair(None, Words(ends_of(values), color=color)),
+            ]
     if lines or group.kind not in ("module", "batch"):
         return lines
     if options.values and result is not None:
@@ -116,7 +156,8 @@ def contents(board: Canvas, group: Group, result: int | None) -> list[Line]:
 
 def ranges(board: Canvas, group: Group) -> list[Line]:
     """Return the lines of a stack of leaves: the ranges of its values and gradients."""
-    options, theme = board.options, board.theme
+    options = board.options
+    theme = board.theme
     lines: list[Line] = []
     for shown, name, color in (
         (options.values, "value", theme.ink),
@@ -133,18 +174,28 @@ def range_text(board: Canvas, group: Group, gradients: bool) -> str:
     ends = stacks.ends_of(board.model.trace, group, gradients)
     if ends is None:
         return ""
-    return numbers.number(ends[0], 3) + (f" … {numbers.number(ends[1], 3)}" if ends[0] < ends[1] else "")
+    return numbers.number(ends[0], 3) + (
+        f" … {numbers.number(ends[1], 3)}" if ends[0] < ends[1] else ""
+    )
 
 
 def gradient_norm(drawn: Model, group: Group) -> float | None:
-    """Return the Euclidean length of the gradients of a group's own parameters together; None if there are none."""
+    """Return the Euclidean length of the gradients of a group's own parameters together; None if
+    there are none.
+    """
     parameters = (drawn.trace.tensors[t] for t in nodes.hidden_parameters(drawn, group))
-    lengths = [tensor.grad.norm for tensor in parameters if tensor.grad is not None and tensor.grad.is_measured]
+    lengths = [
+        tensor.grad.norm
+        for tensor in parameters
+        if tensor.grad is not None and tensor.grad.is_measured
+    ]
     return math.hypot(*lengths) if lengths else None
 
 
 def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Value | None:
-    """Return the output of each block of a series: its value, or an array's norm; with `flowed`, of its gradient."""
+    """Return the output of each block of a series: its value, or an array's norm; with `flowed`, of
+    its gradient.
+    """
     if group.copies < 2:
         return None
     import numpy as np
@@ -167,7 +218,9 @@ def function_look(theme: Theme) -> Look:
 
 def function_node(board: Canvas, node: DrawnNode) -> None:
     """Draw a Function as a node: its forward, grad_fn, constants, and saved values."""
-    trace, options, theme = board.model.trace, board.options, board.theme
+    trace = board.model.trace
+    options = board.options
+    theme = board.theme
     operation = trace.operations[node.record]
     name = nodes.program_word(trace, operation) or operation.label
     lines = [wide(Words(clip(name, 24), NAME_SIZE - 1, bold=True))]
@@ -180,7 +233,11 @@ def function_node(board: Canvas, node: DrawnNode) -> None:
         lines += [boxes.saved_line(*item, theme, f"s{i}", 24) for i, item in enumerate(items)]
     elif function is not None and saved and options.detail:
         lines.append(boxes.note("saved values freed", theme))
-    tooltip = [operation.text or operation.label, operation.grad_fn or "no grad_fn", *boxes.lines_of(operation.span)]
+    tooltip = [
+        operation.text or operation.label,
+        operation.grad_fn or "no grad_fn",
+        *boxes.lines_of(operation.span),
+    ]
     board.used["function"] = look = function_look(theme)
     fill = board.fills.get(node.key)
     attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})

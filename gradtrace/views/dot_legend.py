@@ -1,5 +1,5 @@
-"""The legend: a sample of each look (the style of a kind of node), in a strip below the picture of at most a tenth of
-its area.
+"""The legend: a sample of each look (the style of a kind of node), in a strip below the picture of
+at most a tenth of its area.
 """
 
 from __future__ import annotations
@@ -16,19 +16,37 @@ SEPARATOR = " · "  # between two remarks
 SPARE = f'<TD COLSPAN="{COLUMNS}"></TD>'  # takes the width that a row does not need
 ROUGH = 1.4  # how much larger than estimated a picture may be
 LEAST = 3.0  # points: the smallest print, in a picture of an inch
-SIGNS = {"note": "◹ ", "cds": "▶ ", "house": "▲ ", "invhouse": "▼ ", "tab": "▔ ", "box3d": "❐ ", "ellipse": "○ "}
+SIGNS = {
+    "note": "◹ ",
+    "cds": "▶ ",
+    "house": "▲ ",
+    "invhouse": "▼ ",
+    "tab": "▔ ",
+    "box3d": "❐ ",
+    "ellipse": "○ ",
+}
 
 
-def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme) -> str:
-    """Return the HTML-like label that explains the looks, followed by the facts that hold for most nodes."""
+def legend(
+    looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme
+) -> str:
+    """Return the HTML-like label that explains the looks, followed by the facts that hold for most
+    nodes.
+    """
     size = float(SMALL_SIZE)
     words = [SIGNS.get(look.shape, "") + look.meaning for look in looks]
     least = max(LEAST, ROUGH * readable(picture))
-    while size - 0.5 > least and area([*words, *remarks], size) > SHARE * picture.width * picture.height:
+    while (
+        size - 0.5 > least
+        and area([*words, *remarks], size) > SHARE * picture.width * picture.height
+    ):
         size -= 0.5
     width = max(picture.width, 120.0)
     samples = [sample(look, word, size, theme) for look, word in zip(looks, words, strict=True)]
-    lines = ["".join(samples[i] for i in row) for row in rows_of(words, size, width, PADDING * size / SMALL_SIZE)]
+    lines = [
+        "".join(samples[i] for i in row)
+        for row in rows_of(words, size, width, PADDING * size / SMALL_SIZE)
+    ]
     for row in rows_of(remarks, size, width, text_width(SEPARATOR, size)):
         said = Words(SEPARATOR.join(remarks[i] for i in row), size, theme.faint).markup
         lines.append(f'<TD ALIGN="LEFT">{said}</TD>')
@@ -56,7 +74,8 @@ def sample(look: Look, word: str, size: float, theme: Theme) -> str:
             f"<TR><TD>{inner}</TD></TR></TABLE>"
         )
     return (
-        f'<TD><TABLE {attributes} CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"><TR><TD>{inner}</TD></TR></TABLE></TD>'
+        f'<TD><TABLE {attributes} CELLBORDER="0" CELLSPACING="0" CELLPADDING="2">'
+        f"<TR><TD>{inner}</TD></TR></TABLE></TD>"
     )
 
 

@@ -1,6 +1,8 @@
-"""A drawing as data: boxes in frames and the wires between them. It is written as DOT text when it is complete.
+"""A drawing as data: boxes in frames and the wires between them. It is written as DOT text when it
+is complete.
 
-The sizes of the boxes are known before, so that several drawings can be laid out (`frame.size_of`) and one is written.
+The sizes of the boxes are known before, so that several drawings can be laid out (`frame.size_of`)
+and one is written.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ class Size(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A node: the lines of its table, or the lines of its caption, its attributes for Graphviz and its tooltip."""
+    """A node: the lines of its table, or the lines of its caption, its attributes for Graphviz and
+    its tooltip.
+    """
 
     key: str
     attributes: Mapping[str, str]
@@ -44,7 +48,9 @@ class Box(NamedTuple):
         """The approximate size of the node."""
         margin = self.attributes.get("margin")
         height = 10.0 if margin is None else 3.0 + 2 * INCH * float(margin.partition(",")[2])
-        height += sum(max((words.height for words in line if words.text), default=0.0) for line in self.words)
+        height += sum(
+            max((words.height for words in line if words.text), default=0.0) for line in self.words
+        )
         of_text = (sum(words.width for words in line) for line in self.words)
         of_cells = (sum(cell.width for cell in line) for line in self.lines)
         width = max(24.0, *of_text, *of_cells)
@@ -71,7 +77,9 @@ class Wire(NamedTuple):
 
 
 class Part:
-    """A drawing, or a frame in it: boxes, keys of boxes that stand elsewhere too, wires and frames, in this order."""
+    """A drawing, or a frame in it: boxes, keys of boxes that stand elsewhere too, wires and frames,
+    in this order.
+    """
 
     def __init__(self, settings: dict[str, str], name: str = "") -> None:
         self.name = name
@@ -107,10 +115,15 @@ class Part:
 
 
 class Drawing(Part):
-    """A whole drawing, with the settings of the graph, its nodes and its edges, and the legend's label."""
+    """A whole drawing, with the settings of the graph, its nodes and its edges, and the legend's
+    label.
+    """
 
     def __init__(
-        self, settings: dict[str, str], node_settings: Mapping[str, str], edge_settings: Mapping[str, str]
+        self,
+        settings: dict[str, str],
+        node_settings: Mapping[str, str],
+        edge_settings: Mapping[str, str],
     ) -> None:
         super().__init__(settings)
         self.node_settings = node_settings
@@ -128,7 +141,9 @@ class Drawing(Part):
         """The DOT text."""
         from graphviz import Digraph
 
-        graph = Digraph(graph_attr=self.settings, node_attr=self.node_settings, edge_attr=self.edge_settings)
+        graph = Digraph(
+            graph_attr=self.settings, node_attr=self.node_settings, edge_attr=self.edge_settings
+        )
         self.write(graph)
         if self.legend:
             graph.attr("graph", label=self.legend, labelloc="b", labeljust="l")

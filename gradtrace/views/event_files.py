@@ -1,10 +1,13 @@
-"""TensorBoard's event files: messages that tensorboardX (the extra `tensorboard`) makes, each with its checksum.
+"""TensorBoard's event files: messages that tensorboardX (the extra `tensorboard`) makes, each with
+its checksum.
 
-    messages = Messages()                  imports tensorboardX; RenderError where it is not installed
+    messages = Messages()                  imports tensorboardX; RenderError where it is not
+                                           installed
     file = EventFile(sink, messages)       sink has write(bytes) and close()
     file.add(messages.scalar("loss", 0.5), step=3)
 
-The sink is an argument, so that a program's files are opened only where its permission to write allows.
+The sink is an argument, so that a program's files are opened only where its permission to write
+allows.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ class Messages:
         except ImportError:
             raise RenderError(
                 "a TensorBoard file needs tensorboardX, which is not installed",
-                "pip install 'gradtrace[tensorboard]'; or gradtrace graph FILE -o graph.html, which needs nothing",
+                "pip install 'gradtrace[tensorboard]'; or gradtrace graph FILE -o graph.html, "
+                "which needs nothing",
             ) from None
         self.event = Event
         self.checksum = masked_crc32c
@@ -51,7 +55,9 @@ class EventFile:
     def add(self, summary: Any, step: int | None = None, wall_time: float | None = None) -> None:
         """Write a summary (a scalar, a histogram, a text) for a step."""
         now = time.time() if wall_time is None else wall_time
-        self._record(self._messages.event(wall_time=now, step=0 if step is None else step, summary=summary))
+        self._record(
+            self._messages.event(wall_time=now, step=0 if step is None else step, summary=summary)
+        )
 
     def add_graph(self, graph: Any) -> None:
         content = graph.SerializeToString(deterministic=True)
@@ -64,7 +70,9 @@ class EventFile:
         content = event.SerializeToString()
         length = struct.pack("<Q", len(content))
         check = self._messages.checksum
-        self._sink.write(length + struct.pack("<I", check(length)) + content + struct.pack("<I", check(content)))
+        self._sink.write(
+            length + struct.pack("<I", check(length)) + content + struct.pack("<I", check(content))
+        )
 
 
 def new_name(suffix: str = "") -> str:

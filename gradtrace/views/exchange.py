@@ -16,14 +16,16 @@ from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.style import THEMES
 
-SCHEMA, VERSION = "gradtrace/graph", 1
+SCHEMA = "gradtrace/graph"
+VERSION = 1
 
 
 # ---- JSON
 
 
 def document(drawn: Model) -> dict[str, Any]:
-    """Return the node-link document as plain data, as networkx reads it; `graph` has the facts about the whole model.
+    """Return the node-link document as plain data, as networkx reads it; `graph` has the facts
+    about the whole model.
 
     Fields are only ever added to it. A node's and an edge's fields are those of `nodes.py`.
     """
@@ -34,7 +36,11 @@ def document(drawn: Model) -> dict[str, Any]:
         "version": VERSION,
         "directed": True,
         "multigraph": True,
-        "graph": {"source": drawn.trace.source_name, "style": drawn.style, "backward_runs": drawn.trace.backward_runs},
+        "graph": {
+            "source": drawn.trace.source_name,
+            "style": drawn.style,
+            "backward_runs": drawn.trace.backward_runs,
+        },
         "nodes": nodes.facts_of(drawn),
         "edges": [{**edge, "key": key} for key, edge in enumerate(edges)],
     }
@@ -42,7 +48,9 @@ def document(drawn: Model) -> dict[str, Any]:
 
 def node_link(drawn: Model) -> str:
     """Return the document as JSON, ended by a line break."""
-    text = json.dumps(numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False)
+    text = json.dumps(
+        numbers.jsonable(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False
+    )
     return cells.harmless(text) + "\n"
 
 
@@ -52,22 +60,30 @@ TYPES = {bool: "boolean", int: "long", float: "double"}
 
 
 def graphml(drawn: Model) -> str:
-    """Return the model as GraphML: numbers as numbers, anything else as text (an array as a nested list)."""
+    """Return the model as GraphML: numbers as numbers, anything else as text (an array as a nested
+    list).
+    """
     from xml.etree import ElementTree
 
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     contents = document(drawn)
     keys: dict[tuple[str, str], str] = {}
-    rows = [("node", fields) for fields in contents["nodes"]] + [("edge", fields) for fields in contents["edges"]]
+    rows = [("node", fields) for fields in contents["nodes"]] + [
+        ("edge", fields) for fields in contents["edges"]
+    ]
     for kind, fields in rows:
         for name, value in fields.items():
             noted_type = keys.get((kind, name))
-            keys[kind, name] = "string" if noted_type not in (None, graphml_type(value)) else graphml_type(value)
+            keys[kind, name] = (
+                "string" if noted_type not in (None, graphml_type(value)) else graphml_type(value)
+            )
     own = {"node": ("id",), "edge": ("source", "target", "key")}
     for (kind, name), type_ in keys.items():
         if name not in own[kind]:
             ElementTree.SubElement(
-                root, "key", {"id": f"{kind[0]}_{name}", "for": kind, "attr.name": name, "attr.type": type_}
+                root,
+                "key",
+                {"id": f"{kind[0]}_{name}", "for": kind, "attr.name": name, "attr.type": type_},
             )
     graph = ElementTree.SubElement(root, "graph", id="G", edgedefault="directed")
     for kind, fields in rows:
@@ -93,7 +109,9 @@ def graphml_type(value: Any) -> str:
 def graphml_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    text = value if isinstance(value, str) else json.dumps(numbers.jsonable(value), ensure_ascii=False)
+    text = (
+        value if isinstance(value, str) else json.dumps(numbers.jsonable(value), ensure_ascii=False)
+    )
     return visible(text.strip('"') if isinstance(value, float) else text)
 
 
@@ -136,19 +154,25 @@ def mermaid(drawn: Model) -> str:
         look = theme.looks[role]
         dashes = ",stroke-dasharray:4" if role in DASHED else ""
         lines.append(
-            f"  classDef {role} fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
+            f"  classDef {role} "
+            f"fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
             f"{dashes}"
         )
     bad, _ = nodes.failed_in_backward(drawn.trace) or nodes.first_bad(drawn.trace)
     if any(node.key == f"t{bad}" for node in drawn.nodes):
         lines.append(f"  style t{bad} stroke:{theme.bad},stroke-width:3px")
-    lines += [f"  style {name} fill:none,stroke:{theme.scope},stroke-dasharray:4" for name in frames_in(lines)]
+    lines += [
+        f"  style {name} fill:none,stroke:{theme.scope},stroke-dasharray:4"
+        for name in frames_in(lines)
+    ]
     return "\n".join(lines) + "\n"
 
 
 def frames_in(lines: list[str]) -> list[str]:
     """Return the names of the subgraphs."""
-    return [line.split()[1].partition("[")[0] for line in lines if line.lstrip().startswith("subgraph ")]
+    return [
+        line.split()[1].partition("[")[0] for line in lines if line.lstrip().startswith("subgraph ")
+    ]
 
 
 def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:
@@ -160,7 +184,9 @@ def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:
         lines.append("  " * depth + "end")
     for depth in range(same, len(wanted)):
         number = sum(line.lstrip().startswith("subgraph ") for line in lines)
-        lines.append("  " * (depth + 1) + f'subgraph s{number}["{escaped(clip(wanted[depth], 40))}"]')
+        lines.append(
+            "  " * (depth + 1) + f'subgraph s{number}["{escaped(clip(wanted[depth], 40))}"]'
+        )
     return list(wanted)
 
 
@@ -172,7 +198,8 @@ def mermaid_label(row: dict[str, Any]) -> str:
         parts.append(row["grad_fn"])
     for name in ("value", "grad"):
         if name in row:
-            first, *more = row[name + "_text"].split("  ")  # of a large array its shape, its range and its mean
+            # of a large array its shape, its range and its mean
+            first, *more = row[name + "_text"].split("  ")
             parts.append(f"{name} {cells.clip_middle(first, 40)}")
             parts += more[:1]
     if row.get("role") == "failed":

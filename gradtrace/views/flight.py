@@ -1,9 +1,9 @@
 """A flight log as text, data or a page.
 
-The JSON document has `schema` "gradtrace/flight", `version`, steps {first, last, seconds}, curves [{name, first,
-lowest, median, largest, largest_step, last}], spikes and bad [{step, name, value, level}], and rows
-[{step, NAME: number}] with the numbers that were noted. JSON Lines have a row each; CSV, TSV, Markdown and LaTeX have a
-column for each curve.
+The JSON document has `schema` "gradtrace/flight", `version`, steps {first, last, seconds}, curves
+[{name, first, lowest, median, largest, largest_step, last}], spikes and bad [{step, name, value,
+level}], and rows [{step, NAME: number}] with the numbers that were noted. JSON Lines have a row
+each; CSV, TSV, Markdown and LaTeX have a column for each curve.
 """
 
 from __future__ import annotations
@@ -72,7 +72,12 @@ def value_of(c: Curve) -> Value:
 
 def spans_decades(c: Curve) -> bool:
     """Whether a curve is drawn on a logarithmic scale."""
-    return c.lowest is not None and c.largest is not None and c.lowest > 0 and c.largest >= c.lowest * 10**DECADES
+    return (
+        c.lowest is not None
+        and c.largest is not None
+        and c.lowest > 0
+        and c.largest >= c.lowest * 10**DECADES
+    )
 
 
 def sentences(found: Flight) -> Iterator[tuple[str, str]]:
@@ -80,11 +85,18 @@ def sentences(found: Flight) -> Iterator[tuple[str, str]]:
     if not len(found.steps):
         yield "No step is in this flight log yet.", ""
         return
-    many = f"{counted(len(found.steps), 'step')}, {found.steps[0]} to {found.steps[-1]}, in {duration(found.seconds)}."
+    many = (
+        f"{counted(len(found.steps), 'step')}, {found.steps[0]} to {found.steps[-1]}, in "
+        f"{duration(found.seconds)}."
+    )
     yield many, ""
     for step in sorted({event.step for event in (*found.bad, *found.spikes)})[:STEPS]:
         if bad := [event for event in found.bad if event.step == step]:
-            yield f"Step {step}: {visible(bad[0].name)} is {numbers.number(bad[0].value)}{others(bad)}.", "red"
+            yield (
+                f"Step {step}: {visible(bad[0].name)} is "
+                f"{numbers.number(bad[0].value)}{others(bad)}.",
+                "red",
+            )
         if spikes := [event for event in found.spikes if event.step == step]:
             spike = spikes[0]
             level = f"the median of the steps before, {numbers.number(spike.level, 3)}"
@@ -94,7 +106,8 @@ def sentences(found: Flight) -> Iterator[tuple[str, str]]:
                 else f"far above {level}"
             )
             yield (
-                f"Step {step}: {visible(spike.name)} is {numbers.number(spike.value, 3)}, {level}{others(spikes)}.",
+                f"Step {step}: {visible(spike.name)} is {numbers.number(spike.value, 3)}, "
+                f"{level}{others(spikes)}.",
                 "yellow",
             )
 
@@ -104,7 +117,9 @@ def others(events: Sequence[Event]) -> str:
     if len(events) < 2:
         return ""
     names = ", ".join(visible(event.name) for event in events[1 : 1 + NAMES])
-    return f"; likewise {names}" + (f" and {len(events) - 1 - NAMES} more" if len(events) > 1 + NAMES else "")
+    return f"; likewise {names}" + (
+        f" and {len(events) - 1 - NAMES} more" if len(events) > 1 + NAMES else ""
+    )
 
 
 def duration(seconds: float) -> str:
@@ -121,29 +136,50 @@ def flight_data(found: Flight, format: str) -> str:
     names = [c.name for c in found.curves]
     steps = found.steps.tolist()
     noted = [dict(zip(c.steps.tolist(), c.values.tolist(), strict=True)) for c in found.curves]
-    ends = {"first": steps[0] if steps else None, "last": steps[-1] if steps else None, "seconds": found.seconds}
+    ends = {
+        "first": steps[0] if steps else None,
+        "last": steps[-1] if steps else None,
+        "seconds": found.seconds,
+    }
     document = {
         "steps": ends,
-        "curves": [rows.fields(c, "name first lowest median largest largest_step last") for c in found.curves],
+        "curves": [
+            rows.fields(c, "name first lowest median largest largest_step last")
+            for c in found.curves
+        ],
         "spikes": found.spikes,
         "bad": found.bad,
         "rows": [
-            {"step": step, **{name: values[step] for name, values in zip(names, noted, strict=True) if step in values}}
+            {
+                "step": step,
+                **{
+                    name: values[step]
+                    for name, values in zip(names, noted, strict=True)
+                    if step in values
+                },
+            }
             for step in steps
         ],
     }
     cells = ([step, *(values.get(step) for values in noted)] for step in steps)
-    return rows.write(rows.Results("gradtrace/flight", document, "rows", ("step", *names), cells), format)
+    return rows.write(
+        rows.Results("gradtrace/flight", document, "rows", ("step", *names), cells), format
+    )
 
 
 # ---- page
 
 
 def page(found: Flight, name: str) -> str:
-    """Return a page with all curves. While the log is being written, the page is loaded again every few seconds."""
+    """Return a page with all curves. While the log is being written, the page is loaded again every
+    few seconds.
+    """
     last = time.time() - found.ended if len(found.steps) else 0.0
     reload = f'<meta http-equiv="refresh" content="{RELOADED}">' if last < FRESH else ""
-    said = "\n".join(f'<p class="{style or "plain"}">{escape(sentence)}</p>' for sentence, style in sentences(found))
+    said = "\n".join(
+        f'<p class="{style or "plain"}">{escape(sentence)}</p>'
+        for sentence, style in sentences(found)
+    )
     figures = "\n".join(figure(c, found) for c in found.curves if c.first is not None)
     title = escape(visible(name))
     return f"""<!DOCTYPE html>
@@ -179,7 +215,9 @@ svg { width: 100%; height: auto; border: 1px solid var(--line); } polyline { fil
 
 
 def figure(c: Curve, found: Flight) -> str:
-    """Return one curve as a figure, with its ends; a step with a number that is not finite is a red line."""
+    """Return one curve as a figure, with its ends; a step with a number that is not finite is a red
+    line.
+    """
     logarithmic, points, marks = drawn(c, found)
     lines = f'<polyline points="{" ".join(points)}"/>'
     lines += "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>' for x in marks)
@@ -187,7 +225,8 @@ def figure(c: Curve, found: Flight) -> str:
     span = f"{numbers.number(c.lowest or 0.0, 3)} to {numbers.number(c.largest or 0.0, 3)}{scale}"
     label = f"{c.name}: {span}"
     return (
-        f"<figure><figcaption><b>{escape(visible(c.name))}</b><span>last {numbers.number(c.last or 0.0, 4)}</span>"
+        f"<figure><figcaption><b>{escape(visible(c.name))}</b><span>last "
+        f"{numbers.number(c.last or 0.0, 4)}</span>"
         f'</figcaption><svg viewBox="0 0 {POINTS} {HEIGHT}" role="img" aria-label="{escape(visible(label))}">'
         f"{lines}</svg>"
         f'<div class="ends"><span>{span}</span><span>steps {found.steps[0]} to {found.steps[-1]}</span></div></figure>'
@@ -197,12 +236,15 @@ def figure(c: Curve, found: Flight) -> str:
 def drawn(c: Curve, found: Flight) -> tuple[bool, list[str], list[str]]:
     """Return whether the scale is logarithmic, the points, and the places of what is not finite.
 
-    Of many steps each point is the largest or smallest of its stretch in turn, so that no spike is lost.
+    Of many steps each point is the largest or smallest of its stretch in turn, so that no spike is
+    lost.
     """
     logarithmic = spans_decades(c)
     measure = math.log if logarithmic else float
-    bottom, top = measure(c.lowest or 0.0), measure(c.largest or 0.0)
-    first, span = int(found.steps[0]), max(1, int(found.steps[-1]) - int(found.steps[0]))
+    bottom = measure(c.lowest or 0.0)
+    top = measure(c.largest or 0.0)
+    first = int(found.steps[0])
+    span = max(1, int(found.steps[-1]) - int(found.steps[0]))
     samples = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
     marks = [place(step, first, span) for step, x in samples if not math.isfinite(x)]
     height = HEIGHT - 10

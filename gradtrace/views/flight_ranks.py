@@ -47,7 +47,11 @@ def sentences(found: FlightRanks) -> Iterator[tuple[str, str]]:
     else:
         behind = [rank for rank, last in found.lasts if last < max(ends)]
         reached = max(last for rank, last in found.lasts if rank in behind)
-        yield f"{len(ends)} ranks to step {max(ends)}; {named_ranks(behind)} wrote nothing after step {reached}.", ""
+        yield (
+            f"{len(ends)} ranks to step {max(ends)}; {named_ranks(behind)} wrote nothing after "
+            f"step {reached}.",
+            "",
+        )
     for kind, style in ((found.bad, "red"), (found.spikes, "yellow")):
         if kind:
             yield first(kind), style
@@ -58,24 +62,37 @@ def first(events: Sequence[RankEvent]) -> str:
     event = events[0].event
     begun = [r.rank for r in events if (r.event.step, r.event.name) == (event.step, event.name)]
     later = [r for r in events if r.rank not in begun]
-    level = "" if not event.level > 0 else f", {numbers.number(event.value / event.level, 3)} times its level"
+    level = (
+        ""
+        if not event.level > 0
+        else f", {numbers.number(event.value / event.level, 3)} times its level"
+    )
     said = (
-        f"Step {event.step}, on {named_ranks(begun)}: {visible(event.name)} is {numbers.number(event.value, 3)}{level}"
+        f"Step {event.step}, on {named_ranks(begun)}: {visible(event.name)} is "
+        f"{numbers.number(event.value, 3)}{level}"
     )
     if later:
         there = f"{visible(later[0].event.name)} on {named_ranks([r.rank for r in later])}"
         same = later[0].event.step == event.step
-        said += f"; {there} in the same step" if same else f"; {there} from step {later[0].event.step} on"
+        said += (
+            f"; {there} in the same step"
+            if same
+            else f"; {there} from step {later[0].event.step} on"
+        )
     return f"{said}."
 
 
 def ranks_data(found: FlightRanks, format: str) -> str:
     whole = () if found.whole is None else found.whole.curves
     document = {
-        "whole": [rows.fields(c, "name first lowest median largest largest_step last") for c in whole],
+        "whole": [
+            rows.fields(c, "name first lowest median largest largest_step last") for c in whole
+        ],
         "lasts": [{"rank": rank, "step": step} for rank, step in found.lasts],
         "curves": found.spreads,
         "spikes": [{"rank": spike.rank, "event": spike.event} for spike in found.spikes],
         "bad": [{"rank": event.rank, "event": event.event} for event in found.bad],
     }
-    return rows.write(rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, found.spreads), format)
+    return rows.write(
+        rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, found.spreads), format
+    )

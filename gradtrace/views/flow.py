@@ -1,7 +1,9 @@
-"""The gradient of every tensor in a backward pass, kept or not, and the local derivative on every edge.
+"""The gradient of every tensor in a backward pass, kept or not, and the local derivative on every
+edge.
 
 gradients(trace)                         {tensor id: Value}, of the last pass that reached it
-hooks(trace)                             {tensor id: [HookRun]}, those that changed its gradient in the last pass
+hooks(trace)                             {tensor id: [HookRun]}, those that changed its gradient in
+                                         the last pass
 derivatives(trace)                       {(operation id, operand's position): Value}
 """
 
@@ -11,7 +13,9 @@ from gradtrace.trace.record import BackwardStep, HookRun, Operation, Trace, Valu
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
-    """Return the gradient of each tensor: its `.grad`, else the gradient that its function received."""
+    """Return the gradient of each tensor: its `.grad`, else the gradient that its function
+    received.
+    """
     flowed: dict[int, Value] = {}
     for step in trace.steps:
         outputs = trace.functions[step.function].outputs

@@ -1,11 +1,13 @@
-"""Choose the operations that a picture draws as one box: modules, functions, loops, equal blocks, long chains.
+"""Choose the operations that a picture draws as one box: modules, functions, loops, equal blocks,
+long chains.
 
     fold(trace, depth=1, expand=("net.layers",)) -> Fold
 
-`depth` is the number of open levels of scopes; each scope below them becomes one Group. Consecutive scopes of one
-parent that do the same (the iterations of a loop, the equal blocks of a network) are one Group with a count. Without a
-depth, everything is shown if it fits; a larger graph is folded only as far as needed, and where there are no scopes (a
-long formula), runs of operations are put into boxes.
+`depth` is the number of open levels of scopes; each scope below them becomes one Group. Consecutive
+scopes of one parent that do the same (the iterations of a loop, the equal blocks of a network) are
+one Group with a count. Without a depth, everything is shown if it fits; a larger graph is folded
+only as far as needed, and where there are no scopes (a long formula), runs of operations are put
+into boxes.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ class Group(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """The result of folding: `member[operation]` is the group that hides it, or None; `places[operation]` its open
-    scope.
+    """The result of folding: `member[operation]` is the group that hides it, or None;
+    `places[operation]` its open scope.
     """
 
     groups: tuple[Group, ...]
@@ -64,14 +66,16 @@ class Block(NamedTuple):
 
 
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
-    """Fold `trace` to `depth` open levels (None: as far as needed); scopes named in `expand`, and those around them,
-    are open.
+    """Fold `trace` to `depth` open levels (None: as far as needed); scopes named in `expand`, and
+    those around them, are open.
 
-    A name is a scope's name, the end of it ("layers.0"), or "line 7"; where runs of operations are boxes, "lines 7-20".
-    UsageError for a name that the program does not have.
+    A name is a scope's name, the end of it ("layers.0"), or "line 7"; where runs of operations are
+    boxes, "lines 7-20". UsageError for a name that the program does not have.
     """
     if depth is not None:
-        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))._replace(asked=True)
+        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))._replace(
+            asked=True
+        )
     for candidate in candidates(trace, expand):
         few = candidate.shown <= FITS and folded_length(trace, candidate) <= LONGEST
         if few and not (candidate.automatic and candidate.depth == EVERYTHING):
@@ -82,12 +86,14 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
 def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
     """Yield the ways to fold a trace that could fit a picture, from most to least detail.
 
-    First everything, if it is not too much; then a box for each innermost module; then fewer and fewer open levels; and
-    where there are no scopes, or too many side by side, boxes with runs of operations.
+    First everything, if it is not too much; then a box for each innermost module; then fewer and
+    fewer open levels; and where there are no scopes, or too many side by side, boxes with runs of
+    operations.
     """
     from gradtrace.views.batches import batches, with_batches
 
-    chains, gathered = Chains(trace), batches(trace)
+    chains = Chains(trace)
+    gathered = batches(trace)
     opened = expanded(trace.scopes, expand)
     if len(trace.operations) <= FITS or gathered:
         best = with_batches(trace, scoped(trace, chains, EVERYTHING, opened), gathered)
@@ -102,7 +108,8 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
         best = scoped(trace, chains, level, opened, layers)
         if (few := with_batches(trace, best, gathered)).shown <= FITS:
             yield few._replace(automatic=True)
-    if len(best.groups) > FITS:  # a training loop, of whose steps no scope is known: their modules are no overview
+    # a training loop, of whose steps no scope is known: their modules are no overview
+    if len(best.groups) > FITS:
         best = best._replace(groups=(), member=(None,) * len(best.member))
     from gradtrace.views import chains as long
 
@@ -113,7 +120,9 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
 
 
 class Chains:
-    """The chain of scopes around each scope: outermost first, itself last, without loops that only call modules."""
+    """The chain of scopes around each scope: outermost first, itself last, without loops that only
+    call modules.
+    """
 
     def __init__(self, trace: Trace) -> None:
         hollow = hollow_loops(trace)
@@ -127,7 +136,9 @@ class Chains:
 
 
 def hollow_loops(trace: Trace) -> set[int]:
-    """Return the loops and iterations that only call modules; a picture shows these modules instead."""
+    """Return the loops and iterations that only call modules; a picture shows these modules
+    instead.
+    """
     solid = {operation.scope for operation in trace.operations}
     hollow: set[int] = set()
     for scope in reversed(trace.scopes):  # children before their parents
@@ -167,12 +178,16 @@ def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
     import difflib
 
     near = difflib.get_close_matches(name, names, 3) or names[:3]
-    return UsageError(f"no module, function or loop is named '{name}'", f"there are: {', '.join(near)}, ...")
+    return UsageError(
+        f"no module, function or loop is named '{name}'", f"there are: {', '.join(near)}, ..."
+    )
 
 
 def is_meant(scope: ScopeRecord, name: str) -> bool:
     line = f"line {scope.span.line}" if scope.span is not None else ""
-    return name in (scope.name, scope.detail, line) or scope.name.endswith("." + name) or name == "all"
+    return (
+        name in (scope.name, scope.detail, line) or scope.name.endswith("." + name) or name == "all"
+    )
 
 
 def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
@@ -188,13 +203,18 @@ def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
 
 
 def scoped(
-    trace: Trace, chains: Chains, depth: int, opened: frozenset[int], closed_scopes: frozenset[int] = frozenset()
+    trace: Trace,
+    chains: Chains,
+    depth: int,
+    opened: frozenset[int],
+    closed_scopes: frozenset[int] = frozenset(),
 ) -> Fold:
     """Fold scopes deeper than `depth`, and `closed_scopes`, except those in `opened`."""
     places: list[int | None] = []
     closed: dict[int, Block] = {}
     for operation in trace.operations:
-        place, hidden = None, None
+        place = None
+        hidden = None
         for level, scope in enumerate(chains.of(operation.scope)):
             if (level >= depth or scope in closed_scopes) and scope not in opened:
                 hidden = scope
@@ -202,7 +222,9 @@ def scoped(
             place = scope
         places.append(place)
         if hidden is not None:
-            closed.setdefault(hidden, Block(trace.scopes[hidden], [], place)).operations.append(operation.id)
+            closed.setdefault(hidden, Block(trace.scopes[hidden], [], place)).operations.append(
+                operation.id
+            )
     member: list[int | None] = [None] * len(trace.operations)
     groups: list[Group] = []
     for blocks in series(trace, list(closed.values())):
@@ -219,35 +241,54 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
     pattern: Any = None
     for block in blocks:
         follows = bool(runs) and runs[-1][-1].operations[-1] + 1 == block.operations[0]
-        own = (block.place, block.scope.kind, block.scope.detail, signature(trace, block.operations))
+        own = (
+            block.place,
+            block.scope.kind,
+            block.scope.detail,
+            signature(trace, block.operations),
+        )
         if follows and own == pattern:
             runs[-1].append(block)
         else:
             runs.append([block])
         pattern = own
-    return [part for run in runs for part in ([run] if len(run) >= SERIES else [[block] for block in run])]
+    return [
+        part
+        for run in runs
+        for part in ([run] if len(run) >= SERIES else [[block] for block in run])
+    ]
 
 
 def signature(trace: Trace, operations: Sequence[int]) -> tuple[Any, ...]:
-    """Return a key that equal blocks share: the operations, and how they use each other's results."""
+    """Return a key that equal blocks share: the operations, and how they use each other's
+    results.
+    """
     makers: dict[int, int] = {}
     parts = []
     for number, index in enumerate(operations):
         operation = trace.operations[index]
-        uses = tuple(-1 if operand.tensor is None else makers.get(operand.tensor, -2) for operand in operation.inputs)
+        uses = tuple(
+            -1 if operand.tensor is None else makers.get(operand.tensor, -2)
+            for operand in operation.inputs
+        )
         record = record_of(operation.name)
-        view = record is not None and record.kind == "view"  # xs[0] and xs[1] are equal steps of a loop
+        # xs[0] and xs[1] are equal steps of a loop
+        view = record is not None and record.kind == "view"
         parts.append((operation.name if view else operation.label, uses))
         makers.update(dict.fromkeys(operation.outputs, number))
     return tuple(parts)
 
 
 def group_of(index: int, blocks: list[Block]) -> Group:
-    first, last = blocks[0].scope, blocks[-1].scope
+    first = blocks[0].scope
+    last = blocks[-1].scope
     operations = tuple(sorted(o for block in blocks for o in block.operations))
-    name, detail, count = first.name, first.detail, len(blocks)
+    name = first.name
+    detail = first.detail
+    count = len(blocks)
     if first.kind == "pass":
-        name, detail = f"pass {first.turn}" if count == 1 else f"passes {first.turn}–{last.turn}", first.name
+        name = f"pass {first.turn}" if count == 1 else f"passes {first.turn}–{last.turn}"
+        detail = first.name
     elif count > 1 and first.name != last.name:
         name = f"{first.name} … {last.name.rpartition('.')[2]}"
     return Group(index, first.kind, name, detail, operations, count, blocks[0].place)
@@ -264,7 +305,11 @@ def folded_length(trace: Trace, folded: Fold) -> int:
         group = folded.member[operation.id]
         used = [o.tensor for o in operation.inputs if o.tensor is not None]
         if group is not None:
-            used = [t for t in used if (maker := trace.tensors[t].operation) is None or folded.member[maker] != group]
+            used = [
+                t
+                for t in used
+                if (maker := trace.tensors[t].operation) is None or folded.member[maker] != group
+            ]
         reached = 1 + max((level[t] for t in used), default=0)
         if group is not None:
             reached = groups[group] = max(groups.get(group, 0), reached)

@@ -2,8 +2,9 @@
 
     Layout(drawing).size() -> Size(width, height) in points
 
-Direction, folding and rows are chosen by this estimate, so the same program gives the same picture with and without a
-renderer. Ranks are computed by the longest path, as in `dot`; text widths are averages. The error is about a fifth.
+Direction, folding and rows are chosen by this estimate, so the same program gives the same picture
+with and without a renderer. Ranks are computed by the longest path, as in `dot`; text widths are
+averages. The error is about a fifth.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ SPARE = 1.02  # how much smaller than its frame a drawing is planned, since its 
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
-FRAME, TITLE = 20.0, 20.0  # points that a frame adds to both sides together, and its title to the height
+# points that a frame adds to both sides together, and its title to the height
+FRAME, TITLE = 20.0, 20.0
 PAD = 22.0  # around everything
 DERIVATIVE = "∂"  # in an edge's label, which keeps ranks apart
 
 
 class Frame(NamedTuple):
-    """The largest size of a picture, in points, at which its smallest text is readable in a screen or page of a given
-    format.
+    """The largest size of a picture, in points, at which its smallest text is readable in a screen
+    or page of a given format.
     """
 
     width: float
@@ -44,13 +46,16 @@ class Frame(NamedTuple):
 
 
 def pixels(text: str) -> tuple[int, int] | None:
-    """Return the width and height of "1280x720", two to five digits each; None for any other text."""
+    """Return the width and height of "1280x720", two to five digits each; None for any other
+    text.
+    """
     match = re.fullmatch(r"([1-9][0-9]{1,4})x([1-9][0-9]{1,4})", text)
     return (int(match[1]), int(match[2])) if match is not None else None
 
 
 def frame_of(fit: str, smallest: float) -> Frame | None:
-    """Return the frame that --fit names: 16:9, 4:3, A4, 800x600, or none (None). UsageError for any other name.
+    """Return the frame that --fit names: 16:9, 4:3, A4, 800x600, or none (None). UsageError for any
+    other name.
 
     `smallest` is the size of the smallest text, in points.
     """
@@ -62,13 +67,17 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
     elif fit in RATIOS:
         ratio = RATIOS[fit]
     else:
-        raise UsageError(f"unknown frame '{fit}'", f"use one of: {', '.join(FITS)} (WxH: pixels, as 800x600)")
+        raise UsageError(
+            f"unknown frame '{fit}'", f"use one of: {', '.join(FITS)} (WxH: pixels, as 800x600)"
+        )
     width = PIXELS * smallest / LEAST / SPARE
     return Frame(width, width / ratio)
 
 
 def readable(size: Size) -> float:
-    """Return the size of text, in points, that is readable when a drawing fills a screen of 16:9."""
+    """Return the size of text, in points, that is readable when a drawing fills a screen of
+    16:9.
+    """
     return LEAST * max(size.width, size.height * RATIOS["16:9"]) / PIXELS
 
 
@@ -76,7 +85,8 @@ def readable(size: Size) -> float:
 
 
 class Layout:
-    """Where the boxes of a drawing stand: their sizes, the frames around them, and the rank of each.
+    """Where the boxes of a drawing stand: their sizes, the frames around them, and the rank of
+    each.
 
     An edge joins two boxes; `frames` has the boxes in frames only.
     """
@@ -94,7 +104,9 @@ class Layout:
         self.wires = [
             wire
             for wire in drawing.wires()
-            if wire.source in self.sizes and wire.target in self.sizes and wire.source != wire.target
+            if wire.source in self.sizes
+            and wire.target in self.sizes
+            and wire.source != wire.target
         ]
         self.edges = [(wire.source, wire.target) for wire in self.wires]
         self.ranks = ranks_of(self.sizes, self.edges)
@@ -125,14 +137,17 @@ class Layout:
         return Size(width + PAD, height + PAD)
 
     def breadths(self, gap: float, border: float) -> list[float]:
-        """Return the breadth of each row: of boxes side by side, and of frames that keep other boxes beside them."""
+        """Return the breadth of each row: of boxes side by side, and of frames that keep other
+        boxes beside them.
+        """
         used: dict[tuple[int, tuple[str, ...]], dict[int, float]] = {}
 
         def use(row: int, around: tuple[str, ...], at: int, space: float) -> None:
             ranks = used.setdefault((row, around), {})
             ranks[at] = ranks.get(at, 0.0) + space
 
-        frames, rank = self.frames, self.ranks
+        frames = self.frames
+        rank = self.ranks
         for key, size in self.sizes.items():
             across = size.height if self.sideways else size.width
             use(self.rows[key], frames.get(key, ()), rank[key], across + gap)
@@ -159,11 +174,15 @@ class Layout:
                 continue
             rank = self.ranks[wire.source]
             width = words.width if self.ranks[wire.target] - rank == 1 else 0.0
-            spaces[rank] = max(spaces.get(rank, 0.0), width if self.sideways else 2 * LINE_HEIGHT * words.size)
+            spaces[rank] = max(
+                spaces.get(rank, 0.0), width if self.sideways else 2 * LINE_HEIGHT * words.size
+            )
         return spaces
 
 
-def frames_along(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]], title: float) -> float:
+def frames_along(
+    rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]], title: float
+) -> float:
     """Return the space that the borders and titles of frames take between the ranks."""
     reach = reach_of(rank, frames)
     before: dict[int, int] = {}
@@ -175,7 +194,9 @@ def frames_along(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]],
     return sum(before.values()) * (FRAME / 2 + title) + sum(after.values()) * FRAME / 2
 
 
-def reach_of(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, int]]:
+def reach_of(
+    rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[int, int]]:
     """Return the first and the last rank of each frame."""
     reach: dict[str, tuple[int, int]] = {}
     for key, around in frames.items():
@@ -187,14 +208,22 @@ def reach_of(rank: Mapping[str, int], frames: Mapping[str, tuple[str, ...]]) -> 
 
 def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frames around two nodes."""
-    count = next((i for i, (a, b) in enumerate(zip(one, another, strict=False)) if a != b), min(len(one), len(another)))
+    count = next(
+        (i for i, (a, b) in enumerate(zip(one, another, strict=False)) if a != b),
+        min(len(one), len(another)),
+    )
     return one[:count]
 
 
 def ranks_of(nodes: Iterable[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return the rank of each node: after its sources; a node without sources is just before its first user."""
+    """Return the rank of each node: after its sources; a node without sources is just before its
+    first user.
+    """
     ranks = longest_paths(nodes, edges)
-    firsts = {leaf: min(ranks[key] for key in readers) for leaf, readers in readers_of_leaves(edges).items()}
+    firsts = {
+        leaf: min(ranks[key] for key in readers)
+        for leaf, readers in readers_of_leaves(edges).items()
+    }
     return ranks | {leaf: first - 1 for leaf, first in firsts.items()}
 
 
@@ -211,7 +240,9 @@ def readers_of_leaves(edges: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 def longest_paths(
     nodes: Iterable[str], edges: Sequence[tuple[str, str]], free: frozenset[str] = frozenset()
 ) -> dict[str, int]:
-    """Return the length of the longest path to each node; a step to one of the nodes `free` does not count."""
+    """Return the length of the longest path to each node; a step to one of the nodes `free` does
+    not count.
+    """
     after: dict[str, list[str]] = {key: [] for key in nodes}
     waiting = dict.fromkeys(after, 0)
     for source, target in edges:

@@ -1,10 +1,10 @@
 """Convert DOT text to SVG, PNG or PDF.
 
-The wheel `pygraphviz` includes Graphviz and needs no system package. It holds the GIL, cannot be interrupted, and a
-crash in Graphviz ends the process. So only small and simple graphs are drawn in this process; others are drawn in a
-subprocess with a time limit, which runs this module as `python -m gradtrace.views.image FORMAT`: it reads DOT from
-stdin and writes the picture to stdout. Where pygraphviz cannot be imported, a system `dot` draws. The same text gives
-the same bytes every time.
+The wheel `pygraphviz` includes Graphviz and needs no system package. It holds the GIL, cannot be
+interrupted, and a crash in Graphviz ends the process. So only small and simple graphs are drawn in
+this process; others are drawn in a subprocess with a time limit, which runs this module as `python
+-m gradtrace.views.image FORMAT`: it reads DOT from stdin and writes the picture to stdout. Where
+pygraphviz cannot be imported, a system `dot` draws. The same text gives the same bytes every time.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ SURELY = 1.5  # a length is estimated to within this factor
 _lock = threading.Lock()
 
 
-def render(source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT) -> bytes:
+def render(
+    source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT
+) -> bytes:
     """Return the picture of `source` (DOT) in `format`; `dpi` applies only to PNG.
 
-    UsageError for an unknown format; RenderError if no renderer is found, it fails, or it takes too long.
+    UsageError for an unknown format; RenderError if no renderer is found, it fails, or it takes too
+    long.
     """
     if format not in FORMATS:
         raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
@@ -55,7 +58,9 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
 def render_many(
     sources: list[str], format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT
 ) -> list[bytes]:
-    """Return the pictures of several sources, as `render` makes each; those that need a subprocess share one."""
+    """Return the pictures of several sources, as `render` makes each; those that need a subprocess
+    share one.
+    """
     resolution = (dpi or PNG_DPI) if format == "png" else 0
     if len(sources) == 1 or (all(map(is_simple, sources)) and pygraphviz_works()):
         return [render(source, format, dpi=dpi, time_limit=time_limit) for source in sources]
@@ -71,10 +76,14 @@ def render_many(
 
 
 def is_simple(source: str) -> bool:
-    """Whether a graph is so simple that Graphviz can draw it in this process without the risk of a crash or a long
-    run.
+    """Whether a graph is so simple that Graphviz can draw it in this process without the risk of a
+    crash or a long run.
     """
-    return node_count(source) <= IN_PROCESS and "subgraph cluster" not in source and "rank=same" not in source
+    return (
+        node_count(source) <= IN_PROCESS
+        and "subgraph cluster" not in source
+        and "rank=same" not in source
+    )
 
 
 def is_shrunk(picture: bytes) -> bool:
@@ -84,7 +93,9 @@ def is_shrunk(picture: bytes) -> bool:
 
 
 def refuse_too_long(points: float, dpi: int | None = None) -> None:
-    """Raise RenderError before a PNG is laid out whose longer side, estimated in points, is far too long."""
+    """Raise RenderError before a PNG is laid out whose longer side, estimated in points, is far too
+    long.
+    """
     resolution = dpi or PNG_DPI
     if points * resolution / 72 > SURELY * LARGEST:
         raise refusal(points, resolution, "about ")
@@ -101,7 +112,8 @@ def refusal(points: float, resolution: int, about: str = "") -> RenderError:
     fits = int(LARGEST * 72 / max(points, 1.0) / (SURELY if about else 1))
     smaller = f"--dpi {fits} fits; " if fits >= LEAST_DPI else ""
     return RenderError(
-        f"at {resolution} dpi the PNG would be {about}{points * resolution / 72:,.0f} pixels long; no more than "
+        f"at {resolution} dpi the PNG would be {about}{points * resolution / 72:,.0f} pixels long; "
+        "no more than "
         f"{LARGEST:,} can be drawn",
         f"{smaller}--depth N folds it; an .svg, .pdf or .html has no such limit",
     )
@@ -144,14 +156,21 @@ def draw(source: str, format: str, resolution: int = 0) -> bytes:
 
 
 def _apart(source: str, format: str, resolution: int, time_limit: float) -> bytes:
-    """Draw in a process of its own, which can be stopped; a confined process has its broker start it."""
+    """Draw in a process of its own, which can be stopped; a confined process has its broker start
+    it.
+    """
     if channel.is_open():
-        return channel.ask_with("render", source.encode(), format=format, dpi=resolution, time_limit=time_limit)
+        return channel.ask_with(
+            "render", source.encode(), format=format, dpi=resolution, time_limit=time_limit
+        )
     return drawn_apart(source.encode(), format, resolution, time_limit)
 
 
-def drawn_apart(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None = None) -> bytes:
-    """Draw DOT text, which nobody trusts, in a process that gives up its rights before it reads the text.
+def drawn_apart(
+    source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None = None
+) -> bytes:
+    """Draw DOT text, which nobody trusts, in a process that gives up its rights before it reads the
+    text.
 
     With `limits` the process cannot exceed them, and ends with this one.
     """
@@ -160,16 +179,25 @@ def drawn_apart(source: bytes, format: str, resolution: int, time_limit: float, 
     return _system(source, format, resolution, time_limit, limits)
 
 
-def _child(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None) -> bytes:
+def _child(
+    source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None
+) -> bytes:
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
     from gradtrace.sandbox import confine
 
     # -P: no module of the current folder may take the place of one of ours
     command = [sys.executable, "-P", "-m", "gradtrace.views.image", format, str(resolution)]
-    with fonts():  # the child inherits the folder, and leaves none of its own behind when it is stopped
+    # the child inherits the folder, and leaves none of its own behind when it is stopped
+    with fonts():
         prepare = None if limits is None else confine.starting(limits)
-        return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, prepare)
+        return _run(
+            command,
+            source,
+            time_limit,
+            {**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            prepare,
+        )
 
 
 def system_dot() -> str | None:
@@ -179,13 +207,16 @@ def system_dot() -> str | None:
     return shutil.which("dot")
 
 
-def _system(source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None) -> bytes:
+def _system(
+    source: bytes, format: str, resolution: int, time_limit: float, limits: Limits | None
+) -> bytes:
     """Draw with the machine's own `dot`."""
     program = system_dot()
     if program is None:
         raise RenderError(
             "no Graphviz to draw with",
-            "pip install pygraphviz, or apt-get install graphviz; -o FILE.dot writes the graph without drawing it",
+            "pip install pygraphviz, or apt-get install graphviz; -o FILE.dot writes the graph "
+            "without drawing it",
         )
     settings = [f"-Gdpi={resolution}"] if resolution else []
     from gradtrace.sandbox import confine
@@ -195,15 +226,25 @@ def _system(source: bytes, format: str, resolution: int, time_limit: float, limi
 
 
 def _run(
-    command: list[str], source: bytes, time_limit: float, environment: dict[str, str] | None, prepare: Any = None
+    command: list[str],
+    source: bytes,
+    time_limit: float,
+    environment: dict[str, str] | None,
+    prepare: Any = None,
 ) -> bytes:
     try:
         done = subprocess.run(
-            command, input=source, capture_output=True, timeout=time_limit, env=environment, preexec_fn=prepare
+            command,
+            input=source,
+            capture_output=True,
+            timeout=time_limit,
+            env=environment,
+            preexec_fn=prepare,
         )
     except subprocess.TimeoutExpired:
         raise RenderError(
-            f"drawing {node_count(source.decode())} nodes took more than {time_limit:g} s and was stopped",
+            f"drawing {node_count(source.decode())} nodes took more than {time_limit:g} s and was "
+            "stopped",
             "fold it with --depth N, or write -o FILE.dot",
         ) from None
     except OSError as error:
@@ -214,24 +255,34 @@ def _run(
 
 
 def failure(reason: str) -> RenderError:
-    return RenderError(f"Graphviz could not draw the graph{': ' + reason if reason else ''}", "try -o FILE.dot")
+    return RenderError(
+        f"Graphviz could not draw the graph{': ' + reason if reason else ''}", "try -o FILE.dot"
+    )
 
 
 def complaint(said: str) -> str:
-    """Return the last line that Graphviz wrote, without fontconfig's remarks on the system's files."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Fontconfig")]
+    """Return the last line that Graphviz wrote, without fontconfig's remarks on the system's
+    files.
+    """
+    lines = [
+        line.strip()
+        for line in said.splitlines()
+        if line.strip() and not line.startswith("Fontconfig")
+    ]
     return lines[-1] if lines else ""
 
 
 def undated(pdf: bytes) -> bytes:
-    """Return a PDF without the creation date that cairo writes, so that the same graph gives the same bytes."""
+    """Return a PDF without the creation date that cairo writes, so that the same graph gives the
+    same bytes.
+    """
     return re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf)
 
 
 @contextmanager
 def quiet() -> Iterator[Any]:
-    """Context manager: capture what C code writes to file descriptor 2; yields a function that returns its last
-    line.
+    """Context manager: capture what C code writes to file descriptor 2; yields a function that
+    returns its last line.
 
     What a pipe cannot hold is dropped: its end for writing does not block.
     """
@@ -273,8 +324,15 @@ FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.lo
 
 @contextmanager
 def fonts() -> Iterator[None]:
-    """Give fontconfig the package's own fonts while it starts, if the machine has none (a bare container)."""
-    if sys.platform != "linux" or "FONTCONFIG_FILE" in os.environ or "FONTCONFIG_PATH" in os.environ or _has_font():
+    """Give fontconfig the package's own fonts while it starts, if the machine has none (a bare
+    container).
+    """
+    if (
+        sys.platform != "linux"
+        or "FONTCONFIG_FILE" in os.environ
+        or "FONTCONFIG_PATH" in os.environ
+        or _has_font()
+    ):
         yield
         return
     here = os.path.dirname(os.path.abspath(__file__))
@@ -294,7 +352,9 @@ def _has_font() -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
+    """Run the subprocess: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each
+    after its length.
+    """
     from gradtrace.sandbox import confine
 
     scratch.prepare()

@@ -1,11 +1,12 @@
-"""Text for Graphviz: the lines of a label as data with their sizes, and labels and tooltips written and escaped.
+"""Text for Graphviz: the lines of a label as data with their sizes, and labels and tooltips written
+and escaped.
 
-A label is a table. Each of its lines is a tuple of cells, each cell holds pieces of text (`Words`). Widths of text are
-averages for DejaVu Sans.
+A label is a table. Each of its lines is a tuple of cells, each cell holds pieces of text (`Words`).
+Widths of text are averages for DejaVu Sans.
 
-Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain label with its own backslash escapes and
-entities. Names, source text and constants of a program may hold any character, so all text passes through `text` or
-`escape_attribute`.
+Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain label with its own
+backslash escapes and entities. Names, source text and constants of a program may hold any
+character, so all text passes through `text` or `escape_attribute`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import re
 from gradtrace.annotations import Iterable, NamedTuple
 from gradtrace.views.style import SMALL_SIZE
 
-LETTER, BOLD_LETTER, BAR = 0.59, 0.66, 0.77  # widths of letters and of a sparkline's bar, as shares of the font's size
+# widths of letters and of a sparkline's bar, as shares of the font's size
+LETTER, BOLD_LETTER, BAR = 0.59, 0.66, 0.77
 LINE_HEIGHT = 1.2  # as a share of the font's size
 COLUMNS = 24  # columns of a label's table
 LONGEST = 32  # characters of a label; the tooltip has all of it
-REORDERING = frozenset((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC)))
+REORDERING = frozenset(
+    (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC))
+)
 
 
 def _visible(char: str) -> str:
-    """A character that XML can hold and that does not reorder text: control characters as their pictures
-    (U+2400...), the rest as U+FFFD.
+    """A character that XML can hold and that does not reorder text: control characters as their
+    pictures (U+2400...), the rest as U+FFFD.
     """
     code = ord(char)
     if code in (9, 10, 13, 0x2028, 0x2029):
@@ -33,7 +37,12 @@ def _visible(char: str) -> str:
         return chr(0x2400 + code)
     if code == 127:
         return "\u2421"
-    bad = code in REORDERING or 128 <= code < 160 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE
+    bad = (
+        code in REORDERING
+        or 128 <= code < 160
+        or 0xD800 <= code < 0xE000
+        or code & 0xFFFE == 0xFFFE
+    )
     return "\ufffd" if bad else char
 
 
@@ -52,7 +61,8 @@ def clip(source: str, longest: int = LONGEST) -> str:
     if len(source) <= longest:
         return source
     step = STEP.fullmatch(source)
-    if step is not None and one_call(step[3]):  # the call's arguments say nothing about one of its steps
+    # the call's arguments say nothing about one of its steps
+    if step is not None and one_call(step[3]):
         source = f"{step[1]}{step[2]}(…){step[4]}"
         if len(source) <= longest:
             return source
@@ -60,7 +70,8 @@ def clip(source: str, longest: int = LONGEST) -> str:
     before = source[:head]
     if inside_word(source, head):
         before = whole(before, r".*\W", head // 2)
-        if inside_word(source, len(before)):  # the first word is longer than that: as far as it goes
+        # the first word is longer than that: as far as it goes
+        if inside_word(source, len(before)):
             first = re.match(r"\w+", source)
             before = first.group() if first is not None and len(first.group()) < longest else before
     room = longest - max(head, len(before)) - 1
@@ -70,7 +81,8 @@ def clip(source: str, longest: int = LONGEST) -> str:
     return before.rstrip(" .") + "…" + after.lstrip()
 
 
-STEP = re.compile(r"(\w+ in )(?:\w+\.)*(\w+)(\(.*\))((?: #\d+)?)")  # "mul in torch.autograd.grad(y, x) #2"
+# "mul in torch.autograd.grad(y, x) #2"
+STEP = re.compile(r"(\w+ in )(?:\w+\.)*(\w+)(\(.*\))((?: #\d+)?)")
 
 
 def one_call(arguments: str) -> bool:
@@ -96,22 +108,31 @@ def whole(part: str, pattern: str, least: int) -> str:
 def text(source: str) -> str:
     """Return `source` escaped as text within an HTML-like label."""
     safe = visible(source)
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\u00a0", "&#160;")):
+    for char, entity in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ('"', "&quot;"),
+        ("\u00a0", "&#160;"),
+    ):
         safe = safe.replace(char, entity)
-    # Graphviz puts the node's name for \N and the like and halves double backslashes, even here, with no way to
-    # escape them; but not across tags.
+    # Graphviz puts the node's name for \N and the like and halves double backslashes, even here,
+    # with no way to escape them; but not across tags.
     return re.sub(r"\\(?=[\\GNETHL])", r"<FONT>\\</FONT>", safe)
 
 
 def escape_attribute(lines: str | Iterable[str]) -> str:
-    """Escape a plain-text (escString) attribute such as a tooltip; several lines are joined by line breaks.
+    """Escape a plain-text (escString) attribute such as a tooltip; several lines are joined by line
+    breaks.
 
     A backslash is written four times because Graphviz resolves escapes twice here.
     """
     from graphviz import nohtml
 
     several = (lines,) if isinstance(lines, str) else lines
-    escaped: str = nohtml("\\n".join(visible(line).replace("&", "&amp;").replace("\\", "\\" * 4) for line in several))
+    escaped: str = nohtml(
+        "\\n".join(visible(line).replace("&", "&amp;").replace("\\", "\\" * 4) for line in several)
+    )
     return escaped
 
 
@@ -150,7 +171,9 @@ def text_width(written: str, size: float, bold: bool = False) -> float:
 
 
 class Cell(NamedTuple):
-    """A cell of a label's table: its text, aligned left, over a number of columns, at least `width` points wide."""
+    """A cell of a label's table: its text, aligned left, over a number of columns, at least `width`
+    points wide.
+    """
 
     words: tuple[Words, ...] = ()
     columns: int = 1
@@ -181,7 +204,8 @@ def wide(*words: Words, separator: str = "") -> Line:
 def pair(tag: Words | None, *content: Words, port: str = "") -> Line:
     """Return a line of two left-aligned columns: a tag and its text.
 
-    Graphviz distributes spare width equally among columns; an empty cell at the right takes nearly all of it.
+    Graphviz distributes spare width equally among columns; an empty cell at the right takes nearly
+    all of it.
     """
     return Cell(() if tag is None else (tag,), empty=" "), Cell(content, port=port), SPARE
 

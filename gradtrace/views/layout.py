@@ -1,7 +1,8 @@
-"""What a table or a tree shows, without its drawing: columns of cells, branches, and the options of both.
+"""What a table or a tree shows, without its drawing: columns of cells, branches, and the options of
+both.
 
-`views/plain.py` writes them for a pipe, `views/terminal.py` draws them with rich; the table of tensors has further ways
-to save width (`views/table.py`).
+`views/plain.py` writes them for a pipe, `views/terminal.py` draws them with rich; the table of
+tensors has further ways to save width (`views/table.py`).
 """
 
 from __future__ import annotations
@@ -50,18 +51,24 @@ class Column(NamedTuple):
     @property
     def right(self) -> bool:
         """Whether a column is aligned right, because it holds only numbers and None."""
-        return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
+        return any(cell.right for cell in self.cells) and all(
+            cell.right or cell.missing for cell in self.cells
+        )
 
 
 class Branch(NamedTuple):
-    """A branch of a tree: its lines, each of them parts (text, style), and the branches below the last line."""
+    """A branch of a tree: its lines, each of them parts (text, style), and the branches below the
+    last line.
+    """
 
     lines: list[list[tuple[str, str]]]
     children: list[Branch]
 
 
 def columns(items: Sequence[Any], facts: Mapping[str, Callable[[Any], str | Cell]]) -> list[Column]:
-    """Return the columns of a table with a row for each item; `facts` has the function that fills each one's cells."""
+    """Return the columns of a table with a row for each item; `facts` has the function that fills
+    each one's cells.
+    """
     return [
         Column(title, [cell if isinstance(cell, Cell) else Cell(cell) for cell in map(fact, items)])
         for title, fact in facts.items()
@@ -89,7 +96,9 @@ def tree(branches: Sequence[Branch], options: LayoutOptions) -> str:
 
 
 def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
-    """Return a column of dotted names. Where they are long, the title has what all of them begin with."""
+    """Return a column of dotted names. Where they are long, the title has what all of them begin
+    with.
+    """
     levels = zip(*(name.split(".")[:-1] for name in names), strict=False)
     shared = ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, levels))
     head = f"{title} of {cells.visible(shared)}"
@@ -119,20 +128,26 @@ def joined(shown: Iterable[str]) -> str:
 
 
 def lines(
-    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+    columns: Sequence[Column],
+    options: LayoutOptions,
+    shrink: Mapping[str, int] = NOTHING,
+    spare: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines of the table.
 
-    On a terminal `shrink` has the smallest width of each column that may be narrower than its texts; `spare` names the
-    columns that may be left out, in this order. If the table is still too wide, each row takes several lines. Columns
-    with only empty cells are always left out.
+    On a terminal `shrink` has the smallest width of each column that may be narrower than its
+    texts; `spare` names the columns that may be left out, in this order. If the table is still too
+    wide, each row takes several lines. Columns with only empty cells are always left out.
     """
     head, rows = parts(columns, options, shrink, spare)
     return [*head, *(line for row in rows for line in row)]
 
 
 def parts(
-    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+    columns: Sequence[Column],
+    options: LayoutOptions,
+    shrink: Mapping[str, int] = NOTHING,
+    spare: Sequence[str] = (),
 ) -> tuple[list[str], list[list[str]]]:
     """Return the titles of a table with the rule below them, and the lines of each row."""
     shown = [column for column in columns if any(cell.text for cell in column.cells)]
@@ -147,7 +162,9 @@ def parts(
 
 
 def brief(column: Column) -> Column:
-    """Return a column with shorter texts: "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", "16 B" for "a, b: 16 B"."""
+    """Return a column with shorter texts: "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03", "16 B" for
+    "a, b: 16 B".
+    """
     shorter = size_of if column.title == "saved" else shape_of
     return Column(column.title, [cell._replace(text=shorter(cell.text)) for cell in column.cells])
 
@@ -158,7 +175,11 @@ def size_of(text: str) -> str:
 
 def shape_of(text: str) -> str:
     head, gap, _ = text.partition(")  ")
-    return head + ")" if gap and head.startswith("(") and head[1:].replace(", ", "").rstrip(",").isdecimal() else text
+    return (
+        head + ")"
+        if gap and head.startswith("(") and head[1:].replace(", ", "").rstrip(",").isdecimal()
+        else text
+    )
 
 
 # ---- widths

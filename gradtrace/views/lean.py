@@ -1,9 +1,9 @@
 """Replace boxes by marks: transposes of matrices, and the results of folded modules.
 
-transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
-results(trace, folded, shown) -> {group: the one tensor that leaves it}
-bundles(trace, folded, users, shown) -> {tensor: the node that it comes from, with many others that go the same way}
-joined(trace, folded, transposes) -> {tensor: the operation whose only result it is}
+transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of} results(trace,
+folded, shown) -> {group: the one tensor that leaves it} bundles(trace, folded, users, shown) ->
+{tensor: the node that it comes from, with many others that go the same way} joined(trace, folded,
+transposes) -> {tensor: the operation whose only result it is}
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ TRANSPOSES = record_table("views.lean.TRANSPOSES", frozenset({"t", "transpose", 
 
 
 def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Return the unnamed transposes of matrices that are drawn as an edge from the matrix, marked with a T.
+    """Return the unnamed transposes of matrices that are drawn as an edge from the matrix, marked
+    with a T.
 
-    A transpose inside a group, at which backward started, whose gradient was kept, or that no operation reads is not
-    among them.
+    A transpose inside a group, at which backward started, whose gradient was kept, or that no
+    operation reads is not among them.
     """
     matrices: dict[int, int] = {}
     for operation in trace.operations:
@@ -46,7 +47,9 @@ def is_transpose(trace: Trace, operation: Operation) -> bool:
 
 
 def is_passing(tensor: TensorRecord) -> bool:
-    """Whether a tensor is only an intermediate one: without a name or a gradient, and not an output."""
+    """Whether a tensor is only an intermediate one: without a name or a gradient, and not an
+    output.
+    """
     return may_be_inside(tensor) and not tensor.names and tensor.grad is None
 
 
@@ -62,18 +65,28 @@ def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]
     return by_group
 
 
-def bundles(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]) -> dict[int, str]:
-    """Return the intermediate tensors of which more than BUNDLED go from one group or operation to one other, with the
-    node that they come from; a picture draws one edge with their number.
+def bundles(
+    trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]
+) -> dict[int, str]:
+    """Return the intermediate tensors of which more than BUNDLED go from one group or operation to
+    one other, with the node that they come from; a picture draws one edge with their number.
     """
     ways: dict[tuple[str, str], list[int]] = {}
     for tensor in trace.tensors if folded.groups else ():
-        if tensor.operation is None or not shown[tensor.id] or not may_be_inside(tensor) or tensor.grad is not None:
+        if (
+            tensor.operation is None
+            or not shown[tensor.id]
+            or not may_be_inside(tensor)
+            or tensor.grad is not None
+        ):
             continue
         readers = {node_of(folded, user) for user in users[tensor.id]}
         to_series = any(is_series(folded, reader) for reader in readers)
-        if len(readers) == 1 and (to_series or not tensor.names):  # the name of a loop's variable is in its title
-            ways.setdefault((node_of(folded, tensor.operation), readers.pop()), []).append(tensor.id)
+        # the name of a loop's variable is in its title
+        if len(readers) == 1 and (to_series or not tensor.names):
+            ways.setdefault((node_of(folded, tensor.operation), readers.pop()), []).append(
+                tensor.id
+            )
     return {
         tensor: source
         for (source, target), many in ways.items()
@@ -84,7 +97,11 @@ def bundles(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: S
 
 def is_series(folded: Fold, key: str) -> bool:
     """Whether a node stands for the passes of a loop."""
-    return key[0] == "g" and folded.groups[int(key[1:])].kind == "pass" and folded.groups[int(key[1:])].copies > 1
+    return (
+        key[0] == "g"
+        and folded.groups[int(key[1:])].kind == "pass"
+        and folded.groups[int(key[1:])].copies > 1
+    )
 
 
 def node_of(folded: Fold, operation: int) -> str:
@@ -94,12 +111,16 @@ def node_of(folded: Fold, operation: int) -> str:
 
 
 def may_be_inside(tensor: TensorRecord) -> bool:
-    """Whether a tensor can be shown in another box; an output or a tensor that retains its gradient has its own."""
+    """Whether a tensor can be shown in another box; an output or a tensor that retains its gradient
+    has its own.
+    """
     return not (tensor.is_output or tensor.is_root or tensor.retains_grad)
 
 
 def joined(trace: Trace, folded: Fold, transposed: Mapping[int, int]) -> dict[int, int]:
-    """Return operations with one result, by that result; a compact picture shows the operation in the result's box."""
+    """Return operations with one result, by that result; a compact picture shows the operation in
+    the result's box.
+    """
     return {
         operation.outputs[0]: operation.id
         for operation in trace.operations

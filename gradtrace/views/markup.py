@@ -1,9 +1,10 @@
 """Check the pages and SVG pictures of a process in which any code may have run.
 
-A file is accepted only if each of its tokens is one that gradtrace's own views write: elements and attributes of a
-short list, none of which has an address, scripts and style sheets that are this package's own to the byte, data that is
-valid JSON without "<", and the content security policy before all else. The tokens are so plain (no comments, every
-"<" begins a tag, elements closed in order) that every browser reads the same ones.
+A file is accepted only if each of its tokens is one that gradtrace's own views write: elements and
+attributes of a short list, none of which has an address, scripts and style sheets that are this
+package's own to the byte, data that is valid JSON without "<", and the content security policy
+before all else. The tokens are so plain (no comments, every "<" begins a tag, elements closed in
+order) that every browser reads the same ones.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ ATTRIBUTES = frozenset(
     stroke-width tabindex text-anchor title transform type value viewBox width x x1 x2 xlink:title xml:space xmlns
     xmlns:xlink y y1 y2""")
 )
-EMPTY = ("meta", "input", "br", "td", "th", "tr", "tbody", "thead")  # elements whose end tag is not looked at
+# elements whose end tag is not looked at
+EMPTY = ("meta", "input", "br", "td", "th", "tr", "tbody", "thead")
 PAGE_START = "<!DOCTYPE html>\n"
 PICTURE_START = re.compile(
     r"""(?:<\?xml version="1\.0" encoding="UTF-8" standalone="no"\?>\s*)?"""
@@ -49,7 +51,9 @@ class Foreign(Exception):
 
 
 def check(content: bytes, suffix: str) -> None:
-    """Raise UsageError unless a page (".html") or picture (".svg") has only what gradtrace's own views write."""
+    """Raise UsageError unless a page (".html") or picture (".svg") has only what gradtrace's own
+    views write.
+    """
     try:
         text = content.decode("utf-8")
         if suffix == ".svg":
@@ -111,7 +115,10 @@ def check_meta(attributes: dict[str, str | None], number: int) -> None:
     """The first one names the encoding, the second one the policy; others cannot loosen it."""
     from gradtrace.views import flight, page
 
-    policies = [{"http-equiv": "Content-Security-Policy", "content": policy} for policy in (page.POLICY, flight.POLICY)]
+    policies = [
+        {"http-equiv": "Content-Security-Policy", "content": policy}
+        for policy in (page.POLICY, flight.POLICY)
+    ]
     others = (
         {"charset": "utf-8"},
         {"name": "viewport", "content": "width=device-width, initial-scale=1"},
@@ -123,7 +130,9 @@ def check_meta(attributes: dict[str, str | None], number: int) -> None:
         raise Foreign("it has no content security policy")
 
 
-def check_raw(name: str, attributes: dict[str, str | None], text: str, start: int, opened: list[str]) -> int:
+def check_raw(
+    name: str, attributes: dict[str, str | None], text: str, start: int, opened: list[str]
+) -> int:
     """Check a script or a style sheet; return the place after it."""
     end = text.find(f"</{name}>", start)
     if end < 0 or opened not in (["html", "head"], ["html", "body"]):
@@ -153,4 +162,8 @@ def own_scripts() -> tuple[str, ...]:
 def own_styles() -> tuple[str, ...]:
     from gradtrace.views import flight, page
 
-    return f"\n{page.own_file('page.css')}{page.dark_rules()}", f"\n{page.own_file('diff.css')}", flight.STYLE
+    return (
+        f"\n{page.own_file('page.css')}{page.dark_rules()}",
+        f"\n{page.own_file('diff.css')}",
+        flight.STYLE,
+    )

@@ -5,10 +5,10 @@
     y[0]     2     0     1
     y[1]     0     4     1
 
-The JSON document of `jacobian` has `schema` "gradtrace/jacobian", `version` and `blocks` [{of, by, of_shape, by_shape,
-matrix (rows), weights, product (of weights and rows; both null without --grad-tensors)}]. That of `hessian` has
-`schema` "gradtrace/hessian", `version`, of, by [{name, shape}], labels, matrix, symmetric, asymmetry, eigenvalues,
-definiteness.
+The JSON document of `jacobian` has `schema` "gradtrace/jacobian", `version` and `blocks` [{of, by,
+of_shape, by_shape, matrix (rows), weights, product (of weights and rows; both null without
+--grad-tensors)}]. That of `hessian` has `schema` "gradtrace/hessian", `version`, of, by [{name,
+shape}], labels, matrix, symmetric, asymmetry, eigenvalues, definiteness.
 """
 
 from __future__ import annotations
@@ -38,14 +38,22 @@ def block_lines(block: Block, options: LayoutOptions) -> Iterator[str]:
     weights = None if block.weights is None else [numbers.number(w) for w in flat(block.weights)]
     sums = None if block.product is None else [numbers.number(p) for p in flat(block.product)]
     titles = element_names(block.by, block.by_shape)
-    if len(names) == 1 and weights is None and len(names[0]) + sum(len(t) + 2 for t in titles) > (options.width or 200):
+    if (
+        len(names) == 1
+        and weights is None
+        and len(names[0]) + sum(len(t) + 2 for t in titles) > (options.width or 200)
+    ):
         yield from upright(block, names[0], titles, options)
         return
     yield from matrix_lines(block.matrix, names, titles, options, weights, sums)
 
 
-def upright(block: Block, name: str, titles: Sequence[str], options: LayoutOptions) -> Iterator[str]:
-    """Return the derivatives of one number, which are too wide as a row, in the input's shape or one below another."""
+def upright(
+    block: Block, name: str, titles: Sequence[str], options: LayoutOptions
+) -> Iterator[str]:
+    """Return the derivatives of one number, which are too wide as a row, in the input's shape or
+    one below another.
+    """
     if len(block.by_shape) == 2:
         rows_, columns = ([str(i) for i in range(n)] for n in block.by_shape)
         data = block.matrix.data.reshape(block.by_shape)
@@ -57,7 +65,9 @@ def upright(block: Block, name: str, titles: Sequence[str], options: LayoutOptio
         )
         return
     turned = block.matrix.data.reshape(-1, 1)
-    yield from matrix_lines(Value(tuple(turned.shape), block.matrix.dtype, turned), titles, [name], options)
+    yield from matrix_lines(
+        Value(tuple(turned.shape), block.matrix.dtype, turned), titles, [name], options
+    )
 
 
 def flat(value: Value) -> list[float]:
@@ -76,9 +86,15 @@ def matrix_lines(
     if matrix.numel > MANY and not options.all:
         yield f"{numbers.summary(matrix)}  (--all writes it out; -o FILE.npy keeps it)"
         return
-    first = [Column("", [Cell(visible(name), "bold") for name in [*names, *(["sum"] if sums else [])]])]
+    first = [
+        Column("", [Cell(visible(name), "bold") for name in [*names, *(["sum"] if sums else [])]])
+    ]
     if weights is not None:
-        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([right("")] if sums else [])))
+        first.append(
+            Column(
+                "weight", [Cell(w, "dim", True) for w in weights] + ([right("")] if sums else [])
+            )
+        )
     columns = [
         Column(
             visible(title),
@@ -111,17 +127,26 @@ def hessian_text(found: Hessian, options: LayoutOptions) -> str:
 def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
     names = ", ".join(name for name, _ in found.by)
     yield paint(
-        visible(f"second derivatives of {found.of} by {names}: {len(found.labels)} x {len(found.labels)}"),
+        visible(
+            f"second derivatives of {found.of} by {names}: {len(found.labels)} x "
+            f"{len(found.labels)}"
+        ),
         "bold",
         options,
     )
     yield from matrix_lines(found.matrix, found.labels, found.labels, options)
     yield ""
-    told = "symmetric" if found.symmetric else f"NOT symmetric: elements differ by {numbers.number(found.asymmetry, 3)}"
+    told = (
+        "symmetric"
+        if found.symmetric
+        else f"NOT symmetric: elements differ by {numbers.number(found.asymmetry, 3)}"
+    )
     yield paint(told, "green" if found.symmetric else "red", options)
     if found.eigenvalues:
         largest = max(map(abs, found.eigenvalues))
-        shown = [numbers.number(v if abs(v) > 1e-12 * largest else 0.0, 5) for v in found.eigenvalues]
+        shown = [
+            numbers.number(v if abs(v) > 1e-12 * largest else 0.0, 5) for v in found.eigenvalues
+        ]
         text = ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-5:]])
         yield from wrap(f"eigenvalues: {text}", options.width or 200)
     yield found.definiteness
@@ -134,7 +159,9 @@ def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     body = [
         row
         for b in blocks
-        for row in element_rows(b.matrix, element_names(b.of, b.of_shape), element_names(b.by, b.by_shape))
+        for row in element_rows(
+            b.matrix, element_names(b.of, b.of_shape), element_names(b.by, b.by_shape)
+        )
     ]
     document = {"blocks": [block._asdict() for block in blocks]}
     return rows.write(rows.Results("gradtrace/jacobian", document, "blocks", COLUMNS, body), format)
@@ -144,7 +171,10 @@ def render_hessian(found: Hessian, format: str) -> str:
     by = [{"name": name, "shape": shape} for name, shape in found.by]
     format = "json" if format == "jsonl" else format
     body = element_rows(found.matrix, found.labels, found.labels)
-    return rows.write(rows.Results("gradtrace/hessian", {**found._asdict(), "by": by}, "by", COLUMNS, body), format)
+    return rows.write(
+        rows.Results("gradtrace/hessian", {**found._asdict(), "by": by}, "by", COLUMNS, body),
+        format,
+    )
 
 
 def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> list[list[Any]]:
@@ -159,7 +189,9 @@ def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> 
 
 
 def jacobian_file(blocks: Sequence[Block], suffix: str) -> bytes:
-    """Return the blocks as an .npy file (one block: output's shape, then input's) or an .npz file ("y/x")."""
+    """Return the blocks as an .npy file (one block: output's shape, then input's) or an .npz file
+    ("y/x").
+    """
     arrays = {f"{b.of}/{b.by}": b.matrix.data.reshape(b.of_shape + b.by_shape) for b in blocks}
     return saved(arrays, suffix)
 
@@ -176,6 +208,9 @@ def saved(arrays: dict[str, Any], suffix: str) -> bytes:
         np.savez(out, **arrays)
         return out.getvalue()
     if len(arrays) != 1:
-        raise UsageError(f"-o: an .npy holds one array, and there are {len(arrays)}", "take .npz, or choose with --wrt")
+        raise UsageError(
+            f"-o: an .npy holds one array, and there are {len(arrays)}",
+            "take .npz, or choose with --wrt",
+        )
     np.save(out, next(iter(arrays.values())), allow_pickle=False)
     return out.getvalue()

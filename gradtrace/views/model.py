@@ -2,12 +2,13 @@
 
     model(trace, style, fold, detail) -> Model
 
-DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from a Model, so that
-they agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation, "f0" a function, "g0" a group), so they
-are the same in every run.
+DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from
+a Model, so that they agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation,
+"f0" a function, "g0" a group), so they are the same in every run.
 
     data, function    tensors, the operations between them, and groups
-    autograd          the backward graph's functions, an edge from the function of an input to the one that uses it
+    autograd          the backward graph's functions, an edge from the function of an input to the
+                      one that uses it
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import lean, stacks
 from gradtrace.views.fold import Fold, Group, fold
 
-TENSOR, OPERATION, FUNCTION, GROUP = "tensor", "operation", "function", "group"
+TENSOR = "tensor"
+OPERATION = "operation"
+FUNCTION = "function"
+GROUP = "group"
 STYLES = ("data", "function", "autograd")
 
 
@@ -33,8 +37,9 @@ class DrawnNode(NamedTuple):
 class DrawnEdge(NamedTuple):
     """An edge of a picture, from the earlier node in the program to the later one.
 
-    `operation` and `operand` (its position), or `function` and `place` (in next_functions), identify the input. `times`
-    is the number of edges drawn as one, where groups hide their ends; `flows` tells whether a gradient flows.
+    `operation` and `operand` (its position), or `function` and `place` (in next_functions),
+    identify the input. `times` is the number of edges drawn as one, where groups hide their ends;
+    `flows` tells whether a gradient flows.
     """
 
     source: str
@@ -52,8 +57,9 @@ class DrawnEdge(NamedTuple):
 class Model(NamedTuple):
     """The nodes and edges of a picture.
 
-    `results` has, by group, the tensor shown in the group's box; `joined` has, by tensor, the operation shown in the
-    tensor's box; `outside` has the tensors that are drawn outside of the groups; `stacks` are the boxes of many leaves.
+    `results` has, by group, the tensor shown in the group's box; `joined` has, by tensor, the
+    operation shown in the tensor's box; `outside` has the tensors that are drawn outside of the
+    groups; `stacks` are the boxes of many leaves.
     """
 
     trace: Trace
@@ -72,12 +78,18 @@ class Model(NamedTuple):
 
 
 def model(
-    trace: Trace, style: str = "data", folded: Fold | None = None, *, detail: bool = False, compact: bool = False
+    trace: Trace,
+    style: str = "data",
+    folded: Fold | None = None,
+    *,
+    detail: bool = False,
+    compact: bool = False,
 ) -> Model:
-    """Return the nodes and edges of `trace` in a style, with the groups of `folded` (None: nothing is folded).
+    """Return the nodes and edges of `trace` in a style, with the groups of `folded` (None: nothing
+    is folded).
 
-    With `detail`, transposed matrices and the results of folded modules have their own boxes; a `compact` data graph
-    shows an operation and its result in one box.
+    With `detail`, transposed matrices and the results of folded modules have their own boxes; a
+    `compact` data graph shows an operation and its result in one box.
     """
     folded = fold(trace, 1_000_000) if folded is None else folded
     if style == "autograd":
@@ -92,7 +104,9 @@ def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) ->
     users = with_updates(trace, users_of(trace))
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
-    many = [] if folded.asked or style == "function" else stacks.of_data(trace, folded, users, shown)
+    many = (
+        [] if folded.asked or style == "function" else stacks.of_data(trace, folded, users, shown)
+    )
     stacked = {i: (f"g{group.id}", False) for group in many for i in group.leaves}
     shown = [is_drawn or i in stacked for i, is_drawn in enumerate(shown)]
     turned = {} if detail or style == "function" else lean.transposes(trace, folded, users)
@@ -111,11 +125,18 @@ def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) ->
     ]
     ends = {output: (source, False) for output, source in bundles.items()} | stacked
     ends.update({output: (f"g{group}", False) for group, output in results.items()})
-    ends.update({output: (ends.get(matrix, (f"t{matrix}", True))[0], True) for output, matrix in turned.items()})
+    ends.update(
+        {
+            output: (ends.get(matrix, (f"t{matrix}", True))[0], True)
+            for output, matrix in turned.items()
+        }
+    )
     boxes = {operation: f"t{output}" for output, operation in joined.items()}
     edges = data_edges(trace, folded, shown, ends, boxes, {*bundles, *stacked})
     own_boxes = frozenset(t.id for t in outside)
-    return Model(trace, style, folded, tuple(nodes), tuple(edges), results, joined, own_boxes, tuple(many))
+    return Model(
+        trace, style, folded, tuple(nodes), tuple(edges), results, joined, own_boxes, tuple(many)
+    )
 
 
 def users_of(trace: Trace) -> list[list[int]]:
@@ -129,11 +150,13 @@ def users_of(trace: Trace) -> list[list[int]]:
 
 
 def with_updates(trace: Trace, users: list[list[int]]) -> list[list[int]]:
-    """Return the users, with those of the first version for a parameter's later ones that no operation made or reads:
-    an optimizer has updated it, and it belongs where it was used.
+    """Return the users, with those of the first version for a parameter's later ones that no
+    operation made or reads: an optimizer has updated it, and it belongs where it was used.
     """
     return [
-        users[t.first] if t.is_parameter and t.operation is None and t.first >= 0 and not own else own
+        users[t.first]
+        if t.is_parameter and t.operation is None and t.first >= 0 and not own
+        else own
         for t, own in zip(trace.tensors, users, strict=True)
     ]
 
@@ -148,9 +171,11 @@ def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[in
     return {home for home, count in counts.items() if count > stacks.FEW}
 
 
-def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int], crowded: set[int]) -> bool:
-    """Whether a tensor is drawn: not if only one group makes and uses it, or if it is a folded module's own
-    parameter.
+def is_shown(
+    trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int], crowded: set[int]
+) -> bool:
+    """Whether a tensor is drawn: not if only one group makes and uses it, or if it is a folded
+    module's own parameter.
     """
     around = {folded.member[user] for user in users}
     if tensor.operation is not None:
@@ -170,8 +195,8 @@ def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int],
 
 
 def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None:
-    """Return the open scope of the operation that made the tensor; for a parameter or constant, the only scope that
-    uses it.
+    """Return the open scope of the operation that made the tensor; for a parameter or constant, the
+    only scope that uses it.
     """
     if tensor.operation is not None:
         home = folded.member[tensor.operation]
@@ -190,11 +215,11 @@ def data_edges(
     boxes: Mapping[int, str],
     bundles: set[int],
 ) -> list[DrawnEdge]:
-    """Return an edge for every operand and result; edges between the same two nodes are merged if one is a group, or
-    for tensors in `bundles`.
+    """Return an edge for every operand and result; edges between the same two nodes are merged if
+    one is a group, or for tensors in `bundles`.
 
-    `ends` has, for a tensor without a box, the node that stands for it, and whether the tensor is its transpose;
-    `boxes` has, for an operation shown in its result's box, that box.
+    `ends` has, for a tensor without a box, the node that stands for it, and whether the tensor is
+    its transpose; `boxes` has, for an operation shown in its result's box, that box.
     """
     edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
@@ -202,13 +227,19 @@ def data_edges(
         group = folded.member[operation.id]
         own = boxes.get(operation.id, f"o{operation.id}") if group is None else f"g{group}"
         for operand in operation.inputs:
-            if operand.tensor is None or not shown[operand.tensor] or made_in(trace, folded, operand.tensor, group):
+            if (
+                operand.tensor is None
+                or not shown[operand.tensor]
+                or made_in(trace, folded, operand.tensor, group)
+            ):
                 continue
             if any(ends.get(output, ("", False))[1] for output in operation.outputs):
                 continue  # a transpose that is a mark on the edges of those who read it
             flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
             source, transposed = ends.get(operand.tensor, (f"t{operand.tensor}", False))
-            edge = DrawnEdge(source, own, flows, operation.id, operand.position, transposed=transposed)
+            edge = DrawnEdge(
+                source, own, flows, operation.id, operand.position, transposed=transposed
+            )
             add(edges, merged, edge, group is not None or operand.tensor in bundles)
         for output in operation.outputs:
             if shown[output] and output not in ends and operation.id not in boxes:
@@ -223,7 +254,9 @@ def made_in(trace: Trace, folded: Fold, tensor: int, group: int | None) -> bool:
     return group is not None and maker is not None and folded.member[maker] == group
 
 
-def add(edges: list[DrawnEdge], merged: dict[tuple[str, str], int], edge: DrawnEdge, merge: bool) -> None:
+def add(
+    edges: list[DrawnEdge], merged: dict[tuple[str, str], int], edge: DrawnEdge, merge: bool
+) -> None:
     at = merged.get((edge.source, edge.target)) if merge else None
     if at is None:
         if merge:
@@ -244,7 +277,11 @@ def autograd(trace: Trace, folded: Fold) -> Model:
         users.setdefault(link.target, set()).add(homes.get(link.source, f"f{link.source}"))
     for function in trace.functions:  # a folded module's own parameters go with it
         around = users.get(function.id, set())
-        if function.variable is not None and len(around) == 1 and trace.tensors[function.variable].is_parameter:
+        if (
+            function.variable is not None
+            and len(around) == 1
+            and trace.tensors[function.variable].is_parameter
+        ):
             home = next(iter(around))
             if home.startswith("g"):
                 homes[function.id] = home
@@ -252,26 +289,48 @@ def autograd(trace: Trace, folded: Fold) -> Model:
     keys = {i: f"g{group.id}" for group in many for i in group.leaves}
     homes.update({f.id: keys[f.variable] for f in trace.functions if f.variable in keys})
     places = {o.function: folded.places[o.id] for o in trace.operations if o.function is not None}
-    nodes = [DrawnNode(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes]
+    nodes = [
+        DrawnNode(f"f{f.id}", FUNCTION, f.id, places.get(f.id))
+        for f in trace.functions
+        if f.id not in homes
+    ]
     used = set(homes.values())
-    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in (*folded.groups, *many) if f"g{g.id}" in used]
+    nodes += [
+        DrawnNode(f"g{g.id}", GROUP, g.id, g.scope)
+        for g in (*folded.groups, *many)
+        if f"g{g.id}" in used
+    ]
     edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
     for link in trace.function_edges:
-        source, target = homes.get(link.target, f"f{link.target}"), homes.get(link.source, f"f{link.source}")
+        source = homes.get(link.target, f"f{link.target}")
+        target = homes.get(link.source, f"f{link.source}")
         if source == target:
             continue
-        edge = DrawnEdge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
+        edge = DrawnEdge(
+            source,
+            target,
+            True,
+            function=link.source,
+            place=link.input_index,
+            number=link.output_nr,
+        )
         add(edges, merged, edge, source.startswith("g") or target.startswith("g"))
     readers = users_of(trace)
-    shared = (t.id for t in trace.tensors if t.is_parameter and len({folded.member[o] for o in readers[t.id]}) != 1)
+    shared = (
+        t.id
+        for t in trace.tensors
+        if t.is_parameter and len({folded.member[o] for o in readers[t.id]}) != 1
+    )
     outside = frozenset(shared)
-    return Model(trace, "autograd", folded, tuple(nodes), tuple(edges), outside=outside, stacks=tuple(many))
+    return Model(
+        trace, "autograd", folded, tuple(nodes), tuple(edges), outside=outside, stacks=tuple(many)
+    )
 
 
 def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:
-    """Return the key of the group that hides each function; a function that no operation is known of (the TBackward0
-    of a linear layer) is hidden with those that lead to it.
+    """Return the key of the group that hides each function; a function that no operation is known
+    of (the TBackward0 of a linear layer) is hidden with those that lead to it.
     """
     homes: dict[int, str] = {}
     own = {operation.function for operation in trace.operations}

@@ -1,7 +1,7 @@
 """One call of a model as a Trace: the graph that `SummaryWriter.add_graph` writes.
 
-The model runs once in evaluation mode, as in PyTorch, under a separate recorder, so that an enclosing recording does
-not see it. The outermost box is named after the model's class.
+The model runs once in evaluation mode, as in PyTorch, under a separate recorder, so that an
+enclosing recording does not see it. The outermost box is named after the model's class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from gradtrace.trace.record import Trace
 
 
 def traced(model: Any, given: Any) -> Trace:
-    """Return the trace of model(*given). TypeError if the model is not a module, or without tensors to call it with."""
+    """Return the trace of model(*given). TypeError if the model is not a module, or without tensors
+    to call it with.
+    """
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
     arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -43,7 +45,9 @@ def traced(model: Any, given: Any) -> Trace:
 
 
 class Evaluating:
-    """A context manager that sets all parts of a model to evaluation mode, and restores their modes afterwards."""
+    """A context manager that sets all parts of a model to evaluation mode, and restores their modes
+    afterwards.
+    """
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -63,7 +67,11 @@ def tensors_in(value: Any) -> list[Tensor]:
         return [value]
     if isinstance(value, dict):
         value = list(value.values())
-    return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, (list, tuple)) else []
+    return (
+        [tensor for item in value for tensor in tensors_in(item)]
+        if isinstance(value, (list, tuple))
+        else []
+    )
 
 
 def names_of(model: Any, count: int) -> list[str]:

@@ -1,8 +1,10 @@
-"""Find what a user's name means among the known ones: the whole name, or the only one that ends with it.
+"""Find what a user's name means among the known ones: the whole name, or the only one that ends
+with it.
 
     full_name("encoder.weight", {"model.encoder.weight": 7, "model.encoder.bias": 8}, "NAME") is "model.encoder.weight"
 
-A model has the name of its variable before those of its parameters, which `state_dict()` and its author leave out.
+A model has the name of its variable before those of its parameters, which `state_dict()` and its
+author leave out.
 """
 
 from __future__ import annotations
@@ -14,14 +16,24 @@ OFFERED = 3  # similar names
 
 
 def full_name(name: str, known: Mapping[str, object], option: str) -> str | None:
-    """Return the known name that is `name`, or ends with it after a dot. None if there is none; UsageError, with the
-    option's name, if things of several names end with it.
+    """Return the known name that is `name`, or ends with it after a dot. None if there is none;
+    UsageError, with the option's name, if things of several names end with it.
     """
     if name in known:
         return name
     longer = ending_with(name, known)
-    if len({id(known[full]) if not isinstance(known[full], int) else known[full] for full in longer}) > 1:
-        raise UsageError(f"{option}: several names end with '{name}'", f"give one of {listed(longer, 'and')}")
+    if (
+        len(
+            {
+                id(known[full]) if not isinstance(known[full], int) else known[full]
+                for full in longer
+            }
+        )
+        > 1
+    ):
+        raise UsageError(
+            f"{option}: several names end with '{name}'", f"give one of {listed(longer, 'and')}"
+        )
     return longer[0] if longer else None
 
 
@@ -31,7 +43,9 @@ def ending_with(name: str, known: Iterable[str]) -> list[str]:
 
 
 def close(word: str, known: Iterable[str]) -> str:
-    """Return "did you mean ...?" with the names whose last parts, or else the whole, are similar; "" without any."""
+    """Return "did you mean ...?" with the names whose last parts, or else the whole, are similar;
+    "" without any.
+    """
     from difflib import get_close_matches
 
     names = list(known)

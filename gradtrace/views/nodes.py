@@ -1,18 +1,21 @@
-"""The facts about each node and edge of a model, as plain data: for JSON, GraphML, Mermaid, the tree, the page.
+"""The facts about each node and edge of a model, as plain data: for JSON, GraphML, Mermaid, the
+tree, the page.
 
 A node has those of these facts that apply to it:
 
     id, kind        "t0"; "tensor", "operation", "function" or "group"
-    role            of a tensor "leaf", "data", "constant", "nonleaf", "retained", "result", "output", "failed"; of a
-                    function "function", "freed", "accumulate", "root"
-    label           the variable, the source text, the operator with its constants, or the group's name
+    role            of a tensor "leaf", "data", "constant", "nonleaf", "retained", "result",
+                    "output", "failed"; of a function "function", "freed", "accumulate", "root"
+    label           the variable, the source text, the operator with its constants, or the group's
+                    name
     op, grad_fn, value, shape, dtype, grad, grad_note, requires_grad, is_leaf    as `eval` gives them
     flowed          the gradient that passed here, if it was not kept and the run was watched
     hooks           the hooks that changed the gradient: "hook clip: 1 → 10"
     value_text, grad_text    the value, and the gradient (kept or passed), in short
     line, text      the source line, and its text
     scope           the names of the open scopes around it, outermost first
-    operations, copies    of a group: the number of its operations, and of its equal blocks or leaves
+    operations, copies    of a group: the number of its operations, and of its equal blocks or
+                          leaves
     grad_range      of a stack of leaves: the smallest and the largest element of their gradients
 
 Arrays of more than LISTED elements are described in words: shape, range, mean.
@@ -47,7 +50,8 @@ from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode,
 LISTED = 64
 NAMED = 5  # kinds of operations that a group names
 LAYER = 4  # operations that the type of a layer says without being listed
-REARRANGING = ("view", "structural")  # kinds of operations whose results have the elements of their operands
+# kinds of operations whose results have the elements of their operands
+REARRANGING = ("view", "structural")
 LONGEST_OPERAND = 12  # characters of an operand's name in a caption
 LONGEST_FACTOR = 14  # characters of a name in a derivative
 # How a picture shows the Python operators that records name; the others are shown by their names.
@@ -56,7 +60,8 @@ SIGNS = word_pairs("+ +  - −  * ×  / ÷  ** ^  @ @  < <  <= ≤  > >  >= ≥ 
 
 def facts_of(drawn: Model) -> list[dict[str, Any]]:
     """Return the facts of every node, in the model's order."""
-    flowed, hooks = flow.gradients(drawn.trace), flow.hooks(drawn.trace)
+    flowed = flow.gradients(drawn.trace)
+    hooks = flow.hooks(drawn.trace)
     rows = [facts(drawn, node, flowed) for node in drawn.nodes]
     for node, own in zip(drawn.nodes, rows, strict=True):
         if node.kind == TENSOR and node.record in hooks:
@@ -76,7 +81,11 @@ def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, 
         own = operation_facts(drawn, node)
     scope = scope_names(drawn, node.scope)
     fields = {"id": node.key, "kind": node.kind, **own, **({"scope": scope} if scope else {})}
-    return {name: value for name, value in fields.items() if name == "label" or (value is not None and value != "")}
+    return {
+        name: value
+        for name, value in fields.items()
+        if name == "label" or (value is not None and value != "")
+    }
 
 
 def tensor_facts(tensor: TensorRecord, flowed: Value | None) -> dict[str, Any]:
@@ -148,7 +157,9 @@ def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
 
 def contents(value: Value | None) -> Any:
     """Return a value as JSON can hold it; a large array in words."""
-    return numbers.jsonable(value) if value is None or value.numel <= LISTED else numbers.short(value)
+    return (
+        numbers.jsonable(value) if value is None or value.numel <= LISTED else numbers.short(value)
+    )
 
 
 def line_of(span: Span | None) -> int | None:
@@ -165,8 +176,12 @@ def scope_names(drawn: Model, scope: int | None) -> list[str]:
     return names[::-1]
 
 
-def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]) -> dict[str, Any]:
-    """Return an edge's facts: its ends, the operand or the index in next_functions, its local derivative if known."""
+def edge_facts(
+    drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]
+) -> dict[str, Any]:
+    """Return an edge's facts: its ends, the operand or the index in next_functions, its local
+    derivative if known.
+    """
     fields: dict[str, Any] = {"source": edge.source, "target": edge.target, "flows": edge.flows}
     if edge.times > 1:
         return {**fields, "times": edge.times}
@@ -186,7 +201,9 @@ def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value
 
 
 def role_of(tensor: TensorRecord) -> str:
-    """Return the role that determines a tensor's look; "output" and "retained" take precedence over its kind."""
+    """Return the role that determines a tensor's look; "output" and "retained" take precedence over
+    its kind.
+    """
     if tensor.kind == FAILED:
         return FAILED
     if tensor.is_output and not tensor.is_leaf:
@@ -197,7 +214,9 @@ def role_of(tensor: TensorRecord) -> str:
 
 
 def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
-    """Return the tensor whose derivative failed, with a text; None if the program did not fail in backward."""
+    """Return the tensor whose derivative failed, with a text; None if the program did not fail in
+    backward.
+    """
     failure = trace.failure
     if failure is None or failure.operation is None or failure.forward is None:
         return None
@@ -207,14 +226,17 @@ def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
 
 
 def first_bad(trace: Trace) -> tuple[int | None, str]:
-    """Return the tensor with the first NaN or infinity that matters, in a value, else in a gradient, with a text.
+    """Return the tensor with the first NaN or infinity that matters, in a value, else in a
+    gradient, with a text.
 
     Values are searched in the order of creation, gradients in the reverse order.
     """
     bad = lasting(trace) if any(is_bad(tensor.value) for tensor in trace.tensors) else ()
     for tensor in trace.tensors:
         if tensor.id in bad and is_bad(tensor.value):
-            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.where}" if tensor.span else "")
+            return tensor.id, "first NaN or Inf" + (
+                f", line {tensor.span.where}" if tensor.span else ""
+            )
     for tensor in reversed(trace.tensors):
         if is_bad(tensor.grad):
             return tensor.id, "first NaN or Inf in a gradient"
@@ -241,8 +263,8 @@ def is_ordered(name: str) -> bool:
 
 
 def caption(trace: Trace, operation: Operation) -> str:
-    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), its operands where their order
-    matters ("a − b"), the program's own word ("flatten"), or its label.
+    """Return the text in an operation's oval: a sign with its constant ("+ 1", "1 −"), its operands
+    where their order matters ("a − b"), the program's own word ("flatten"), or its label.
     """
     sign = sign_of(operation.name)
     if sign is None or len(operation.inputs) != 2:
@@ -252,7 +274,9 @@ def caption(trace: Trace, operation: Operation) -> str:
 
 
 def operand_name(trace: Trace, operation: Operation, operand: Operand) -> str:
-    """Return the text of a constant; the name of a tensor only where the order of two tensors matters."""
+    """Return the text of a constant; the name of a tensor only where the order of two tensors
+    matters.
+    """
     if operand.tensor is None:
         return operand.text
     if not is_ordered(operation.name) or len(operation.tensors) < 2:
@@ -261,15 +285,24 @@ def operand_name(trace: Trace, operation: Operation, operand: Operand) -> str:
     if len(label) <= LONGEST_OPERAND:
         return label
     maker = trace.tensors[operand.tensor].operation
-    return "…" if maker is None else program_word(trace, trace.operations[maker]) or trace.operations[maker].name
+    return (
+        "…"
+        if maker is None
+        else program_word(trace, trace.operations[maker]) or trace.operations[maker].name
+    )
 
 
 def program_word(trace: Trace, operation: Operation) -> str:
-    """Return what the program called an operation that only rearranges: "flatten" for a view, "out[:, -1]" for a
-    select; "" for other operations, and for a step inside of a larger call.
+    """Return what the program called an operation that only rearranges: "flatten" for a view,
+    "out[:, -1]" for a select; "" for other operations, and for a step inside of a larger call.
     """
     record = record_of(operation.name)
-    if record is None or record.kind not in REARRANGING or not operation.text or not operation.outputs:
+    if (
+        record is None
+        or record.kind not in REARRANGING
+        or not operation.text
+        or not operation.outputs
+    ):
         return ""
     label = trace.tensors[operation.outputs[0]].label
     inside = operation.scope is not None and trace.scopes[operation.scope].span == operation.span
@@ -279,8 +312,11 @@ def program_word(trace: Trace, operation: Operation) -> str:
 
 
 def called(text: str) -> str:
-    """Return the name of the function or attribute that an expression ends with: "flatten" of "f(x).flatten(1)"."""
-    depth, at = 0, len(text)
+    """Return the name of the function or attribute that an expression ends with: "flatten" of
+    "f(x).flatten(1)".
+    """
+    depth = 0
+    at = len(text)
     while at and text.endswith(")"):
         at -= 1
         depth += {")": 1, "(": -1}.get(text[at], 0)
@@ -291,14 +327,22 @@ def called(text: str) -> str:
 
 
 def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
-    """Return "∂y/∂a = b = 2": the derivative by name if the names are short, then its number, or an array's range."""
+    """Return "∂y/∂a = b = 2": the derivative by name if the names are short, then its number, or an
+    array's range.
+    """
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
     over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
     factor = flow.factor(trace, operation, position)
     number = amount(value)
     symbol = f"∂{over}/∂{under}" if over and under else "∂"
-    return " = ".join([symbol, *([factor] if 0 < len(factor) <= LONGEST_FACTOR and factor != number else []), number])
+    return " = ".join(
+        [
+            symbol,
+            *([factor] if 0 < len(factor) <= LONGEST_FACTOR and factor != number else []),
+            number,
+        ]
+    )
 
 
 def in_parentheses(name: str) -> str:
@@ -320,21 +364,32 @@ def function_role(function: FunctionRecord, roots: set[int | None]) -> str:
 
 
 def saved_text(trace: Trace, item: SavedRecord) -> tuple[str, str]:
-    """Return the name of a saved value, and its text: a tensor with its value, or anything else as text."""
+    """Return the name of a saved value, and its text: a tensor with its value, or anything else as
+    text.
+    """
     if item.tensor is None:
         return item.name, item.text
     tensor = trace.tensors[item.tensor]
     if tensor.value is None:
         return item.name, tensor.label
-    value = numbers.number(tensor.value.data) if not tensor.value.shape else numbers.shape(tensor.value)
-    return item.name, f"{clip(tensor.label, 18)} = {value}" if not tensor.value.shape else f"{tensor.label} {value}"
+    value = (
+        numbers.number(tensor.value.data) if not tensor.value.shape else numbers.shape(tensor.value)
+    )
+    return (
+        item.name,
+        f"{clip(tensor.label, 18)} = {value}"
+        if not tensor.value.shape
+        else f"{tensor.label} {value}",
+    )
 
 
 # ---- of groups
 
 
 def name_inside(drawn: Model, group: Group) -> str:
-    """Return a group's name as its open scope calls it: "fc1" for "net.fc1" in the frame of "net"."""
+    """Return a group's name as its open scope calls it: "fc1" for "net.fc1" in the frame of
+    "net".
+    """
     outer = "" if group.scope is None else drawn.trace.scopes[group.scope].name + "."
     inner = group.name.removeprefix(outer)
     return inner if inner.isidentifier() else group.name
@@ -350,17 +405,24 @@ def summary(drawn: Model, group: Group) -> list[str]:
         if not is_plumbing(name):
             kinds[name] = kinds.get(name, 0) + 1
     many = len(group.operations)
-    blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
+    blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(
+        group.kind, "times"
+    )
     copies = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
-    detail = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
+    # of a pass it is the loop, which stands around it
+    detail = group.detail if group.kind != "pass" else ""
     hidden = hidden_parameters(drawn, group)
     size = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
     owns = f"{size:,} parameters" if hidden else ""
     if group.kind == "module" and group.copies == 1 and detail and many <= LAYER:
         return list(filter(None, [detail, owns]))
-    lines = [" · ".join(filter(None, [detail, f"{copies}{many:,} operation{'s' if many > 1 else ''}"]))]
+    lines = [
+        " · ".join(filter(None, [detail, f"{copies}{many:,} operation{'s' if many > 1 else ''}"]))
+    ]
     if group.kind != "chain" or (group.copies == 1 and len(kinds) > 1):
-        named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:NAMED])
+        named = ", ".join(
+            name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:NAMED]
+        )
         lines.append(named + (", …" if len(kinds) > NAMED else ""))
     return [*lines, *filter(None, [owns])]
 
@@ -372,7 +434,9 @@ def is_plumbing(name: str) -> bool:
 
 
 def hidden_parameters(drawn: Model, group: Group) -> list[int]:
-    """Return the parameters that only this group uses, and that are therefore not drawn: of each its last version."""
+    """Return the parameters that only this group uses, and that are therefore not drawn: of each
+    its last version.
+    """
     used = {t for i in group.operations for t in drawn.trace.operations[i].tensors}
     own = [drawn.trace.tensors[t] for t in sorted(used - drawn.outside)]
     return list({t.first: t.id for t in own if t.is_parameter}.values())
@@ -383,7 +447,11 @@ def details(drawn: Model, group: Group) -> list[str]:
     lines = [group.name, *summary(drawn, group)]
     spans = lines_in(drawn, group)
     if spans:
-        lines.append(f"line {min(spans)}" if min(spans) == max(spans) else f"lines {min(spans)} to {max(spans)}")
+        lines.append(
+            f"line {min(spans)}"
+            if min(spans) == max(spans)
+            else f"lines {min(spans)} to {max(spans)}"
+        )
     return lines
 
 
@@ -392,4 +460,6 @@ def group_role(group: Group) -> str:
 
 
 def lines_in(drawn: Model, group: Group) -> list[int]:
-    return [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]
+    return [
+        span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None
+    ]

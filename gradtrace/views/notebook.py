@@ -15,7 +15,9 @@ HEIGHT = 620  # pixels of the page within a notebook
 
 
 class Report:
-    """Text shown with colours in a notebook and without at a prompt. `painted` contains the terminal's escape codes."""
+    """Text shown with colours in a notebook and without at a prompt. `painted` contains the
+    terminal's escape codes.
+    """
 
     def __init__(self, painted: str) -> None:
         self.painted = painted
@@ -41,11 +43,13 @@ class Picture:
         self.options = options
 
     def save(self, path: str | os.PathLike[str], dpi: int | None = None) -> None:
-        """Write the file, in the format of its suffix. UsageError for another suffix, or a path that cannot be written;
-        RenderError if no renderer works.
+        """Write the file, in the format of its suffix. UsageError for another suffix, or a path
+        that cannot be written; RenderError if no renderer works.
         """
         name = os.fspath(path)
-        files.write_output(name, render.render(self.model, self.options, render.suffix_of(name), dpi))
+        files.write_output(
+            name, render.render(self.model, self.options, render.suffix_of(name), dpi)
+        )
 
     def svg(self) -> str:
         """Return the drawing as SVG text."""
@@ -59,19 +63,24 @@ class Picture:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What Jupyter shows: the drawing, never wider than its cell."""
-        drawing, words = self.svg(), str(self)
+        drawing = self.svg()
+        words = str(self)
         return {"text/html": img(drawing, words), "image/svg+xml": drawing, "text/plain": words}
 
 
 def img(svg: str, words: str) -> str:
-    """Return an HTML image of a drawing, at most as wide as its container; `words` are its alternative text."""
+    """Return an HTML image of a drawing, at most as wide as its container; `words` are its
+    alternative text.
+    """
     data = b64encode(svg.encode()).decode()
     look = "max-width:100%;height:auto"
     return f'<img src="data:image/svg+xml;base64,{data}" style="{look}" alt="{escape(words)}">'
 
 
 class Page:
-    """The page of a graph, shown inline: a frame that loads nothing from the network and contains the player."""
+    """The page of a graph, shown inline: a frame that loads nothing from the network and contains
+    the player.
+    """
 
     def __init__(self, text: str, height: int = HEIGHT) -> None:
         self.text = text
@@ -107,7 +116,9 @@ def arranged(
     direction: str | None = None,
     **options: Any,
 ) -> tuple[model.Model, dot.DotOptions]:
-    """Return the model and the options that draw it in its frame. UsageError for an option with an unknown value."""
+    """Return the model and the options that draw it in its frame. UsageError for an option with an
+    unknown value.
+    """
     chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
     dot.check(chosen._replace(direction=direction or chosen.direction))
     return arrange.arrange(trace, chosen, fit, depth, expand, direction)

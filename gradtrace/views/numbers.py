@@ -5,8 +5,8 @@
     jsonable(data)    6.0   [1.0, "NaN"]   {"shape": [2, 3]}   strict JSON: no bare NaN or Infinity
     sparkline(value)  "▁▃▅█"
 
-All take a trace `Value`; `jsonable` takes records and lists of them too. Scalars are formatted without numpy, so that
-scalar programs run without importing it.
+All take a trace `Value`; `jsonable` takes records and lists of them too. Scalars are formatted
+without numpy, so that scalar programs run without importing it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ CELL = 36  # characters of such a text
 
 
 class Stats(NamedTuple):
-    """The smallest, largest and mean finite element (None if there are none), and the number of NaN and infinities."""
+    """The smallest, largest and mean finite element (None if there are none), and the number of NaN
+    and infinities.
+    """
 
     total: int
     low: float | None
@@ -62,15 +64,18 @@ def stats(value: Value) -> Stats:
     data = value.data
     if not data.size:
         return Stats(0, None, None, None, 0, 0)
-    low, high = data.min().item(), data.max().item()
+    low = data.min().item()
+    high = data.max().item()
     nan = inf = 0
-    if data.dtype.kind == "f" and not abs(low) < math.inf > abs(high):  # NaN and inf show in one of them
+    # NaN and inf show in one of them
+    if data.dtype.kind == "f" and not abs(low) < math.inf > abs(high):
         nan = int((data != data).sum())
         inf = int((abs(data) == math.inf).sum())
         data = data[abs(data) < math.inf]
         if not data.size:
             return Stats(value.numel, None, None, None, nan, inf)
-        low, high = data.min().item(), data.max().item()
+        low = data.min().item()
+        high = data.max().item()
     # float32 sums of large arrays lose the last digits shown, so the mean is taken in float64
     return Stats(value.numel, low, high, data.sum(dtype="float64").item() / data.size, nan, inf)
 
@@ -97,8 +102,8 @@ def _nested(items: Any, digits: int) -> str:
 
 
 def summary(value: Value) -> str:
-    """Return range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8
-    True".
+    """Return range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for
+    booleans "3 of 8 True".
     """
     facts = stats(value)
     if value.dtype == "bool" and value.shape and value.numel:
@@ -107,7 +112,10 @@ def summary(value: Value) -> str:
     if facts.low is not None and facts.low == facts.high and not facts.nan and not facts.inf:
         return f"all {number(facts.low, 4)}"
     if facts.low is not None and facts.high is not None and facts.mean is not None:
-        parts += [f"{number(facts.low, 4)}..{number(facts.high, 4)}", f"mean {number(facts.mean, 4)}"]
+        parts += [
+            f"{number(facts.low, 4)}..{number(facts.high, 4)}",
+            f"mean {number(facts.mean, 4)}",
+        ]
     parts += [f"{facts.nan} NaN"] if facts.nan else []
     parts += [f"{facts.inf} Inf"] if facts.inf else []
     return "  ".join(parts) or ("" if value.numel else "empty")
@@ -119,8 +127,8 @@ def hook_text(hook: HookRun) -> str:
 
 
 def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
-    """Return one line for a cell: a scalar with 6 digits, the elements of a small array, or a large one's shape, range
-    and mean.
+    """Return one line for a cell: a scalar with 6 digits, the elements of a small array, or a large
+    one's shape, range and mean.
     """
     if value is None:
         return ""
@@ -134,8 +142,8 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
 
 
 def full(value: Value) -> str:
-    """Return every element with all digits, so that reading the text gives the same number: "5.0", "[[1.0, nan], [-inf,
-    2.0]]".
+    """Return every element with all digits, so that reading the text gives the same number: "5.0",
+    "[[1.0, nan], [-inf, 2.0]]".
 
     If only a summary was kept, return the shape and the range; "meta" for a tensor of that device.
     """
@@ -154,11 +162,13 @@ def _full(data: Any) -> str:
 
 
 def jsonable(data: Any) -> Any:
-    """Return data as JSON can hold it, at any depth: a value as nested lists, a record as an object, a place in the
-    program as its line, NaN and infinities as the strings "NaN", "Infinity" and "-Infinity".
+    """Return data as JSON can hold it, at any depth: a value as nested lists, a record as an
+    object, a place in the program as its line, NaN and infinities as the strings "NaN", "Infinity"
+    and "-Infinity".
 
-    A value of which only a summary was kept becomes an object with its facts: {"summary": {"shape": [64, 128], ...}}.
-    Facts that are not known, such as those of a tensor on the device "meta", are null.
+    A value of which only a summary was kept becomes an object with its facts: {"summary": {"shape":
+    [64, 128], ...}}. Facts that are not known, such as those of a tensor on the device "meta", are
+    null.
     """
     if isinstance(data, float):
         if data != data:
@@ -168,13 +178,25 @@ def jsonable(data: Any) -> Any:
         if data.kept is not None:
             facts: dict[str, Any] = jsonable(data.kept)
             if not data.is_measured:
-                facts = {**dict.fromkeys(facts), "shape": data.shape, "dtype": data.dtype, "device": data.kept.device}
-            return {"summary": {name: fact for name, fact in facts.items() if name not in ("checksum", "sketch")}}
+                facts = {
+                    **dict.fromkeys(facts),
+                    "shape": data.shape,
+                    "dtype": data.dtype,
+                    "device": data.kept.device,
+                }
+            return {
+                "summary": {
+                    name: fact for name, fact in facts.items() if name not in ("checksum", "sketch")
+                }
+            }
         return jsonable(data.data if not data.shape else data.data.tolist())
     if isinstance(data, Span):
         return data.line
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return {("line" if name == "span" else name): jsonable(getattr(data, name)) for name in data._fields}
+        return {
+            ("line" if name == "span" else name): jsonable(getattr(data, name))
+            for name in data._fields
+        }
     if isinstance(data, dict):
         return {key: jsonable(item) for key, item in data.items()}
     if isinstance(data, (list, tuple)):
@@ -183,23 +205,28 @@ def jsonable(data: Any) -> Any:
 
 
 def sparkline(value: Value, width: int = 16) -> str:
-    """Return the elements in order as block characters, at most `width`, each for the mean of a stretch of elements.
+    """Return the elements in order as block characters, at most `width`, each for the mean of a
+    stretch of elements.
 
-    A stretch with a NaN or an infinity is shown as ×. Equal elements give a line at half height. If only a summary was
-    kept, its histogram is shown.
+    A stretch with a NaN or an infinity is shown as ×. Equal elements give a line at half height. If
+    only a summary was kept, its histogram is shown.
     """
     if not value.shape or not value.numel:
         return ""
     if value.kept is not None:
         if not value.kept.histogram:
             return ""
-        return "".join(_block(float(n), 0.0, float(max(value.kept.histogram))) for n in value.kept.histogram[:width])
+        return "".join(
+            _block(float(n), 0.0, float(max(value.kept.histogram)))
+            for n in value.kept.histogram[:width]
+        )
     flat = value.data.reshape(-1)
     columns = min(width, flat.size)
     edges = [flat.size * i // columns for i in range(columns + 1)]
     means = [float(flat[a:b].mean(dtype="float64")) for a, b in pairwise(edges)]
     finite = [m for m in means if math.isfinite(m)]
-    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    low = min(finite, default=0.0)
+    high = max(finite, default=0.0)
     return "".join(_block(m, low, high) for m in means)
 
 

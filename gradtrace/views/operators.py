@@ -1,7 +1,7 @@
 """The operators' reference as text or data.
 
-The JSON document has `schema` "gradtrace/ops", `version` and `operators` [{name, forms, record, signature, grad_fn,
-derivatives {argument: text}, formula, kinks [{at, jump, left, right, given}]}].
+The JSON document has `schema` "gradtrace/ops", `version` and `operators` [{name, forms, record,
+signature, grad_fn, derivatives {argument: text}, formula, kinks [{at, jump, left, right, given}]}].
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         facts.append(("record", "none: it is composed of other operators"))
     if one.formula:
         facts.append(("formula", equation(one.formula)))
-    facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
+    facts += [
+        ("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives
+    ]
     facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
     margin = max(len(name) for name, _ in facts) + 4
     for name, said in facts:
@@ -47,16 +49,21 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     if one.derivatives:
         yield ""
         yield from wrap(
-            "g is the gradient that comes in, out the result, grad the gradient of the argument; broadcasting and "
+            "g is the gradient that comes in, out the result, grad the gradient of the argument; "
+            "broadcasting and "
             "casts are undone afterwards.",
             width,
         )
 
 
 def equation(text: str) -> str:
-    """Return a formula with the result's name before a plain value: "self + 1" -> "out = self + 1"."""
+    """Return a formula with the result's name before a plain value: "self + 1" -> "out = self +
+    1".
+    """
     first, *conditions = text.split(";")
-    return "; ".join([first if is_statement(first) else f"out = {first}", *(part.strip() for part in conditions)])
+    return "; ".join(
+        [first if is_statement(first) else f"out = {first}", *(part.strip() for part in conditions)]
+    )
 
 
 def is_statement(text: str) -> bool:
@@ -72,7 +79,10 @@ def describe_kink(kink: Kink) -> str:
     description = (
         "a jump"
         if kink.jump
-        else (f"a kink, the slope goes from {numbers.number(kink.left, 3)} to {numbers.number(kink.right, 3)}")
+        else (
+            f"a kink, the slope goes from {numbers.number(kink.left, 3)} to "
+            f"{numbers.number(kink.right, 3)}"
+        )
     )
     return f"{description}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
 

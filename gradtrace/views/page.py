@@ -1,8 +1,9 @@
-"""A run as one HTML file without dependencies: the drawing to explore, and a player of what happened.
+"""A run as one HTML file without dependencies: the drawing to explore, and a player of what
+happened.
 
-Graphviz draws all SVG pictures beforehand (`page_views.py` chooses which); each is in a `<template>` until it is shown.
-The data for the script (page_files/page.js) is one JSON document. The page loads nothing from the network: its own
-content security policy forbids it.
+Graphviz draws all SVG pictures beforehand (`page_views.py` chooses which); each is in a
+`<template>` until it is shown. The data for the script (page_files/page.js) is one JSON document.
+The page loads nothing from the network: its own content security policy forbids it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ ALSO_DOWN = 80  # nodes up to which a view has a drawing for narrow screens
 
 
 class Lesson(NamedTuple):
-    """What a page is made for: to guess "values" or "gradients" (`predict`), or to stand in a frame (`embed`)."""
+    """What a page is made for: to guess "values" or "gradients" (`predict`), or to stand in a frame
+    (`embed`).
+    """
 
     predict: str = ""
     embed: bool = False
@@ -45,7 +48,9 @@ def page(drawn: Model, options: DotOptions, lesson: Lesson = Lesson()) -> str:
     pictures = drawings(views, drawn, options)
     name = trace.source_name.rpartition("/")[2] or trace.source_name
     data = {**document(trace, views, start), **lesson._asdict()}
-    templates = "\n".join(f'<template id="{key}">{picture}</template>' for key, picture in pictures.items())
+    templates = "\n".join(
+        f'<template id="{key}">{picture}</template>' for key, picture in pictures.items()
+    )
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -75,7 +80,10 @@ def script() -> str:
 
 
 def own_file(name: str) -> str:
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "page_files", name), encoding="utf-8") as file:
+    with open(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "page_files", name),
+        encoding="utf-8",
+    ) as file:
         return file.read()
 
 
@@ -96,23 +104,35 @@ def drawings(views: list[View], drawn: Model, options: DotOptions) -> dict[str, 
 
 
 def element(text: str) -> str:
-    """Return a drawing as an element of the page; what all its texts have in common stands there once."""
+    """Return a drawing as an element of the page; what all its texts have in common stands there
+    once.
+    """
     text = re.sub(r"<!--.*?-->\n?", "", text[text.index("<svg") :], flags=re.DOTALL)
     for common in (*COMMON, ' text-anchor="start"'):
         text = text.replace(common, "")
-    return re.sub(r'<svg width="[^"]*" height="[^"]*"', f'<svg role="group"{"".join(COMMON)}', text, count=1)
+    return re.sub(
+        r'<svg width="[^"]*" height="[^"]*"', f'<svg role="group"{"".join(COMMON)}', text, count=1
+    )
 
 
 def embedded(data: Any) -> str:
     """Return data as JSON that is safe within a script element."""
-    text = json.dumps(numbers.jsonable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        numbers.jsonable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     return harmless(text).replace("<", "\\u003c")
 
 
 def dark_rules() -> str:
-    """Return CSS rules that turn the light theme's colours into the dark one's on dark systems (not in print)."""
+    """Return CSS rules that turn the light theme's colours into the dark one's on dark systems (not
+    in print).
+    """
     pairs = {old: new for old, new in colour_pairs(THEMES["light"], THEMES["dark"]) if old != new}
-    rules = [f'svg [{part}="{old}"]{{{part}:{new}}}' for old, new in pairs.items() for part in ("fill", "stroke")]
+    rules = [
+        f'svg [{part}="{old}"]{{{part}:{new}}}'
+        for old, new in pairs.items()
+        for part in ("fill", "stroke")
+    ]
     return "@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}\n"
 
 
@@ -143,7 +163,9 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
             {
                 "name": view.name,
                 "nodes": placed(view.model),
-                "edges": [nodes.edge_facts(view.model, edge, derivatives) for edge in view.model.edges],
+                "edges": [
+                    nodes.edge_facts(view.model, edge, derivatives) for edge in view.model.edges
+                ],
                 "groups": [group.operations for group in view.model.groups] if played else [],
                 **ways,
             }
@@ -151,7 +173,9 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
         ],
         "recipe": recipe(trace),
         "scopes": page_views.scope_data(trace, views),
-        "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
+        "operations": [operation_data(trace, i) for i in range(len(trace.operations))]
+        if played
+        else [],
         "story": story_data(trace) if played else [],
     }
 
@@ -180,13 +204,21 @@ def story_data(trace: Trace) -> list[dict[str, Any]]:
     edges = {(edge.source, edge.input_index): edge for edge in trace.function_edges}
     moments = []
     for moment in story(trace):
-        fields = {name: value for name, value in moment._asdict().items() if value not in (None, (), "")}
-        moments.append(fields if moment.step is None else {**fields, **step_data(trace, moment.step, edges)})
+        fields = {
+            name: value for name, value in moment._asdict().items() if value not in (None, (), "")
+        }
+        moments.append(
+            fields if moment.step is None else {**fields, **step_data(trace, moment.step, edges)}
+        )
     return moments
 
 
-def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdge]) -> dict[str, Any]:
-    """Return the data of one visit: gradients received, local derivatives, gradients sent, and to which tensors."""
+def step_data(
+    trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdge]
+) -> dict[str, Any]:
+    """Return the data of one visit: gradients received, local derivatives, gradients sent, and to
+    which tensors.
+    """
     step = trace.steps[index]
     function = trace.functions[step.function]
     sent = []
@@ -195,7 +227,11 @@ def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdg
         if edge is None or value is None:
             continue
         target = trace.functions[edge.target]
-        tensor = target.variable if target.variable is not None else dict(enumerate(target.outputs)).get(edge.output_nr)
+        tensor = (
+            target.variable
+            if target.variable is not None
+            else dict(enumerate(target.outputs)).get(edge.output_nr)
+        )
         local = step.local[place] if place < len(step.local) else None
         entry = {"to": edge.target, "tensor": tensor, "value": numbers.short(value)}
         sent.append(entry if local is None else {**entry, "local": numbers.short(local)})

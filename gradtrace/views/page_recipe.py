@@ -1,9 +1,11 @@
-"""The operations of a run as data, for a page that computes them again when a reader changes an input.
+"""The operations of a run as data, for a page that computes them again when a reader changes an
+input.
 
     recipe(trace) -> {"inputs": [0, 1], "roots": [4], "steps": [...], ...}, or with the "reason" why there are no steps
 
-Only runs of float64 numbers whose operations do not depend on values are given: no branch, no loop, no write in place.
-Which operations a page can compute, its script knows (page_files/teach.js, `RULES`).
+Only runs of float64 numbers whose operations do not depend on values are given: no branch, no loop,
+no write in place. Which operations a page can compute, its script knows (page_files/teach.js,
+`RULES`).
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ FIXED = (
 
 
 def recipe(trace: Trace) -> dict[str, Any]:
-    """Return the inputs that are numbers, and the steps from them to the root or the `reason` why there are none."""
+    """Return the inputs that are numbers, and the steps from them to the root or the `reason` why
+    there are none.
+    """
     leaves = [t for t in trace.tensors if t.operation is None and t.kind in (LEAF, DATA) and t.name]
     inputs = [t.id for t in leaves if is_number(t)]
     fields = {"inputs": inputs[:INPUTS], "roots": trace.roots}
@@ -47,7 +51,10 @@ def recipe(trace: Trace) -> dict[str, Any]:
     done = trace.passes[0]
     return {
         **fields,
-        "steps": [[o.name, [operand(source) for source in o.inputs], o.outputs[0]] for o in trace.operations],
+        "steps": [
+            [o.name, [operand(source) for source in o.inputs], o.outputs[0]]
+            for o in trace.operations
+        ],
         "values": {t.id: t.value.data for t in trace.tensors if t.value is not None},
         "requires": [t.id for t in trace.tensors if t.requires_grad],
         "root": done.roots[0],
@@ -71,7 +78,9 @@ def operand(one: Operand) -> int | str | dict[str, float]:
 
 
 def hindrance(trace: Trace) -> str:
-    """Return why the operations of a run may not be computed again for other inputs; "" if they may."""
+    """Return why the operations of a run may not be computed again for other inputs; "" if they
+    may.
+    """
     odd = next((t.label for t in trace.tensors if not is_number(t)), None)
     if odd is not None:
         return f"{odd} is not a float64 number"
@@ -81,7 +90,11 @@ def hindrance(trace: Trace) -> str:
         return f"the run has more than {MOST} operations"
     if not is_straight(trace.source_text):
         return "the program has a branch, a loop or a function"
-    if trace.changes or any(t.version for t in trace.tensors) or any(len(o.outputs) != 1 for o in trace.operations):
+    if (
+        trace.changes
+        or any(t.version for t in trace.tensors)
+        or any(len(o.outputs) != 1 for o in trace.operations)
+    ):
         return "the program changes a value in place"
     if trace.escapes or not all(o.grad_enabled for o in trace.operations):
         return "a value leaves the graph"
@@ -98,7 +111,9 @@ def is_plain(trace: Trace) -> bool:
 
 
 def is_straight(text: str) -> bool:
-    """Whether a program is a list of statements and expressions, so that it runs the same operations for any input."""
+    """Whether a program is a list of statements and expressions, so that it runs the same
+    operations for any input.
+    """
     try:
         return all(isinstance(node, FIXED) for node in ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):

@@ -1,7 +1,9 @@
-"""The drawings in a page: one for each depth that fits, and those in which a single group is unfolded.
+"""The drawings in a page: one for each depth that fits, and those in which a single group is
+unfolded.
 
-A page computes no layout. The reader chooses which scopes are open; the page shows the smallest drawing in which all of
-these are open, and covers other open scopes in it with boxes (page.js, `arrange`).
+A page computes no layout. The reader chooses which scopes are open; the page shows the smallest
+drawing in which all of these are open, and covers other open scopes in it with boxes (page.js,
+`arrange`).
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ WIDE = 160  # operations and groups that such a drawing may show
 class View(NamedTuple):
     """One drawing of a page.
 
-    `name` is "" for a drawing that is reached only by unfolding a group of the view with index `of`. `into` maps each
-    chain to the index of the view that shows it unfolded.
+    `name` is "" for a drawing that is reached only by unfolding a group of the view with index
+    `of`. `into` maps each chain to the index of the view that shows it unfolded.
     """
 
     name: str
@@ -30,14 +32,20 @@ class View(NamedTuple):
 
 
 def views_of(drawn: Model) -> tuple[list[View], int]:
-    """Return the views, smallest first, then those with one group unfolded; and the index of `drawn` among them."""
-    trace, style = drawn.trace, drawn.style
+    """Return the views, smallest first, then those with one group unfolded; and the index of
+    `drawn` among them.
+    """
+    trace = drawn.trace
+    style = drawn.style
     compact = bool(drawn.joined)  # the other drawings look like this one
     by_member = {drawn.fold.member: (name_of(drawn.fold), drawn)}
     for depth in [*range(deepest(trace)), EVERYTHING]:
         folded = fold(trace, depth)
         if folded.member not in by_member and folded.shown <= FITS:
-            by_member[folded.member] = (name_of(folded), model(trace, style, folded, compact=compact))
+            by_member[folded.member] = (
+                name_of(folded),
+                model(trace, style, folded, compact=compact),
+            )
     named = sorted(by_member.values(), key=lambda view: view[1].fold.shown)
     start = next(i for i, (_, view) in enumerate(named) if view is drawn)
     views = [View(name, view) for name, view in named]
@@ -71,7 +79,9 @@ def name_of(folded: Fold) -> str:
 
 
 def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) -> Fold | None:
-    """Return the fold with one more group open; None if an existing drawing shows it, or it would be too large."""
+    """Return the fold with one more group open; None if an existing drawing shows it, or it would
+    be too large.
+    """
     if group.kind == "chain":
         wider = long.opened(trace, folded, group)
         return wider if wider.shown <= WIDE else None
@@ -101,8 +111,12 @@ def hidden(trace: Trace, group: Group) -> list[int]:
 
 
 def opens_of(trace: Trace, folded: Fold) -> set[int]:
-    """Return the open scopes: those of the shown operations and groups, and all scopes around them."""
-    places = {place for place, group in zip(folded.places, folded.member, strict=True) if group is None}
+    """Return the open scopes: those of the shown operations and groups, and all scopes around
+    them.
+    """
+    places = {
+        place for place, group in zip(folded.places, folded.member, strict=True) if group is None
+    }
     scopes: set[int] = set()
     for place in places | {group.scope for group in folded.groups}:
         at = place
@@ -125,12 +139,16 @@ def folding(views: list[View]) -> list[dict[str, Any]]:
     foldings = []
     for view, opened in zip(views, everywhere, strict=True):
         ways = [way(view, group, opened, everywhere) for group in view.model.groups]
-        foldings.append({"opens": sorted(opened), "ways": ways, **({} if view.of is None else {"of": view.of})})
+        foldings.append(
+            {"opens": sorted(opened), "ways": ways, **({} if view.of is None else {"of": view.of})}
+        )
     return foldings
 
 
 def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) -> dict[str, Any]:
-    """Return how a group unfolds: the scopes to open, or the view to show; {} if no drawing shows it unfolded."""
+    """Return how a group unfolds: the scopes to open, or the view to show; {} if no drawing shows
+    it unfolded.
+    """
     if group.id in view.into:
         return {"view": view.into[group.id]}
     scopes = hidden(view.model.trace, group)
@@ -141,7 +159,9 @@ def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) 
 
 
 def scope_data(trace: Trace, views: list[View]) -> dict[int, dict[str, Any]]:
-    """Return the scopes that are open in some view: their name, kind, parent, and number of operations."""
+    """Return the scopes that are open in some view: their name, kind, parent, and number of
+    operations.
+    """
     shown = sorted(set().union(*(opens(view.model) for view in views)))
     counts = dict.fromkeys(shown, 0)
     for operation in trace.operations if shown else ():

@@ -6,10 +6,11 @@
     y → b → w  3 · 1                    3
     w.grad = 2*1 + 3*1 = 5
 
-The JSON document has `schema` "gradtrace/paths", `version` and `results`, one for each tensor: root, leaf, element (its
-index, or null), count (an exact integer), paths [{tensors, factors [{of, by, local (null for a matrix), matrix (its
-shape)}], product}] (empty if too many), groups [{through, count, total}], total, gradient (null if backward did not
-start at root), agrees, vector, hooks (that changed a gradient on the way).
+The JSON document has `schema` "gradtrace/paths", `version` and `results`, one for each tensor:
+root, leaf, element (its index, or null), count (an exact integer), paths [{tensors, factors [{of,
+by, local (null for a matrix), matrix (its shape)}], product}] (empty if too many), groups
+[{through, count, total}], total, gradient (null if backward did not start at root), agrees, vector,
+hooks (that changed a gradient on the way).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from gradtrace.views.layout import Cell, LayoutOptions, paint, right, total
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
 SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
 LONGEST = 12  # paths whose sum is written out
-STEPS = 24  # tensors of a path that are written out; of a longer one, those at its ends (JSON has them all)
+# tensors of a path that are written out; of a longer one, those at its ends (JSON has them all)
+STEPS = 24
 
 
 def table(results: Sequence[Paths], options: LayoutOptions) -> str:
@@ -83,12 +85,22 @@ def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
     if found.vector.numel != 1 or the_one(found.vector) != 1:
         yield f"backward started with {numbers.short(found.vector)}", "dim"
     index = "" if found.element is None else f"[{', '.join(map(str, found.element))}]"
-    name = f"{found.leaf}.grad" if found.gradient is not None else f"d({found.root})/d({found.leaf})"
+    name = (
+        f"{found.leaf}.grad" if found.gradient is not None else f"d({found.root})/d({found.leaf})"
+    )
     name += index
-    terms, total = sum_of(found), short(found.total)
-    yield f"{name} = {terms} = {total}" if terms and terms != total else f"{name} = {total}", "green"
+    terms = sum_of(found)
+    total = short(found.total)
+    yield (
+        f"{name} = {terms} = {total}" if terms and terms != total else f"{name} = {total}",
+        "green",
+    )
     if not found.agrees and found.gradient is not None:
-        why = f"the hook {', '.join(found.hooks)} changed it on the way" if found.hooks else "the paths do not add up"
+        why = (
+            f"the hook {', '.join(found.hooks)} changed it on the way"
+            if found.hooks
+            else "the paths do not add up"
+        )
         yield f"but backward brought {short(found.gradient)}: {why}", "red"
 
 
@@ -150,8 +162,12 @@ def dot(options: LayoutOptions) -> str:
 
 def render(results: Sequence[Paths], format: str) -> str:
     if format == "jsonl":
-        paths = [{**rows.fields(r, "root leaf"), **path_fields(p)} for r in results for p in r.paths]
-        return rows.write(rows.Results("gradtrace/paths", {"paths": paths}, "paths", (), ()), format)
+        paths = [
+            {**rows.fields(r, "root leaf"), **path_fields(p)} for r in results for p in r.paths
+        ]
+        return rows.write(
+            rows.Results("gradtrace/paths", {"paths": paths}, "paths", (), ()), format
+        )
     document = {"results": list(map(document_of, results))}
     body = [line for r in results for line in text_rows(r)]
     return rows.write(rows.Results("gradtrace/paths", document, "results", COLUMNS, body), format)
@@ -173,7 +189,9 @@ def path_fields(path: Path) -> dict[str, Any]:
 
 def text_rows(found: Paths) -> Iterator[list[Any]]:
     for p in found.paths:
-        factors = " * ".join(numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors)
+        factors = " * ".join(
+            numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors
+        )
         yield [found.root, found.leaf, " -> ".join(p.tensors), 1, factors, p.product]
     for g in () if found.paths else found.groups:
         yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", g.ways, "", g.total]

@@ -3,10 +3,11 @@
     y   dy/dw   y.value   w.grad   root
     x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad
 
-The tensor is a variable, the end of its name after a dot (`encoder.weight` of `model.encoder.weight`) if only one name
-ends so, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
-the result; the field is `value` if none is given. As in the columns of `map`, `y` is also the result, unless a variable
-has that name, and `dy/dw` is the gradient of w.
+The tensor is a variable, the end of its name after a dot (`encoder.weight` of
+`model.encoder.weight`) if only one name ends so, the source text of an intermediate result (its
+outer parentheses do not matter), or `root`, the result; the field is `value` if none is given. As
+in the columns of `map`, `y` is also the result, unless a variable has that name, and `dy/dw` is the
+gradient of w.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter"
 TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
 FIELDS = ("value", "grad", "shape", "dtype", *FLAGS, *TEXTS)
 RESULT = "y"  # what `map` calls a result without a name
-WRAPPERS = ("base_model.model.", "module.", "_orig_mod.")  # of peft, of data parallelism, of torch.compile
+# of peft, of data parallelism, of torch.compile
+WRAPPERS = ("base_model.model.", "module.", "_orig_mod.")
 DEEP = ".grad.grad_fn"  # the one field with a dot in it
 OF_FIELD = frozenset("abcdefghijklmnopqrstuvwxyz_")  # the letters of fields' names
 
@@ -52,7 +54,8 @@ def pick(trace: Trace, path: str) -> Picked:
     """Return the fact at `path`. UsageError for an unknown tensor, field or index."""
     path = path.strip()
     path, index = indexed(path) if lookup(trace, path, "--get") is None else (path, "")
-    t, name = lookup(trace, path, "--get"), ""  # the text of a result may hold dots and brackets itself
+    # the text of a result may hold dots and brackets itself
+    t, name = lookup(trace, path, "--get"), ""
     if t is None:
         text, name = parts(column(trace, path))
         t = lookup(trace, text, "--get")
@@ -77,7 +80,9 @@ def parts(path: str) -> tuple[str, str]:
 
 
 def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
-    """Return the tensor with the name or source text `text`. UsageError, with the option's name, if there is none."""
+    """Return the tensor with the name or source text `text`. UsageError, with the option's name, if
+    there is none.
+    """
     record = lookup(trace, text, option)
     if record is None:
         raise unknown(trace, text, option)
@@ -85,7 +90,8 @@ def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
 
 
 def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
-    """Return the tensor with the name or source text `text`, or the only one whose name ends with it; else None.
+    """Return the tensor with the name or source text `text`, or the only one whose name ends with
+    it; else None.
 
     UsageError, with the option's name, if several do.
     """
@@ -108,11 +114,13 @@ def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
 
 
 def unwrapped(path: str) -> str:
-    """Return a parameter's path without its variable and the module that wraps the model: "0.weight" for
-    "ddp.module.0.weight", the "0.weight" of its model; "" for any other path.
+    """Return a parameter's path without its variable and the module that wraps the model:
+    "0.weight" for "ddp.module.0.weight", the "0.weight" of its model; "" for any other path.
     """
     inside = path.partition(".")[2]
-    return next((inside.removeprefix(wrapper) for wrapper in WRAPPERS if inside.startswith(wrapper)), "")
+    return next(
+        (inside.removeprefix(wrapper) for wrapper in WRAPPERS if inside.startswith(wrapper)), ""
+    )
 
 
 def root(trace: Trace) -> TensorRecord | None:
@@ -150,7 +158,8 @@ def encloses(text: str) -> bool:
 
 def separated(text: str) -> list[str]:
     """Return the paths of a list: "x.grad,w[0,1]" has two."""
-    paths, depth = [""], 0
+    paths = [""]
+    depth = 0
     for char in text:
         depth += (char == "[") - (char == "]")
         if char == "," and not depth:
@@ -174,13 +183,14 @@ def field(t: TensorRecord, name: str) -> Picked:
     if name in FLAGS or name in TEXTS:
         return Picked(getattr(t, name))
     raise UsageError(
-        f"--get: a tensor has no field '{name}'", meant(name) or close(name, FIELDS) or f"there are {', '.join(FIELDS)}"
+        f"--get: a tensor has no field '{name}'",
+        meant(name) or close(name, FIELDS) or f"there are {', '.join(FIELDS)}",
     )
 
 
 def element(picked: Picked, index: str, path: str) -> Picked:
-    """Return the element `[0]` or `[0,-1]` of a value or a gradient; with fewer indices than dimensions, a part of
-    it.
+    """Return the element `[0]` or `[0,-1]` of a value or a gradient; with fewer indices than
+    dimensions, a part of it.
     """
     value = picked.fact
     if not isinstance(value, Value):
@@ -188,8 +198,12 @@ def element(picked: Picked, index: str, path: str) -> Picked:
     try:
         where = tuple(int(part) for part in index[1:-1].split(","))
     except ValueError:
-        raise UsageError(f"--get: '{index}' is not an index", "for instance w.grad[0] or w.grad[0,-1]") from None
-    fits = len(where) <= len(value.shape) and all(-n <= i < n for i, n in zip(where, value.shape, strict=False))
+        raise UsageError(
+            f"--get: '{index}' is not an index", "for instance w.grad[0] or w.grad[0,-1]"
+        ) from None
+    fits = len(where) <= len(value.shape) and all(
+        -n <= i < n for i, n in zip(where, value.shape, strict=False)
+    )
     if not fits:
         raise UsageError(f"--get: index {index} is outside of shape {numbers.shape(value)}")
     part = value.data[where]

@@ -1,7 +1,8 @@
-"""Write tables and trees for a pipe or a file: every row on one line of any width, nothing left out.
+"""Write tables and trees for a pipe or a file: every row on one line of any width, nothing left
+out.
 
-A terminal gets the same rows from `views/terminal.py`, which this module never imports: rich takes longer to load than
-a small run takes.
+A terminal gets the same rows from `views/terminal.py`, which this module never imports: rich takes
+longer to load than a small run takes.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from gradtrace.views import cells
 if TYPE_CHECKING:
     from gradtrace.views.layout import Branch, Cell, Column, LayoutOptions
 
-FORK, LAST, LINE, NEXT = "├─ ", "└─ ", "│  ", "← "
-ASCII = dict(zip(map(ord, "├└─│←…−×÷·"), ["|", "`", "-", "|", "<", "...", "-", "*", "/", "-"], strict=True))
+FORK = "├─ "
+LAST = "└─ "
+LINE = "│  "
+NEXT = "← "
+ASCII = dict(
+    zip(map(ord, "├└─│←…−×÷·"), ["|", "`", "-", "|", "<", "...", "-", "*", "/", "-"], strict=True)
+)
 
 
 def table(columns: Sequence[Column], options: LayoutOptions) -> tuple[list[str], list[str]]:
@@ -49,6 +55,8 @@ def tree(branches: Sequence[Branch], options: LayoutOptions) -> str:
             start = under + NEXT
         for place, child in reversed(list(enumerate(branch.children, 1))):
             last = place == len(branch.children)
-            waiting.append((child, under + (LAST if last else FORK), under + ("   " if last else LINE)))
+            waiting.append(
+                (child, under + (LAST if last else FORK), under + ("   " if last else LINE))
+            )
     text = "\n".join(lines) + "\n"
     return text.translate(ASCII) if options.ascii else text

@@ -1,5 +1,5 @@
-"""A static plan as text: the inputs, the steps in order with each result's buffer, and what the optimisation passes
-removed.
+"""A static plan as text: the inputs, the steps in order with each result's buffer, and what the
+optimisation passes removed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,15 @@ def render(plan: Plan, recorded: int) -> str:
     rows += [("", names[n], "input", "", shape_text(plan, n)) for _, n in plan.inputs]
     for position, step in enumerate(plan.steps):
         text = step_text(plan, names, step)
-        rows.append((str(position + 1), text, step.phase, str(step.line or ""), program.arrays.get(step.out[0], "")))
+        rows.append(
+            (
+                str(position + 1),
+                text,
+                step.phase,
+                str(step.line or ""),
+                program.arrays.get(step.out[0], ""),
+            )
+        )
     rows += [
         ("", f"{label} -> {output_text(plan, names, n)}", "output", "", shape_text(plan, n))
         for label, n in plan.outputs
@@ -77,7 +85,10 @@ def output_text(plan: Plan, names: dict[int, str], number: int) -> str:
 
 def aligned(rows: list[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
@@ -105,19 +116,26 @@ def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
             }
             for step in plan.steps
         ],
-        "outputs": [{"label": label, "value": output_text(plan, names, n)} for label, n in plan.outputs],
+        "outputs": [
+            {"label": label, "value": output_text(plan, names, n)} for label, n in plan.outputs
+        ],
     }
 
 
-RESULT = LIGHT.looks["output"]._replace(shape="box", margin="0.09,0.05")  # an arrow to the right would point astray
+# an arrow to the right would point astray
+RESULT = LIGHT.looks["output"]._replace(shape="box", margin="0.09,0.05")
 
 
 def dot(plan: Plan) -> str:
-    """Return the plan as DOT: operations as boxes, tensors along the edges, inputs at the bottom."""
+    """Return the plan as DOT: operations as boxes, tensors along the edges, inputs at the
+    bottom.
+    """
     names = names_of(plan)
     looks = LIGHT.looks
     lines = upward("plan")
-    lines += [f"    i{n} [label={quoted(names[n])}, {listed(looks['leaf'])}];" for _, n in plan.inputs]
+    lines += [
+        f"    i{n} [label={quoted(names[n])}, {listed(looks['leaf'])}];" for _, n in plan.inputs
+    ]
     lines.append("  }")
     maker: dict[int, str] = {n: f"i{n}" for _, n in plan.inputs}
     for position, step in enumerate(plan.steps):
@@ -126,7 +144,9 @@ def dot(plan: Plan) -> str:
         for a in step.args:
             for number in [a.number] if type(a) is Ref else []:
                 if number in maker:
-                    lines.append(f"  {maker[number]} -> s{position} [label={quoted(names[number])}];")
+                    lines.append(
+                        f"  {maker[number]} -> s{position} [label={quoted(names[number])}];"
+                    )
         maker.update(dict.fromkeys(step.out, f"s{position}"))
     for k, (label, number) in enumerate(plan.outputs):
         lines.append(f"  o{k} [label={quoted(label)}, {listed(RESULT)}];")
@@ -136,7 +156,11 @@ def dot(plan: Plan) -> str:
 
 
 def label_of(plan: Plan, step: Step) -> str:
-    constants = [argument(plan, {}, a) for a in step.args if type(a) is not Ref or plan.values[a.number].is_constant]
+    constants = [
+        argument(plan, {}, a)
+        for a in step.args
+        if type(a) is not Ref or plan.values[a.number].is_constant
+    ]
     return " ".join([public_name(step.op), *constants])
 
 

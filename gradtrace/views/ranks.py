@@ -1,4 +1,6 @@
-"""The comparison of several ranks as text or data: a row for each, with the first place where it parts."""
+"""The comparison of several ranks as text or data: a row for each, with the first place where it
+parts.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,20 @@ def lines(found: Ranks) -> Iterator[str]:
     for rank in found.ranks:
         first = rank.first
         if first is None:
-            yield f"  {visible(rank.name)}  {'the reference' if rank.verdict is None else rank.verdict.verdict}"
+            yield (
+                f"  {visible(rank.name)}  "
+                f"{'the reference' if rank.verdict is None else rank.verdict.verdict}"
+            )
             continue
         place = first.b or first.a
-        where = "" if place is None or place.line is None else f" at {visible(place.file)}:{place.line}"
-        size = "" if first.relative is None else f", the relative difference is {amount(first.relative)}"
+        where = (
+            "" if place is None or place.line is None else f" at {visible(place.file)}:{place.line}"
+        )
+        size = (
+            ""
+            if first.relative is None
+            else f", the relative difference is {amount(first.relative)}"
+        )
         yield f"  {visible(rank.name)}  {heading(first)}{where}{size}"
         if first.reason:
             yield f"      {visible(first.reason)}"
@@ -62,7 +73,9 @@ def ranks_data(found: Ranks, format: str) -> str:
         else (rank.name, verdict_of(True), *[None] * 8)
         for rank in found.ranks
     )
-    return rows.write(rows.Results("gradtrace/diff-ranks", document, "ranks", COLUMNS, body), format)
+    return rows.write(
+        rows.Results("gradtrace/diff-ranks", document, "ranks", COLUMNS, body), format
+    )
 
 
 def verdict_of(same: bool) -> str:

@@ -19,12 +19,15 @@ from gradtrace.views.frame import Layout
 from gradtrace.views.model import Model
 from gradtrace.views.suffixes import ANIMATION, DRAWING, PAGE, PICTURES, SUFFIXES, of_kinds
 
-DRAWN, ANIMATED = of_kinds(DRAWING), of_kinds(ANIMATION)
+DRAWN = of_kinds(DRAWING)
+ANIMATED = of_kinds(ANIMATION)
 WATCHED = of_kinds(PAGE, ANIMATION)  # they tell also of backward, if the run was watched
 
 
 class Film(NamedTuple):
-    """Options of an animation: its speed as a factor, and its size in pixels (None: the drawing's size)."""
+    """Options of an animation: its speed as a factor, and its size in pixels (None: the drawing's
+    size).
+    """
 
     speed: float = 1.0
     size: tuple[int, int] | None = None
@@ -34,7 +37,9 @@ def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
     """Return the format that a file's suffix stands for. UsageError if the suffix is unknown."""
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if suffix not in among:
-        raise UsageError(f"cannot tell what to draw from '{name}'", f"end it in .{', .'.join(among)}")
+        raise UsageError(
+            f"cannot tell what to draw from '{name}'", f"end it in .{', .'.join(among)}"
+        )
     return suffix
 
 
@@ -47,8 +52,12 @@ def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
     return image.render(text, suffix, dpi=dpi)
 
 
-def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None, film: Film = Film()) -> bytes:
-    """Return the file's content. UsageError for an unknown suffix, RenderError if no renderer works."""
+def render(
+    drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None, film: Film = Film()
+) -> bytes:
+    """Return the file's content. UsageError for an unknown suffix, RenderError if no renderer
+    works.
+    """
     check(options)
     if suffix in DRAWN:
         drawing = drawing_of(drawn, options)

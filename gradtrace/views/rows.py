@@ -1,9 +1,11 @@
 """Results as data: strict JSON, JSON Lines, CSV, TSV, Markdown or LaTeX.
 
-Every command writes its results with this module, so that numbers and cells are written in the same way everywhere:
+Every command writes its results with this module, so that numbers and cells are written in the same
+way everywhere:
 
     fields(record, "name line=span")   facts of a record for a JSON object
-    write(results, format)             the document, its objects one on each line, or the rows of a table
+    write(results, format)             the document, its objects one on each line, or the rows of a
+                                       table
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ VERSION = 1  # of every schema; fields are only ever added
 
 
 class Results(NamedTuple):
-    """The results of a command as data. `items` names the list of the document that JSON Lines have; `rows` are of
-    anything that `cell` writes.
+    """The results of a command as data. `items` names the list of the document that JSON Lines
+    have; `rows` are of anything that `cell` writes.
     """
 
     schema: str
@@ -45,8 +47,8 @@ def write(results: Results, format: str) -> str:
 
 
 def fields(record: Any, names: str) -> dict[str, Any]:
-    """Return facts of a record by name; "line=span" is the fact `span` under another name, "label=cell.label" that of
-    a part.
+    """Return facts of a record by name; "line=span" is the fact `span` under another name,
+    "label=cell.label" that of a part.
     """
     pairs = [name.partition("=") for name in names.split()]
     return {name: attrgetter(fact or name)(record) for name, _, fact in pairs}
@@ -82,13 +84,19 @@ def csv_text(columns: Sequence[str], lines: Rows, separator: str = ",") -> str:
 
 
 def tsv_text(columns: Sequence[str], lines: Rows) -> str:
-    """Return the rows as TSV without quoting, for cut and awk: tabs and line breaks within a cell become spaces."""
-    return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in [columns, *lines])
+    """Return the rows as TSV without quoting, for cut and awk: tabs and line breaks within a cell
+    become spaces.
+    """
+    return "".join(
+        "\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in [columns, *lines]
+    )
 
 
 def markdown(columns: Sequence[str], lines: Rows) -> str:
     body = [[markdown_cell(cell) for cell in line] for line in lines]
-    return "".join(f"| {' | '.join(line)} |\n" for line in [list(columns), ["---"] * len(columns), *body])
+    return "".join(
+        f"| {' | '.join(line)} |\n" for line in [list(columns), ["---"] * len(columns), *body]
+    )
 
 
 def markdown_cell(text: str) -> str:
@@ -103,14 +111,16 @@ WORDS = ("inf", "nan", "-inf", "None", "")
 
 
 LONG_NUMBER = r"-?\d+\.\d{6,}(?:e[+-]?\d+)?"
-WIDE, LONGEST = 40, 240  # characters of a cell: above it the column has lines of its own; where a cell ends
+# characters of a cell: above it the column has lines of its own; where a cell ends
+WIDE, LONGEST = 40, 240
 
 
 def latex(columns: Sequence[str], lines: Rows) -> str:
-    """Return a LaTeX table in the style of booktabs, at most as wide as the text; a comment names the packages it
-    needs.
+    """Return a LaTeX table in the style of booktabs, at most as wide as the text; a comment names
+    the packages it needs.
 
-    Numbers have six digits, long texts wrap, very long ones end in dots. CSV and JSON have everything.
+    Numbers have six digits, long texts wrap, very long ones end in dots. CSV and JSON have
+    everything.
     """
     body = [[latex_text(cell) for cell in line] for line in lines]
     wrapped = 6 if len(columns) <= 6 else 3  # cm
@@ -134,7 +144,9 @@ def latex(columns: Sequence[str], lines: Rows) -> str:
 
 
 def latex_text(cell: str) -> str:
-    """Return a cell's text in a length that fits a page; a long one is cut between two words, never within a number."""
+    """Return a cell's text in a length that fits a page; a long one is cut between two words, never
+    within a number.
+    """
     import re
 
     text = " ".join(cell.split())
@@ -147,7 +159,11 @@ def latex_text(cell: str) -> str:
 def latex_column(cells: list[str], wrapped: int) -> str:
     if is_numeric(cells):
         return "r"
-    return rf">{{\raggedright\arraybackslash}}p{{{wrapped}cm}}" if any(len(cell) > WIDE for cell in cells) else "l"
+    return (
+        rf">{{\raggedright\arraybackslash}}p{{{wrapped}cm}}"
+        if any(len(cell) > WIDE for cell in cells)
+        else "l"
+    )
 
 
 def is_numeric(cells: list[str]) -> bool:
@@ -188,18 +204,25 @@ MATHS = {chr(0x3B1 + i): name for i, name in enumerate(GREEK)} | SIGNS
 
 def escaped(text: str) -> str:
     """Return a line of text for TeX; control characters are shown as the terminal shows them."""
-    return "".join(map(tex_letter, visible(text))).replace("--", "-{}-").replace("--", "-{}-")  # no dash of two
+    # no dash of two
+    return "".join(map(tex_letter, visible(text))).replace("--", "-{}-").replace("--", "-{}-")
 
 
 def tex_letter(char: str) -> str:
     command = ESCAPES.get(char)
     if command is None and char in MATHS:
         name = MATHS[char]
-        command = ESCAPES[char] = rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
+        command = ESCAPES[char] = (
+            rf"\ensuremath{{{name if name[0] in '-{' or name == 'o' else chr(92) + name}}}"
+        )
     if command is not None:
         return command
     # \Umathchar is of XeTeX and LuaTeX alone; \pdftexversion some packages define in LuaTeX too
-    return char if " " <= char <= "~" or "¡" <= char <= "ÿ" else rf"\ifdefined\Umathchar {char}\else ?\fi{{}}"
+    return (
+        char
+        if " " <= char <= "~" or "¡" <= char <= "ÿ"
+        else rf"\ifdefined\Umathchar {char}\else ?\fi{{}}"
+    )
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {

@@ -17,8 +17,8 @@ COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_
 class Selection(NamedTuple):
     """The chosen columns, order and rows of a table.
 
-    `sort` is a column's name; with a - before it the largest values come first. Numbers sort by value, arrays by their
-    norm.
+    `sort` is a column's name; with a - before it the largest values come first. Numbers sort by
+    value, arrays by their norm.
     """
 
     columns: tuple[str, ...] = ()
@@ -41,7 +41,9 @@ class Selection(NamedTuple):
         return tensor.is_leaf == (self.only == "leaf")
 
     def places(self, titles: Sequence[str]) -> list[int]:
-        """Return the positions of the selected columns among `titles`; all positions without --columns."""
+        """Return the positions of the selected columns among `titles`; all positions without
+        --columns.
+        """
         if not self.columns:
             return list(range(len(titles)))
         for name in self.columns:
@@ -51,8 +53,8 @@ class Selection(NamedTuple):
 
 
 def selection(columns: Sequence[str], sort: str | None, only: str | None, format: str) -> Selection:
-    """Return the selection that the options describe. UsageError for an unknown column, or for a format without
-    columns.
+    """Return the selection that the options describe. UsageError for an unknown column, or for a
+    format without columns.
     """
     if columns and format in ("json", "jsonl", "value"):
         raise UsageError(f"--columns is for tables, not for {format}", "take csv, or jq for JSON")
@@ -64,9 +66,14 @@ def selection(columns: Sequence[str], sort: str | None, only: str | None, format
 def unknown(name: str, titles: Sequence[str], option: str) -> UsageError:
     import difflib
 
-    near = [SYNONYMS[name]] if SYNONYMS.get(name) in titles else difflib.get_close_matches(name, titles, 1)
+    near = (
+        [SYNONYMS[name]]
+        if SYNONYMS.get(name) in titles
+        else difflib.get_close_matches(name, titles, 1)
+    )
     return UsageError(
-        f"{option}: no column '{name}'", f"did you mean {near[0]}?" if near else f"there are {', '.join(titles)}"
+        f"{option}: no column '{name}'",
+        f"did you mean {near[0]}?" if near else f"there are {', '.join(titles)}",
     )
 
 

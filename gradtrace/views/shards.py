@@ -42,11 +42,19 @@ def sentences(found: Sequence[WholeNorms]) -> Iterator[str]:
     if missing:
         yield f"Norms are not known: the records of {counted(missing, 'rank')} are missing."
     else:
-        yield "Norms are those of whole parameters when the run ended, from the parts that the ranks held."
+        yield (
+            "Norms are those of whole parameters when the run ended, from the parts that the "
+            "ranks held."
+        )
     if any(parameter.norm is None and not parameter.missing for parameter in found):
-        yield "A parameter without a norm has parts that the ranks would add, or no elements in memory."
+        yield (
+            "A parameter without a norm has parts that the ranks would add, or no elements in "
+            "memory."
+        )
 
 
 def shards_data(found: Sequence[WholeNorms], format: str) -> str:
     document = {"parameters": found}
-    return rows.write(rows.Results("gradtrace/shards", document, "parameters", COLUMNS, found), format)
+    return rows.write(
+        rows.Results("gradtrace/shards", document, "parameters", COLUMNS, found), format
+    )

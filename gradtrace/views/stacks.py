@@ -1,4 +1,5 @@
-"""Stacks of leaves: many tensors that one node alone reads are one box, with the range of their gradients.
+"""Stacks of leaves: many tensors that one node alone reads are one box, with the range of their
+gradients.
 
 of_data(trace, folded, users, shown) -> [Group], of the data graph
 of_functions(trace, homes, users) -> [Group], of the AccumulateGrads of the autograd graph
@@ -15,9 +16,11 @@ KIND = "leaves"
 FEW = 8  # leaves that a folded chain alone reads and a picture still shows one by one
 
 
-def of_data(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]) -> list[Group]:
-    """Return the stacks of leaves that a folded chain alone reads, and of those that another node alone reads, if they
-    are many.
+def of_data(
+    trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: Sequence[bool]
+) -> list[Group]:
+    """Return the stacks of leaves that a folded chain alone reads, and of those that another node
+    alone reads, if they are many.
     """
     chains = {f"g{group.id}" for group in folded.groups if group.kind == "chain"}
     ways: dict[tuple[str, bool], list[int]] = {}
@@ -28,7 +31,11 @@ def of_data(trace: Trace, folded: Fold, users: Sequence[Sequence[int]], shown: S
         reader = readers.pop() if len(readers) == 1 else ""
         if reader and (shown[tensor.id] or reader in chains):
             ways.setdefault((reader, tensor.requires_grad), []).append(tensor.id)
-    return stacked(trace, folded, ((ids, FEW if reader in chains else BUNDLED) for (reader, _), ids in ways.items()))
+    return stacked(
+        trace,
+        folded,
+        ((ids, FEW if reader in chains else BUNDLED) for (reader, _), ids in ways.items()),
+    )
 
 
 def of_functions(trace: Trace, folded: Fold, users: Mapping[int, set[str]]) -> list[Group]:
@@ -36,14 +43,22 @@ def of_functions(trace: Trace, folded: Fold, users: Mapping[int, set[str]]) -> l
     ways: dict[str, list[int]] = {}
     for function in trace.functions:
         around = users.get(function.id, set())
-        if function.variable is not None and len(around) == 1 and may_be_stacked(trace.tensors[function.variable]):
+        if (
+            function.variable is not None
+            and len(around) == 1
+            and may_be_stacked(trace.tensors[function.variable])
+        ):
             ways.setdefault(next(iter(around)), []).append(function.variable)
-    return stacked(trace, folded, ((ids, FEW if reader[0] == "g" else BUNDLED) for reader, ids in ways.items()))
+    return stacked(
+        trace, folded, ((ids, FEW if reader[0] == "g" else BUNDLED) for reader, ids in ways.items())
+    )
 
 
 def may_be_stacked(tensor: TensorRecord) -> bool:
     own = tensor.is_parameter or tensor.is_output or tensor.is_root
-    return tensor.operation is None and not own and (tensor.name is not None or tensor.requires_grad)
+    return (
+        tensor.operation is None and not own and (tensor.name is not None or tensor.requires_grad)
+    )
 
 
 def stacked(trace: Trace, folded: Fold, found: Iterable[tuple[list[int], int]]) -> list[Group]:
@@ -61,12 +76,20 @@ def text_of(trace: Trace, group: Group) -> str:
     tensors = [trace.tensors[i] for i in group.leaves]
     noun = "leaves" if tensors[0].requires_grad else "leaves without grad"
     without = sum(t.grad is None for t in tensors) if tensors[0].requires_grad else 0
-    none = "" if not without else ", grad None" if without == len(tensors) else f", grad None in {without:,}"
+    none = (
+        ""
+        if not without
+        else ", grad None"
+        if without == len(tensors)
+        else f", grad None in {without:,}"
+    )
     return f"{len(tensors):,} {noun}{none}"
 
 
 def ends_of(trace: Trace, group: Group, gradients: bool) -> tuple[float, float] | None:
-    """Return the smallest and the largest element of a stack's values, or of its gradients; None if none is known."""
+    """Return the smallest and the largest element of a stack's values, or of its gradients; None if
+    none is known.
+    """
     tensors = [trace.tensors[i] for i in group.leaves]
     values = [t.grad if gradients else t.value for t in tensors]
     summaries = [v.summary for v in values if v is not None]

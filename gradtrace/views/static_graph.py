@@ -1,4 +1,6 @@
-"""A static graph as text and as DOT: its operations in order, or boxes with tensors flowing upwards between them."""
+"""A static graph as text and as DOT: its operations in order, or boxes with tensors flowing upwards
+between them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def as_data(graph: Graph) -> dict[str, Any]:
                 "name": op.name,
                 "type": op.type,
                 "inputs": [t.name for t in op.inputs],
-                "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": list(t.shape)} for t in op.outputs],
+                "outputs": [
+                    {"name": t.name, "dtype": t.dtype.name, "shape": list(t.shape)}
+                    for t in op.outputs
+                ],
             }
             for op in graph.operations
         ],
@@ -38,8 +43,8 @@ def as_data(graph: Graph) -> dict[str, Any]:
 
 
 def dot(graph: Graph) -> str:
-    """Return the graph as DOT: operations as boxes, placeholders and constants at the bottom, tensors along the
-    edges.
+    """Return the graph as DOT: operations as boxes, placeholders and constants at the bottom,
+    tensors along the edges.
     """
     number = {op: i for i, op in enumerate(graph.operations)}
     looks = LIGHT.looks
@@ -55,12 +60,16 @@ def dot(graph: Graph) -> str:
             look = looks["nonleaf"] if op in used else RESULT
             lines.append(f"  n{number[op]} [label={quoted(op.name)}, {listed(look)}];")
         for tensor in op.inputs:
-            lines.append(f"  n{number[tensor.op]} -> n{number[op]} [label={quoted(shape_text(tensor))}];")
+            lines.append(
+                f"  n{number[tensor.op]} -> n{number[op]} [label={quoted(shape_text(tensor))}];"
+            )
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def end_label(op: Operation) -> str:
-    """Return the label of a placeholder or constant; a constant that is one number shows its value."""
+    """Return the label of a placeholder or constant; a constant that is one number shows its
+    value.
+    """
     if op.type != "Const" or op.outputs[0].shape != ():
         return op.name
     return f"{op.name} = {op.outputs[0].example.item():g}"

@@ -1,11 +1,11 @@
 """Statistics as text or data.
 
-The JSON document has `schema` "gradtrace/stats", `version`, device, structure {operations, tensors, leaves, levels,
-width, depth, common, dead}, memory {saved_bytes, saved_tensors, freed, leaf_gradient_bytes, retained_bytes}, verdict,
-depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros, nan, inf}],
-bad [{where, label, op, line, inputs [{label, value}]}],
-nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and grad {norm, mean, largest, zeros,
-nan, inf} or null. JSON Lines have a node each.
+The JSON document has `schema` "gradtrace/stats", `version`, device, structure {operations, tensors,
+leaves, levels, width, depth, common, dead}, memory {saved_bytes, saved_tensors, freed,
+leaf_gradient_bytes, retained_bytes}, verdict, depths [{depth, nodes, mean, smallest}], modules
+[{name, parameters, norm, largest, zeros, nan, inf}], bad [{where, label, op, line, inputs [{label,
+value}]}], nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and grad
+{norm, mean, largest, zeros, nan, inf} or null. JSON Lines have a node each.
 """
 
 from __future__ import annotations
@@ -28,12 +28,17 @@ COLUMNS = (
 )
 BRIEF = ("node", "op", "norm", "max", "grad norm", "grad max", "bad")
 SHRINK = {"op": 6, "module": 12}
-SPARE = ("zeros", "mean", "module", "grad zeros", "max", "op")  # what is left out of a narrow table, in this order
+# what is left out of a narrow table, in this order
+SPARE = ("zeros", "mean", "module", "grad zeros", "max", "op")
 BRIEF_SPARE = ("max", "grad max")
 
 
 def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
-    blocks = [told(anomalies(found), options)] if anomaly else [*tables(found, options), told(reports(found), options)]
+    blocks = (
+        [told(anomalies(found), options)]
+        if anomaly
+        else [*tables(found, options), told(reports(found), options)]
+    )
     return "\n".join(layout.joined(block) for block in blocks if block)
 
 
@@ -44,8 +49,14 @@ def told(said: Sequence[tuple[str, str]], options: LayoutOptions) -> list[str]:
 
 
 def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
-    """Return the statistics of a few nodes, and what is wrong: the details of one step of a training loop."""
-    shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
+    """Return the statistics of a few nodes, and what is wrong: the details of one step of a
+    training loop.
+    """
+    shown = (
+        list(found.nodes)
+        if options.all or len(found.nodes) <= nodes
+        else outstanding(found.nodes, nodes)
+    )
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
     shrink = {"node": layout.SHORT_NAME, "op": 6, "bad": 10}
     lines = layout.lines(columns, options, shrink, BRIEF_SPARE)
@@ -59,7 +70,9 @@ def warnings(found: Stats) -> list[tuple[str, str]]:
 
 
 def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
-    shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
+    shown = (
+        list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
+    )
     columns = node_columns(shown)
     yield layout.lines(columns, options, {**SHRINK, "node": layout.SHORT_NAME}, SPARE)
     left = len(found.nodes) - len(shown)
@@ -98,11 +111,15 @@ def depth_rows(found: Stats) -> Sequence[Any]:
 
 
 def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorStats]:
-    """Return the nodes with bad elements, then those with the largest and smallest gradients, in their order."""
+    """Return the nodes with bad elements, then those with the largest and smallest gradients, in
+    their order.
+    """
     bad = [n for n in nodes if n.is_bad][: most // 2]
     sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
     room = max(1 if most < MANY else 2, (most - len(bad)) // 2)
-    chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {n.tensor for n in nodes[:most]}
+    chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {
+        n.tensor for n in nodes[:most]
+    }
     return [n for n in nodes if n.tensor in chosen]
 
 
@@ -140,7 +157,9 @@ def cell(x: float) -> Cell:
 def percent(found: Numbers | Module | None) -> Cell:
     if found is None:
         return right("")
-    return Cell(f"{100 * found.zeros:.3g}%" if found.zeros else "0", "" if found.zeros else "dim", True)
+    return Cell(
+        f"{100 * found.zeros:.3g}%" if found.zeros else "0", "" if found.zeros else "dim", True
+    )
 
 
 def bad_cell(node: TensorStats) -> Cell:
@@ -150,14 +169,17 @@ def bad_cell(node: TensorStats) -> Cell:
 
 
 def not_finite(found: Numbers | Module, prefix: str = "") -> str:
-    return ", ".join(f"{prefix}{n} {word}" for n, word in ((found.nan, "NaN"), (found.inf, "Inf")) if n)
+    return ", ".join(
+        f"{prefix}{n} {word}" for n, word in ((found.nan, "NaN"), (found.inf, "Inf")) if n
+    )
 
 
 # ---- reports
 
 
 def reports(found: Stats) -> list[tuple[str, str]]:
-    s, m = found.structure, found.memory
+    s = found.structure
+    m = found.memory
     leaves = f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad"
     device = f"device {found.device}{'' if found.engine or found.device != 'cpu' else ' (the only one here)'}"
     levels = [f"{{{some(level)}}}" for level in s.levels]
@@ -165,14 +187,23 @@ def reports(found: Stats) -> list[tuple[str, str]]:
     common = "; ".join(same(group) for group in s.common[:FEW])
     saved = f"{bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')}"
     return [
-        (f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, {leaves}; {device}", ""),
+        (
+            f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, {leaves}; "
+            f"{device}",
+            "",
+        ),
         (f"levels (each can run at once): {' '.join(shown)}", ""),
         (f"depth {len(s.levels)}, width {s.width}", ""),
-        (f"computed more than once: {common}", "yellow") if s.common else ("no common subexpressions", ""),
-        (f"not needed for the result: {some(s.dead)}", "yellow") if s.dead else ("no dead nodes", ""),
+        (f"computed more than once: {common}", "yellow")
+        if s.common
+        else ("no common subexpressions", ""),
+        (f"not needed for the result: {some(s.dead)}", "yellow")
+        if s.dead
+        else ("no dead nodes", ""),
         (f"saved for backward: {saved} ({'freed by backward' if m.freed else 'still kept'})", ""),
         (
-            f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
+            f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf "
+            "would keep "
             f"{bytes_text(m.retained)} more",
             "",
         ),
@@ -214,7 +245,10 @@ def bad_text(bad: Bad) -> str:
 
 
 def render(found: Stats, format: str) -> str:
-    return rows.write(rows.Results("gradtrace/stats", document(found), "nodes", COLUMNS, map(row, found.nodes)), format)
+    return rows.write(
+        rows.Results("gradtrace/stats", document(found), "nodes", COLUMNS, map(row, found.nodes)),
+        format,
+    )
 
 
 def document(found: Stats) -> dict[str, Any]:
@@ -229,7 +263,8 @@ def document(found: Stats) -> dict[str, Any]:
         },
         "memory": rows.fields(
             found.memory,
-            "saved_bytes=saved saved_tensors freed leaf_gradient_bytes=leaf_gradients retained_bytes=retained",
+            "saved_bytes=saved saved_tensors freed leaf_gradient_bytes=leaf_gradients "
+            "retained_bytes=retained",
         ),
         **rows.fields(found, "verdict depths modules"),
         "bad": [

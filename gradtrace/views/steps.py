@@ -7,16 +7,17 @@
     step  function      of  upstream  local  to  downstream
     ...
 
-JSON Lines hold one step for each line, with `schema` "gradtrace/trace/step" and `version`; the JSON document has them
-in `steps`. A step's `kind` is one of
+JSON Lines hold one step for each line, with `schema` "gradtrace/trace/step" and `version`; the JSON
+document has them in `steps`. A step's `kind` is one of
 
-    forward   operation, op, inputs (labels and constants), outputs [{tensor, label, value, requires_grad}], grad_fn,
-              saved [{name, label, bytes}], text, grad_enabled
-    start     pass, roots [{label, vector}], retain_graph, create_graph, inputs (of backward(inputs=), or null), stores
-              (false for autograd.grad)
-    backward  pass, function, of, tensor, upstream, contributions [{source, value}] (if upstream is a sum), sent
-              [{to, tensor, local, downstream}], hooks [{kind, name, before, after, changed}], freed [{name, label,
-              bytes}], grad_dropped, grad_before, grad_after (of an AccumulateGrad)
+    forward   operation, op, inputs (labels and constants), outputs [{tensor, label, value,
+              requires_grad}], grad_fn, saved [{name, label, bytes}], text, grad_enabled
+    start     pass, roots [{label, vector}], retain_graph, create_graph, inputs (of
+              backward(inputs=), or null), stores (false for autograd.grad)
+    backward  pass, function, of, tensor, upstream, contributions [{source, value}] (if upstream is
+              a sum), sent [{to, tensor, local, downstream}], hooks [{kind, name, before, after,
+              changed}], freed [{name, label, bytes}], grad_dropped, grad_before, grad_after (of an
+              AccumulateGrad)
     end       pass, error
     failed    text, inputs, exception, message: what ended the program
 
@@ -46,7 +47,11 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
             continue
         for line in [title] if options.width is None else wrap(title, options.width):
             yield paint(line, "bold", options) + "\n"
-        yield from forward_table(part, options) if isinstance(part[0], Forward) else backward_table(part, options)
+        yield from (
+            forward_table(part, options)
+            if isinstance(part[0], Forward)
+            else backward_table(part, options)
+        )
         yield "\n"
 
 
@@ -94,13 +99,20 @@ def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
 def titled(step: Forward | Backward) -> str:
     """Return the title of a section that does not begin with the start of a pass."""
     if isinstance(step, Forward):
-        return "forward" if step.number_of_pass is None else f"run within backward {step.number_of_pass}"
+        return (
+            "forward"
+            if step.number_of_pass is None
+            else f"run within backward {step.number_of_pass}"
+        )
     return f"backward {step.number_of_pass}, continued"
 
 
 def head(step: Started) -> str:
     """Return the title of a pass: "backward 1, line 4: from y with 1, saved values freed"."""
-    roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
+    roots = (
+        ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots)
+        or "an unnamed result"
+    )
     method = "backward" if step.stores else "autograd.grad"
     where = f", line {step.span.where}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
@@ -143,8 +155,8 @@ def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
 
 
 def result(step: Forward) -> str:
-    """Return the variables that hold the results; a result without one is left out, since the row shows its
-    expression.
+    """Return the variables that hold the results; a result without one is left out, since the row
+    shows its expression.
     """
     return visible(", ".join(out.label for out in step.outputs if out.label != step.text))
 
@@ -161,7 +173,9 @@ def amount(value: Value | None) -> Cell:
     if value is None:
         return Cell("")
     text = short(value)
-    return Cell(text, "red" if "nan" in text.lower() or "inf" in text.lower() else "", not value.shape)
+    return Cell(
+        text, "red" if "nan" in text.lower() or "inf" in text.lower() else "", not value.shape
+    )
 
 
 def short(value: Value) -> str:
@@ -169,7 +183,11 @@ def short(value: Value) -> str:
     text = numbers.summary(value) if value.numel > 1 else ""
     if text.startswith("all "):
         return text
-    return f"{numbers.shape(value)}  {text}".rstrip() if value.numel > numbers.SMALL else numbers.short(value)
+    return (
+        f"{numbers.shape(value)}  {text}".rstrip()
+        if value.numel > numbers.SMALL
+        else numbers.short(value)
+    )
 
 
 def grad_fn(step: Forward) -> Cell:
@@ -182,14 +200,20 @@ def saved(items: Iterable[Kept]) -> str:
     """Return saved values as text: "a, b: 16 B"."""
     kept = list(items)
     size = sum(item.size for item in kept)
-    return ", ".join(item.label for item in kept) + (f": {bytes_text(size)}" if size else "") if kept else ""
+    return (
+        ", ".join(item.label for item in kept) + (f": {bytes_text(size)}" if size else "")
+        if kept
+        else ""
+    )
 
 
 # ---- backward
 
 
 def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iterator[str]:
-    """Return the table of backward steps: a row for each edge, and rows for the other events of each turn."""
+    """Return the table of backward steps: a row for each edge, and rows for the other events of
+    each turn.
+    """
     turns = [step for step in part if isinstance(step, Backward)]
     if not turns:
         return
@@ -199,7 +223,9 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
     columns = [
         Column(title, list(cells))
         for title, cells in zip(
-            titles, zip(*(row for turn_rows in rows_by_turn for row in turn_rows), strict=True), strict=True
+            titles,
+            zip(*(row for turn_rows in rows_by_turn for row in turn_rows), strict=True),
+            strict=True,
         )
     ]
     titles_shown, shown = layout.parts(columns, options, BACKWARD)
@@ -216,8 +242,8 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
 
 
 def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
-    """Return a row for each edge. `known` has the cells of values by `id()`, for what one function sends the next
-    receives.
+    """Return a row for each edge. `known` has the cells of values by `id()`, for what one function
+    sends the next receives.
     """
 
     def cell(value: Value | None) -> Cell:
@@ -240,18 +266,28 @@ def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
 
 
 def remarks(step: Backward) -> list[tuple[str, str]]:
-    """Describe the other events of a step: the sum, hooks, values that were freed, stored or dropped."""
+    """Describe the other events of a step: the sum, hooks, values that were freed, stored or
+    dropped.
+    """
     events = []
     total = plus([numbers.short(c.value) for c in step.contributions])
     if total:
         events.append((f"sum: {total}, from {', '.join(c.source for c in step.contributions)}", ""))
-    events += [(hook_text(hook), "yellow" if hook.changed else "") for hook in step.hooks if hook.kind != "retain"]
+    events += [
+        (hook_text(hook), "yellow" if hook.changed else "")
+        for hook in step.hooks
+        if hook.kind != "retain"
+    ]
     if not step.ran:
         events.append(("this is autograd.grad's answer", "green"))
     if step.grad_after is not None:
         before = "" if step.grad_before is None else f"{numbers.short(step.grad_before)} + "
         after = numbers.short(step.grad_after)
-        added = f"{before}{numbers.short(step.upstream)} = " if before and step.upstream is not None else ""
+        added = (
+            f"{before}{numbers.short(step.upstream)} = "
+            if before and step.upstream is not None
+            else ""
+        )
         events.append((f"{step.of}.grad = {added}{after}", "green"))
     if any(hook.kind == "retain" for hook in step.hooks):
         events.append((f"{step.of}.grad is kept (retain_grad)", "green"))
@@ -271,7 +307,11 @@ def plus(terms: list[str]) -> str:
 
 
 def hook_text(hook: HookRun) -> str:
-    kind = {"pre": "node prehook", "post": "node hook", "accumulated": "hook after accumulation"}.get(hook.kind, "hook")
+    kind = {
+        "pre": "node prehook",
+        "post": "node hook",
+        "accumulated": "hook after accumulation",
+    }.get(hook.kind, "hook")
     if hook.kind == "accumulated" or hook.before is None or hook.after is None:
         return f"{kind} {hook.name} ran"
     if not hook.changed:
@@ -290,7 +330,9 @@ def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]
         head = {"schema": SCHEMA + "/step", "version": rows.VERSION}
         yield from (rows.dumps({**head, **json_fields(step)}) + "\n" for step in found)
     else:
-        yield rows.render(COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(found)), format)
+        yield rows.render(
+            COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(found)), format
+        )
 
 
 def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
@@ -313,7 +355,8 @@ FIELDS = {
     Ended: ("end", "pass=number_of_pass error"),
     Backward: (
         "backward",
-        "pass=number_of_pass function=name of tensor upstream contributions sent hooks freed grad_dropped=dropped "
+        "pass=number_of_pass function=name of tensor upstream contributions sent hooks freed "
+        "grad_dropped=dropped "
         "grad_before grad_after",
     ),
 }
@@ -330,8 +373,12 @@ def json_fields(step: RunStep) -> dict[str, Any]:
         fields["saved"] = kept_fields(step.saved)
     if isinstance(step, Backward):
         fields["freed"] = kept_fields(step.freed)
-        fields["sent"] = [rows.fields(item, "to tensor local downstream=value") for item in step.sent]
-        fields["hooks"] = [rows.fields(hook, "kind name before after changed") for hook in step.hooks]
+        fields["sent"] = [
+            rows.fields(item, "to tensor local downstream=value") for item in step.sent
+        ]
+        fields["hooks"] = [
+            rows.fields(hook, "kind name before after changed") for hook in step.hooks
+        ]
     return fields
 
 
@@ -349,7 +396,8 @@ def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
     for step in found:
         kind, _ = FIELDS[type(step)]
         line = None if isinstance(step, Ended) or step.span is None else step.span.short
-        start, blank = [step.number, kind, line], [None] * 4
+        start = [step.number, kind, line]
+        blank = [None] * 4
         if isinstance(step, Forward):
             outputs = ", ".join(o.label for o in step.outputs)
             contents = ", ".join(rows.cell(o.value) for o in step.outputs)
@@ -362,8 +410,22 @@ def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
             for item in step.sent:
                 yield [*start, item.to, "", step.upstream, item.local, item.value, ""]
         elif isinstance(step, Started):
-            yield [*start, "backward" if step.stores else "autograd.grad", "", "", *blank, head(step)]
+            yield [
+                *start,
+                "backward" if step.stores else "autograd.grad",
+                "",
+                "",
+                *blank,
+                head(step),
+            ]
         elif isinstance(step, Failed):
-            yield [*start, step.text, "", ", ".join(step.inputs), *blank, f"{step.kind}: {step.message}"]
+            yield [
+                *start,
+                step.text,
+                "",
+                ", ".join(step.inputs),
+                *blank,
+                f"{step.kind}: {step.message}",
+            ]
         else:
             yield [*start, "", "", "", *blank, step.error]

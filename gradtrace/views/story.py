@@ -2,9 +2,9 @@
 
     story(trace) -> tuple of Moment
 
-The page's player and the animation show it. In forward, a moment has the results of one statement; in backward, one
-visit of a function, in the engine's order. Where a program calls backward in between, the moments alternate in the same
-way.
+The page's player and the animation show it. In forward, a moment has the results of one statement;
+in backward, one visit of a function, in the engine's order. Where a program calls backward in
+between, the moments alternate in the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from __future__ import annotations
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import Operation, Trace
 
-LEAVES, FORWARD, BACKWARD, DONE = "leaves", "forward", "backward", "done"
+LEAVES = "leaves"
+FORWARD = "forward"
+BACKWARD = "backward"
+DONE = "done"
 
 
 class Moment(NamedTuple):
@@ -32,12 +35,17 @@ def story(trace: Trace) -> tuple[Moment, ...]:
     moments = [Moment(LEAVES, tensors=tuple(sorted(seen)))]
     waiting = list(reversed(list(enumerate(trace.steps))))
     start = 0
-    single = all(same_statement(trace, 0, i) for i in range(len(trace.operations)))  # an expression: step by step
+    # an expression: step by step
+    single = all(same_statement(trace, 0, i) for i in range(len(trace.operations)))
     while start < len(trace.operations):
         take_backward(moments, waiting, trace, start)
         end = start + 1
         stop = waiting[-1][1].after if waiting else len(trace.operations)
-        while not single and end < min(len(trace.operations), stop) and same_statement(trace, start, end):
+        while (
+            not single
+            and end < min(len(trace.operations), stop)
+            and same_statement(trace, start, end)
+        ):
             end += 1
         moments.append(forward(trace, trace.operations[start:end], seen, single))
         start = end
@@ -45,7 +53,9 @@ def story(trace: Trace) -> tuple[Moment, ...]:
     return (*moments, Moment(DONE))
 
 
-def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trace: Trace, ran: int) -> None:
+def take_backward(
+    moments: list[Moment], waiting: list[tuple[int, object]], trace: Trace, ran: int
+) -> None:
     """Append the backward steps that ran before the operation with index `ran`."""
     while waiting:
         number = waiting[-1][0]
@@ -59,7 +69,8 @@ def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trac
 
 
 def same_statement(trace: Trace, first: int, other: int) -> bool:
-    left, right = trace.operations[first], trace.operations[other]
+    left = trace.operations[first]
+    right = trace.operations[other]
     return (
         left.scope == right.scope
         and left.span is not None
@@ -68,10 +79,14 @@ def same_statement(trace: Trace, first: int, other: int) -> bool:
     )
 
 
-def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], single: bool) -> Moment:
+def forward(
+    trace: Trace, operations: tuple[Operation, ...], seen: set[int], single: bool
+) -> Moment:
     tensors: list[int] = []
     for operation in operations:
-        tensors += [o.tensor for o in operation.inputs if o.tensor is not None and o.tensor not in seen]
+        tensors += [
+            o.tensor for o in operation.inputs if o.tensor is not None and o.tensor not in seen
+        ]
         tensors += operation.outputs
         seen.update(tensors)
     span = operations[-1].span
@@ -85,7 +100,9 @@ def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], sin
 
 
 def statement(trace: Trace, operations: tuple[Operation, ...], single: bool) -> str:
-    """Return the source line of the operations; if the program is a `single` expression, the text of the operation."""
+    """Return the source line of the operations; if the program is a `single` expression, the text
+    of the operation.
+    """
     span = operations[-1].span
     if single and operations[-1].text:
         return operations[-1].text

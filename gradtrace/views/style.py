@@ -1,9 +1,11 @@
 """The visual language of the graphs: palette, shapes, borders, fonts.
 
-Shape, border and colour each show distinctions, so that they remain visible with colour blindness and in grey print:
+Shape, border and colour each show distinctions, so that they remain visible with colour blindness
+and in grey print:
 
     shape    rounded: a leaf; folded corner: a leaf without grad; arrow: an output; square: computed
-    border   thick: takes part in backward from the ends; double: its gradient is kept; dashed: no gradient flows
+    border   thick: takes part in backward from the ends; double: its gradient is kept; dashed: no
+             gradient flows
     colour   blue, grey, orange, green, white (Okabe-Ito hues; fills differ in lightness too)
 """
 
@@ -34,7 +36,9 @@ class Look(NamedTuple):
         """Return the same look with its arrow in the direction of the graph: right, down or up."""
         if self.shape != "cds" or direction == "right":
             return self
-        return self._replace(shape={"up": "house", "down": "invhouse"}[direction], margin="0.02,0.0")
+        return self._replace(
+            shape={"up": "house", "down": "invhouse"}[direction], margin="0.02,0.0"
+        )
 
     def attributes(self) -> dict[str, str]:
         """Return the look as Graphviz node attributes."""
@@ -62,7 +66,8 @@ class Theme(NamedTuple):
     gradient_spark: str
     bad: str
     scope: str  # the frame around an open scope
-    scale: tuple[str, ...]  # fills from a small to a large gradient, each a step darker (light) or brighter (dark)
+    # fills from a small to a large gradient, each a step darker (light) or brighter (dark)
+    scale: tuple[str, ...]
     looks: dict[str, Look]  # of nodes, by role, in the legend's order
 
 
@@ -84,15 +89,29 @@ LOOKS = {
     "leaves": Look("leaves, stacked", "box3d", width=2.2, margin="0.11,0.1"),
     "operation": Look("operation", "ellipse", margin="0.04,0.0"),
 }
-SAME_COLOURS = {"accumulate": "leaf", "function": "nonleaf", "root": "output", "series": "group", "leaves": "leaf"}
+SAME_COLOURS = {
+    "accumulate": "leaf",
+    "function": "nonleaf",
+    "root": "output",
+    "series": "group",
+    "leaves": "leaf",
+}
 
 
 def theme_of(colours: str, scale: str, packed: str) -> Theme:
-    """Return a theme of packed tables: its colours by name, its scale, and the fill and border of each role."""
+    """Return a theme of packed tables: its colours by name, its scale, and the fill and border of
+    each role.
+    """
     words = packed.split()
-    fills = {role: (fill, border) for role, fill, border in zip(words[::3], words[1::3], words[2::3], strict=True)}
+    fills = {
+        role: (fill, border)
+        for role, fill, border in zip(words[::3], words[1::3], words[2::3], strict=True)
+    }
     painted = {role: (look, *fills[SAME_COLOURS.get(role, role)]) for role, look in LOOKS.items()}
-    looks = {role: look._replace(fill=fill, border=border) for role, (look, fill, border) in painted.items()}
+    looks = {
+        role: look._replace(fill=fill, border=border)
+        for role, (look, fill, border) in painted.items()
+    }
     return Theme(**word_pairs(colours), scale=tuple(scale.split()), looks=looks)
 
 
@@ -137,7 +156,9 @@ THEMES = {"light": LIGHT, "dark": DARK}
 
 
 def upward(name: str) -> list[str]:
-    """Return the first lines of a DOT text for a graph that goes upward from the inputs, in the light theme."""
+    """Return the first lines of a DOT text for a graph that goes upward from the inputs, in the
+    light theme.
+    """
     ink = f'fontname="{FONT}", fontcolor="{LIGHT.ink}"'
     return [
         f"digraph {name} {{",

@@ -1,7 +1,8 @@
-"""The formats of pictures: the suffixes of their files, how these begin, and how the help of -o shows them.
+"""The formats of pictures: the suffixes of their files, how these begin, and how the help of -o
+shows them.
 
-To add one that is text, write its row here and its function, of a Model, in a module of `views/`; others also need a
-line in `views/render.py`.
+To add one that is text, write its row here and its function, of a Model, in a module of `views/`;
+others also need a line in `views/render.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from gradtrace.annotations import NamedTuple
 
 
 class PictureFormat(NamedTuple):
-    """A format of pictures. A file may be overwritten if it begins like one; () where any text may be one.
+    """A format of pictures. A file may be overwritten if it begins like one; () where any text may
+    be one.
 
-    `shown` is the format in the help of -o; "" for those that another one mentions. `writer` is the function
-    that writes a text, "module:function".
+    `shown` is the format in the help of -o; "" for those that another one mentions. `writer` is the
+    function that writes a text, "module:function".
     """
 
     kind: str
@@ -22,7 +24,8 @@ class PictureFormat(NamedTuple):
     writer: str = ""
 
 
-DRAWING, ANIMATION, PAGE, TEXT = "drawing", "animation", "page", "text"  # drawings and animations fit a frame
+# drawings and animations fit a frame
+DRAWING, ANIMATION, PAGE, TEXT = "drawing", "animation", "page", "text"
 PICTURES = {
     "svg": PictureFormat(DRAWING, (b"<?xml", b"<svg", b"<!doctype svg"), ".svg"),
     "png": PictureFormat(DRAWING, (b"\x89png",), ".png"),

@@ -1,7 +1,7 @@
 """TensorBoard's event files: `SummaryWriter`, with PyTorch's names.
 
-`add_graph` runs the model once, as PyTorch does, and writes its operations within the boxes of its modules
-(https://pytorch.org/docs/stable/tensorboard.html).
+`add_graph` runs the model once, as PyTorch does, and writes its operations within the boxes of its
+modules (https://pytorch.org/docs/stable/tensorboard.html).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NOT_WRITTEN = "SummaryWriter writes no files here; --allow-write DIR names the f
 
 
 class SummaryWriter:
-    """A writer of event files into a folder. Every method returns None; after `close` the next one begins a new
-    file. RenderError if tensorboardX, which makes the messages, is not installed.
+    """A writer of event files into a folder. Every method returns None; after `close` the next one
+    begins a new file. RenderError if tensorboardX, which makes the messages, is not installed.
     """
 
     def __init__(
@@ -50,7 +50,8 @@ class SummaryWriter:
             try:
                 os.makedirs(folder, exist_ok=True)
                 name = os.path.join(folder, new_name(self._suffix))
-                sink: Any = open(name, "wb", buffering=0)  # noqa: SIM115  # `close` closes it; nothing is lost at a limit
+                # `close` closes it. Without a buffer nothing is lost at a limit.
+                sink: Any = open(name, "wb", buffering=0)  # noqa: SIM115
             except PermissionError:
                 warnings.warn(NOT_WRITTEN, stacklevel=3)
                 sink = io.BytesIO()
@@ -76,15 +77,23 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """Write a number for a step."""
-        self._file(self._folder).add(self._messages.scalar(tag, number(scalar_value)), step_of(global_step), walltime)
+        self._file(self._folder).add(
+            self._messages.scalar(tag, number(scalar_value)), step_of(global_step), walltime
+        )
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, Any],
+        global_step: Any = None,
+        walltime: float | None = None,
     ) -> None:
         """Write several curves of one plot: a folder for each, as PyTorch writes them."""
         for tag, value in tag_scalar_dict.items():
             folder = f"{self._folder}/{main_tag.replace('/', '_')}_{tag}"
-            self._file(folder).add(self._messages.scalar(main_tag, number(value)), step_of(global_step), walltime)
+            self._file(folder).add(
+                self._messages.scalar(main_tag, number(value)), step_of(global_step), walltime
+            )
 
     def add_histogram(
         self,
@@ -103,13 +112,23 @@ class SummaryWriter:
         histogram = self._messages.histogram(tag, array, edges, max_bins)
         self._file(self._folder).add(histogram, step_of(global_step), walltime)
 
-    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        self._file(self._folder).add(self._messages.text(tag, text_string), step_of(global_step), walltime)
+    def add_text(
+        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
+    ) -> None:
+        self._file(self._folder).add(
+            self._messages.text(tag, text_string), step_of(global_step), walltime
+        )
 
     def add_graph(
-        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+        self,
+        model: Any,
+        input_to_model: Any = None,
+        verbose: bool = False,
+        use_strict_trace: bool = True,
     ) -> None:
-        """Run `model` on `input_to_model` (a tensor, or a tuple of its arguments) and write its graph."""
+        """Run `model` on `input_to_model` (a tensor, or a tuple of its arguments) and write its
+        graph.
+        """
         from gradtrace.views import model_graph, tensorboard
 
         trace = model_graph.traced(model, input_to_model)
@@ -153,8 +172,8 @@ def unwrap(value: Any) -> Any:
 
 
 def number(value: Any) -> float:
-    """Return a scalar, or a tensor's only element, as a number. RuntimeError or TypeError as from float() for anything
-    else.
+    """Return a scalar, or a tensor's only element, as a number. RuntimeError or TypeError as from
+    float() for anything else.
     """
     return float(value.item() if hasattr(value, "item") else value)
 
@@ -164,8 +183,11 @@ def step_of(value: Any) -> int | None:
 
 
 def default_bins() -> list[float]:
-    """Return the bin edges of TensorFlow's histograms: from 1e-12 to 1e20 in steps of 10 %, and the same below zero."""
-    edges, edge = [], 1e-12
+    """Return the bin edges of TensorFlow's histograms: from 1e-12 to 1e20 in steps of 10 %, and the
+    same below zero.
+    """
+    edges = []
+    edge = 1e-12
     while edge < 1e20:
         edges.append(edge)
         edge *= 1.1

@@ -4,9 +4,10 @@
     ──────────────────────────────────────────────────────────────────────────────
     x                2  ()     float64  True     True           None             2
 
-A footnote says why a gradient is None. On a terminal each row is one line as long as that fits: with long titles over
-two lines; then without the columns that are equal in all rows (their value stands below the table). If even that is too
-wide (arrays on a terminal of 80 columns), names, values and gradients take several lines within their cells.
+A footnote says why a gradient is None. On a terminal each row is one line as long as that fits:
+with long titles over two lines; then without the columns that are equal in all rows (their value
+stands below the table). If even that is too wide (arrays on a terminal of 80 columns), names,
+values and gradients take several lines within their cells.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ MANY = 50  # tensors above which unnamed intermediate results are left out
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MAIN = ("value", "grad")
 SHRINK = {"name": 12, "value": 16, "grad": 16}  # columns that may be narrower on a terminal
-SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
+SHORT = {
+    "is_leaf": "is_\nleaf",
+    "requires_grad": "requires_\ngrad",
+    "grad.grad_fn": "grad.\ngrad_fn",
+}
 CONSTANT = ("shape", "dtype")  # columns that may be told below the table
 
 
@@ -45,9 +50,14 @@ def render(
     columns = build(shown, notes, options)
     for column in () if more is None else more(shown):
         after = "value" if column.title == "digits" else "grad"
-        columns.insert(next(i for i, shown_column in enumerate(columns) if shown_column.title == after) + 1, column)
+        columns.insert(
+            next(i for i, shown_column in enumerate(columns) if shown_column.title == after) + 1,
+            column,
+        )
     if selection is not None:
-        columns = [columns[place] for place in selection.places([column.title for column in columns])]
+        columns = [
+            columns[place] for place in selection.places([column.title for column in columns])
+        ]
         notes = notes if any(column.title == "grad" for column in columns) else []
     lines, common = lay_out(columns, options)
     foot = [f"{mark(i, options)} {note}" for i, note in enumerate(notes, 1)]
@@ -64,7 +74,9 @@ def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
     """Return the tensors to show, in creation order, and the number of those left out."""
     if everything or len(trace.tensors) <= MANY:
         return list(trace.tensors), 0
-    shown = [t for t in trace.tensors if t.name is not None or t.is_output or t.is_root or t.is_parameter]
+    shown = [
+        t for t in trace.tensors if t.name is not None or t.is_output or t.is_root or t.is_parameter
+    ]
     return shown, len(trace.tensors) - len(shown)
 
 
@@ -72,8 +84,8 @@ def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
 
 
 def build(shown: list[TensorRecord], notes: list[str], options: LayoutOptions) -> list[Column]:
-    """Return the columns; the footnotes are appended to `notes`. A column shows the gradients' own grad_fn if any has
-    one.
+    """Return the columns; the footnotes are appended to `notes`. A column shows the gradients' own
+    grad_fn if any has one.
     """
     facts: dict[str, Callable[[TensorRecord], str | Cell]] = {
         "name": name,
@@ -102,7 +114,9 @@ def value(t: TensorRecord) -> Cell:
 
 
 def contents(found: Value) -> Cell:
-    """Return a cell with a scalar, the elements of a small array, or a large one's range and mean."""
+    """Return a cell with a scalar, the elements of a small array, or a large one's range and
+    mean.
+    """
     text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL and found.is_whole else ""
     if found.is_meta:
         return Cell("meta", "dim")
@@ -140,8 +154,8 @@ def mark(number: int, options: LayoutOptions) -> str:
 
 
 def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], str]:
-    """Return the lines of the table, and the facts that hold for every row if they are left out ("shape (), dtype
-    float64").
+    """Return the lines of the table, and the facts that hold for every row if they are left out
+    ("shape (), dtype float64").
     """
     limit = options.width
     if limit is None:
@@ -151,12 +165,19 @@ def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], s
         if layout.total(choice) <= limit:
             return layout.lines(choice, options), ""
     few, common = without_constants(short)
-    if {"name", *MAIN}.issubset(column.title for column in few):  # else the columns of the reader's choice
+    # else the columns of the reader's choice
+    if {"name", *MAIN}.issubset(column.title for column in few):
         few.sort(key=lambda column: column.title not in ("name", *MAIN))
     return layout.lines(few, options, SHRINK), common
 
 
 def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
     """Return the columns that vary, and a text with the values of the constant ones."""
-    same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
-    return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
+    same = {
+        c.title: c.cells[0].text
+        for c in columns
+        if c.title in CONSTANT and len({x.text for x in c.cells}) == 1
+    }
+    return [c for c in columns if c.title not in same], ", ".join(
+        f"{title} {text}" for title, text in same.items()
+    )

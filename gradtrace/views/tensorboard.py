@@ -2,10 +2,10 @@
 
     write(trace, "runs/one")         then:  tensorboard --logdir runs
 
-The graph has a node for each operation, each leaf that an operation uses and each result, in the boxes of the modules
-and functions that they were called in. Names contain only characters that TensorBoard accepts, and are unique. An
-operation's number stands before its name ("op12_sin"), since TensorBoard folds names that end in numbers into series.
-Every input names a node that exists.
+The graph has a node for each operation, each leaf that an operation uses and each result, in the
+boxes of the modules and functions that they were called in. Names contain only characters that
+TensorBoard accepts, and are unique. An operation's number stands before its name ("op12_sin"),
+since TensorBoard folds names that end in numbers into series. Every input names a node that exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Named:
         self.trace = trace
         self.taken: set[str] = set()
         self.tensors: dict[int, str] = {}
-        self.operations = {o.id: self.unique(self.within(o.scope, f"op{o.id}_{o.name}")) for o in trace.operations}
+        self.operations = {
+            o.id: self.unique(self.within(o.scope, f"op{o.id}_{o.name}")) for o in trace.operations
+        }
         homes: dict[int, set[int | None]] = {}
         for operation in trace.operations:
             for operand in operation.inputs:
@@ -46,15 +48,23 @@ class Named:
                 self.tensors[tensor.id] = self.unique(self.leaf(tensor, homes[tensor.id]))
 
     def leaf(self, tensor: TensorRecord, homes: set[int | None]) -> str:
-        """Return the name of a leaf: a parameter is in the box of the one module that uses it, others under "input" or
-        "constant".
+        """Return the name of a leaf: a parameter is in the box of the one module that uses it,
+        others under "input" or "constant".
         """
         if tensor.is_parameter and len(homes) == 1:
             scope = next(iter(homes))
             box = None if scope is None else self.trace.scopes[scope]
             short = tensor.label if box is None else tensor.label.removeprefix(box.name + ".")
-            return self.within(scope, f"{short}/{short}" if box is not None else f"parameter/{short}")
-        group = "parameter" if tensor.is_parameter else "constant" if tensor.kind == "constant" else "input"
+            return self.within(
+                scope, f"{short}/{short}" if box is not None else f"parameter/{short}"
+            )
+        group = (
+            "parameter"
+            if tensor.is_parameter
+            else "constant"
+            if tensor.kind == "constant"
+            else "input"
+        )
         return f"{group}/{clean(tensor.label)}"
 
     def within(self, scope: int | None, name: str) -> str:
@@ -65,12 +75,15 @@ class Named:
             outer = None if record.parent is None else self.trace.scopes[record.parent]
             if outer is not None and outer.kind == "module" and record.kind == "module":
                 shown = shown.removeprefix(outer.name + ".")
-            parts.append(clean(shown if record.detail in ("", shown) else f"{shown}_{record.detail}"))
+            parts.append(
+                clean(shown if record.detail in ("", shown) else f"{shown}_{record.detail}")
+            )
             scope = record.parent
         return "/".join(reversed(parts))
 
     def unique(self, name: str) -> str:
-        candidate, number = name, 1
+        candidate = name
+        number = 1
         while candidate in self.taken:
             number += 1
             candidate = f"{name}.n{number}"
@@ -79,8 +92,8 @@ class Named:
 
 
 def clean(text: str) -> str:
-    """Replace the characters that a TensorFlow name cannot hold (all but letters, digits and _.-); the result is never
-    empty.
+    """Replace the characters that a TensorFlow name cannot hold (all but letters, digits and _.-);
+    the result is never empty.
     """
     safe = re.sub(r"[^A-Za-z0-9_.\-]+", "_", text)[:80]
     return safe if re.match(r"[A-Za-z0-9.]", safe) else f"n{safe}"
@@ -100,7 +113,9 @@ def write(trace: Trace, folder: str) -> None:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot write into '{folder}': {reason}", "choose another --tensorboard") from error
+        raise UsageError(
+            f"cannot write into '{folder}': {reason}", "choose another --tensorboard"
+        ) from error
     files.write_output(os.path.join(folder, event_files.new_name()), stream.getvalue())
 
 
@@ -126,11 +141,21 @@ def graph_def(trace: Trace) -> Any:
         tensor = trace.tensors[tensor_id]
         if tensor_id in names.tensors:
             name = names.unique(f"output/{clean(tensor.label)}")
-            nodes.append(node(name, "Output", [names.tensors[tensor_id]], [tensor], tensor_facts(tensor, flowed)))
+            nodes.append(
+                node(
+                    name,
+                    "Output",
+                    [names.tensors[tensor_id]],
+                    [tensor],
+                    tensor_facts(tensor, flowed),
+                )
+            )
     return GraphDef(node=nodes, versions=VersionDef(producer=22))
 
 
-def facts_of(operation: Operation, made: list[TensorRecord], flowed: dict[int, Any]) -> dict[str, str]:
+def facts_of(
+    operation: Operation, made: list[TensorRecord], flowed: dict[int, Any]
+) -> dict[str, str]:
     facts = tensor_facts(made[0], flowed) if len(made) == 1 else {}
     constants = ", ".join(o.text for o in operation.inputs if o.tensor is None)
     line = "" if operation.span is None else f"{operation.span.line}: {operation.text}"
@@ -146,13 +171,19 @@ def tensor_facts(tensor: TensorRecord, flowed: dict[int, Any]) -> dict[str, str]
     }
 
 
-def node(name: str, op: str, inputs: list[str], made: list[TensorRecord], facts: dict[str, str]) -> Any:
+def node(
+    name: str, op: str, inputs: list[str], made: list[TensorRecord], facts: dict[str, str]
+) -> Any:
     from tensorboardX.proto.attr_value_pb2 import AttrValue
     from tensorboardX.proto.node_def_pb2 import NodeDef
     from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
 
     Dim = TensorShapeProto.Dim
-    shapes = [TensorShapeProto(dim=[Dim(size=n) for n in t.value.shape]) for t in made if t.value is not None]
+    shapes = [
+        TensorShapeProto(dim=[Dim(size=n) for n in t.value.shape])
+        for t in made
+        if t.value is not None
+    ]
     attributes = {key: AttrValue(s=shortened(text)) for key, text in facts.items() if text}
     attributes["_output_shapes"] = AttrValue(list=AttrValue.ListValue(shape=shapes))
     return NodeDef(name=name, op=op, input=inputs, attr=attributes)

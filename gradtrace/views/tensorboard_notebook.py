@@ -1,6 +1,7 @@
 """`tensorboard.notebook` for programs: finds running TensorBoards by the files that they leave.
 
-The files are those of `tensorboard/manager.py`. A confined program cannot look for them itself, and starts none.
+The files are those of `tensorboard/manager.py`. A confined program cannot look for them itself, and
+starts none.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def running() -> builtins.list[dict[str, Any]]:
             with open(path, encoding="utf-8") as file:
                 server = json.loads(file.read(LONGEST_INFORMATION))
             whole = all(
-                type(server[key]) is int and abs(server[key]) < 1 << 53 for key in ("port", "pid", "start_time")
+                type(server[key]) is int and abs(server[key]) < 1 << 53
+                for key in ("port", "pid", "start_time")
             )
             if whole and isinstance(server["logdir"], str):
                 servers.append(server)

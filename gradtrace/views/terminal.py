@@ -1,6 +1,8 @@
-"""Draw tables, trees, bars and source code for a terminal, with rich; return them as text with codes for colours.
+"""Draw tables, trees, bars and source code for a terminal, with rich; return them as text with
+codes for colours.
 
-What does not fit is broken into several lines within its cell, so that nothing is lost; a number is never broken.
+What does not fit is broken into several lines within its cell, so that nothing is lost; a number is
+never broken.
 """
 
 from __future__ import annotations
@@ -24,13 +26,19 @@ from gradtrace.views import cells
 from gradtrace.views.layout import Branch, Cell, Column, LayoutOptions, brief, packed, total
 from gradtrace.views.plain import ASCII, NEXT
 
-# What a cell never holds; it stands for the rule below titles, the end of a row, and a space that is not broken.
-RULE, END_OF_ROW, SPACE = "\ue000", "\ue001", "\ue002"
-BOX = "\n".join(["    ", "    ", f" {RULE * 2} ", "    ", f" {END_OF_ROW * 2} ", "    ", "    ", "    "])
+# What a cell never holds; it stands for the rule below titles, the end of a row, and a space that
+# is not broken.
+RULE = "\ue000"
+END_OF_ROW = "\ue001"
+SPACE = "\ue002"
+BOX = "\n".join(
+    ["    ", "    ", f" {RULE * 2} ", "    ", f" {END_OF_ROW * 2} ", "    ", "    ", "    "]
+)
 MARKS = ".,_)]"  # a word that is too long is broken after one of these
 SHORTEST = 10  # columns of the first cell of a row that takes several lines
 GUIDE = 4  # columns of the lines before a branch for each level of a tree
-WHOLE = 40  # columns that each line of a tree has at least; a part of at most so many stays on one line
+# columns that each line of a tree has at least; a part of at most so many stays on one line
+WHOLE = 40
 BAR = 24  # columns
 HIGHLIGHTS = {
     ("Keyword",): Style(color="blue", bold=True),
@@ -41,7 +49,9 @@ HIGHLIGHTS = {
 }
 # Each colour has a contrast of 4.5:1 or nearly so on white and on a dark page.
 COLOURS = ("#000000", "#d13438", "#1a8a3a", "#a06a00", "#3b78d8", "#a050c0", "#0f8390", "#808080")
-PAGE = TerminalTheme((255, 255, 255), (0, 0, 0), [Color.parse(colour).get_truecolor() for colour in COLOURS])
+PAGE = TerminalTheme(
+    (255, 255, 255), (0, 0, 0), [Color.parse(colour).get_truecolor() for colour in COLOURS]
+)
 FONT = "font-family:var(--jp-code-font-family,Menlo,Consolas,'DejaVu Sans Mono',monospace)"
 FRAME = f"overflow-x:auto;white-space:pre;line-height:1.4;margin:0;background:none;{FONT}"
 ELEMENT = f'<pre class="gradtrace" style="{FRAME}">{{code}}</pre>'
@@ -94,7 +104,10 @@ def styled(text: str, style: str) -> str:
 
 
 def table(
-    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int], spare: Sequence[str]
+    columns: Sequence[Column],
+    options: LayoutOptions,
+    shrink: Mapping[str, int],
+    spare: Sequence[str],
 ) -> tuple[list[str], list[list[str]]]:
     """Return the titles with the rule below them, and the lines of each row; see `layout.lines`."""
     limit = options.width or 0
@@ -140,7 +153,9 @@ def grid(**settings: Any) -> Table:
 
 def add_column(drawn: Table, column: Column, width: int) -> None:
     title = Text.assemble((column.title, "bold"))
-    drawn.add_column(title, justify="right" if column.right else "left", width=width, overflow="fold")
+    drawn.add_column(
+        title, justify="right" if column.right else "left", width=width, overflow="fold"
+    )
 
 
 def text_of(cell: Cell, width: int) -> Text:
@@ -152,16 +167,26 @@ def rows_of(columns: Sequence[Column]) -> Iterable[tuple[Cell, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def least(columns: Sequence[Column], shrink: Mapping[str, int], *, whole_words: bool = False) -> int:
+def least(
+    columns: Sequence[Column], shrink: Mapping[str, int], *, whole_words: bool = False
+) -> int:
     """Return the width of the table with every column at its smallest width."""
-    return sum(floor(column, shrink, whole_words=whole_words) + len(cells.GAP) for column in columns) - len(cells.GAP)
+    return sum(
+        floor(column, shrink, whole_words=whole_words) + len(cells.GAP) for column in columns
+    ) - len(cells.GAP)
 
 
 def floor(column: Column, shrink: Mapping[str, int], *, whole_words: bool = False) -> int:
-    """Return the smallest width of a column: that of `shrink`, or of its title or a number, which is never broken."""
+    """Return the smallest width of a column: that of `shrink`, or of its title or a number, which
+    is never broken.
+    """
     if column.title not in shrink:
         return column.width
-    texts = (text for cell in column.cells for text in (cell.text.split() if whole_words else [cell.text]))
+    texts = (
+        text
+        for cell in column.cells
+        for text in (cell.text.split() if whole_words else [cell.text])
+    )
     whole = max((cells.width(text) for text in texts if whole_words or is_number(text)), default=0)
     return min(column.width, max(shrink[column.title], cells.width(column.title), whole))
 
@@ -171,14 +196,16 @@ def is_number(text: str) -> bool:
 
 
 def fitted(columns: Sequence[Column], limit: int, shrink: Mapping[str, int]) -> list[int]:
-    """Return the columns' widths. The widest of those that may be narrower are narrowed until the table fits, first by
-    breaking texts between words.
+    """Return the columns' widths. The widest of those that may be narrower are narrowed until the
+    table fits, first by breaking texts between words.
     """
     chosen = [column.width for column in columns]
     over = total(columns) - limit
     for whole_words in (True, False):
         floors = [floor(column, shrink, whole_words=whole_words) for column in columns]
-        while over > 0 and (able := [place for place, width in enumerate(chosen) if width > floors[place]]):
+        while over > 0 and (
+            able := [place for place, width in enumerate(chosen) if width > floors[place]]
+        ):
             chosen[max(able, key=chosen.__getitem__)] -= 1
             over -= 1
     return chosen
@@ -210,7 +237,11 @@ def fill_folded(drawn: Table, columns: Sequence[Column], limit: int) -> None:
     titles = [column.title for column in columns]
     drawn.add_column(beside({title: Cell(title, "bold") for title in titles}))
     for cell, *others in rows_of(columns):
-        drawn.add_row(text_of(cell, first), beside(dict(zip(titles[1:], others, strict=True))), end_section=True)
+        drawn.add_row(
+            text_of(cell, first),
+            beside(dict(zip(titles[1:], others, strict=True))),
+            end_section=True,
+        )
 
 
 # ---- the rest

@@ -1,8 +1,9 @@
 """Statistics of a training loop as text or data: a row for each step, then the details of one.
 
-The JSON document is that of `views/stats.py` for the step with details, with `training` added: {step, verdict,
-diverges, first_inf, first_nan, steps [{step, loss, grad_norm, update, parameters [{name, grad_norm, update}], bad
-{where, label, op, what, line}}]}. JSON Lines have one step each; CSV, TSV, Markdown and LaTeX have a row for each step.
+The JSON document is that of `views/stats.py` for the step with details, with `training` added:
+{step, verdict, diverges, first_inf, first_nan, steps [{step, loss, grad_norm, update, parameters
+[{name, grad_norm, update}], bad {where, label, op, what, line}}]}. JSON Lines have one step each;
+CSV, TSV, Markdown and LaTeX have a row for each step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ def text(found: Training, options: LayoutOptions) -> str:
         options,
         {"first bad value": 16},
     )
-    lines += [*layout.left_out(len(found.rows) - len(shown), "steps", options), "", *parameter_lines(found, options)]
+    lines += [
+        *layout.left_out(len(found.rows) - len(shown), "steps", options),
+        "",
+        *parameter_lines(found, options),
+    ]
     if found.verdict:
         lines += wrapped(found.verdict, "red" if found.diverges else "", options)
     bad = found.rows[found.step - 1].bad
@@ -52,7 +57,9 @@ def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
 
 
 def chosen(found: Training) -> list[StepRow]:
-    """Return at most STEPS rows: the first and last ones, those around the first bad value, and some between."""
+    """Return at most STEPS rows: the first and last ones, those around the first bad value, and
+    some between.
+    """
     steps = found.rows
     if len(steps) <= STEPS:
         return list(steps)
@@ -79,7 +86,9 @@ def bad_text(bad: BadValue | None) -> str:
 
 
 def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
-    """Return for each parameter the norms of its gradient and its update: the first, the largest, the last."""
+    """Return for each parameter the norms of its gradient and its update: the first, the largest,
+    the last.
+    """
     names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
     if not names:
         return []
@@ -122,13 +131,22 @@ def render(found: Training, format: str) -> str:
         document = {**details.document(found.details), "training": {**summary, "steps": steps}}
         return rows.write(rows.Results("gradtrace/stats", document, "training", (), ()), format)
     names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
-    columns = (*COLUMNS, *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")))
+    columns = (
+        *COLUMNS,
+        *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")),
+    )
     body = [csv_row(r, names) for r in found.rows]
-    return rows.write(rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format)
+    return rows.write(
+        rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format
+    )
 
 
 def csv_row(r: StepRow, names: Sequence[str]) -> list[Any]:
     own = {p.name: p for p in r.parameters}
-    of = [getattr(own[n], field) if n in own else None for n in names for field in ("grad_norm", "update")]
+    of = [
+        getattr(own[n], field) if n in own else None
+        for n in names
+        for field in ("grad_norm", "update")
+    ]
     line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
     return [r.number, r.loss, r.grad_norm, r.update, bad_text(r.bad), line, *of]

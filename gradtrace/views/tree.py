@@ -1,4 +1,5 @@
-"""A model as a tree of text: the results at the top, below each the nodes that it was computed from.
+"""A model as a tree of text: the results at the top, below each the nodes that it was computed
+from.
 
     y = a * b   6   MulBackward0
     ├─ a = x + w   3   AddBackward0
@@ -7,8 +8,9 @@
     └─ b = w + 1   2   AddBackward0
        ← w   (above)
 
-A node's only input stands below it at the same depth (←), so that a long chain fits the terminal. A node that was shown
-already appears only by its name. In the style `autograd` the tree is that of next_functions.
+A node's only input stands below it at the same depth (←), so that a long chain fits the terminal. A
+node that was shown already appears only by its name. In the style `autograd` the tree is that of
+next_functions.
 """
 
 from __future__ import annotations
@@ -54,8 +56,8 @@ def render(drawn: Model, options: LayoutOptions = LayoutOptions()) -> str:
 
 
 def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
-    """Return for each node its inputs, with their counts; an operation with a single result is merged into this
-    result.
+    """Return for each node its inputs, with their counts; an operation with a single result is
+    merged into this result.
     """
     inputs: dict[str, list[tuple[str, int]]] = {}
     for edge in drawn.edges:
@@ -84,7 +86,9 @@ def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def line(row: dict[str, Any], is_shown: bool) -> list[tuple[str, str]]:
-    """Return the parts of a node's line with their styles; a node that was shown already is only named."""
+    """Return the parts of a node's line with their styles; a node that was shown already is only
+    named.
+    """
     name = row["label"]
     maker = row.get("made")
     if maker is not None and maker.get("text", row["label"]) not in row["label"]:
@@ -102,7 +106,9 @@ def rest(row: dict[str, Any]) -> list[tuple[str, str]]:
     if row["kind"] == "group":
         return [(row["text"], "dim")]
     if "value" in row:
-        shape = f"  {tuple(row['shape'])}" if row["shape"] and row["value_text"].startswith("[") else ""
+        shape = (
+            f"  {tuple(row['shape'])}" if row["shape"] and row["value_text"].startswith("[") else ""
+        )
         parts.append((row["value_text"] + shape, ""))
     if "grad_fn" in row and row["label"] != row["grad_fn"]:
         parts.append((row["grad_fn"], "cyan"))

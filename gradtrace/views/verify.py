@@ -1,8 +1,9 @@
 """The cells of a note, and whether each prints its recorded output.
 
-The JSON document has `schema` "gradtrace/verify", `version`, file, passed, `compared` (how many cells were), counts by
-verdict, and `cells` [{label, line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random",
-"version", "run twice" (all fine), "no record", "not run", and "differs", "failed", "refused".
+The JSON document has `schema` "gradtrace/verify", `version`, file, passed, `compared` (how many
+cells were), counts by verdict, and `cells` [{label, line, verdict, detail, recorded, printed}].
+Verdicts: "same", "addresses", "random", "version", "run twice" (all fine), "no record", "not run",
+and "differs", "failed", "refused".
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[s
         yield "nothing was compared: no cell that ran has a record of what it prints"
     versions = counts.get("version", 0)
     if versions and all(c.passed for c in found):
-        yield f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict counts it)"
+        yield (
+            f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict "
+            "counts it)"
+        )
 
 
 def shown(title: str, content: str | None, options: LayoutOptions) -> Iterator[str]:

@@ -8,9 +8,10 @@
     To fix it (tried):
       - w on line 4
 
-The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with name, status
-("gradient", "zero", "nan", "none", "failed"), cause (a short word), sentence, value (the gradient, or null), evidence
-[{text, line, source}], advice (a list), and tried: what of the advice was run, with the trouble gone.
+The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with
+name, status ("gradient", "zero", "nan", "none", "failed"), cause (a short word), sentence, value
+(the gradient, or null), evidence [{text, line, source}], advice (a list), and tried: what of the
+advice was run, with the trouble gone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import LayoutOptions, dots, paint
 
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
-STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green", "found": "red"}
+STYLES = {
+    "none": "yellow",
+    "zero": "yellow",
+    "nan": "red",
+    "failed": "red",
+    "gradient": "green",
+    "found": "red",
+}
 WIDEST = 80
 FULL = 3  # causes that are shown with their evidence
 WIDEST_PLACE = 20  # from which a place stands on a line of its own
@@ -42,7 +50,10 @@ def lines(answer: Cause, options: LayoutOptions) -> list[str]:
     lines = layout.wrapped(answer.sentence, style, options, width)
     shown = [item for item in answer.evidence if item.text or item.source][:MOST]
     if shown:
-        margin = max([len(at) for item in shown if len(at := where(item)) <= WIDEST_PLACE], default=0) + 4
+        margin = (
+            max([len(at) for item in shown if len(at := where(item)) <= WIDEST_PLACE], default=0)
+            + 4
+        )
         lines += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
     open_ends = [item for item in answer.advice if item not in answer.tried]
     heading = "A direction, not tried:" if len(open_ends) == 1 else "Directions, not tried:"
@@ -57,7 +68,8 @@ def lines(answer: Cause, options: LayoutOptions) -> list[str]:
 def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
     """Return the source line, and below it the fact that it shows."""
     said = wrap(visible(item.text), width - margin)
-    at, blank = where(item), " " * margin
+    at = where(item)
+    blank = " " * margin
     if len(at) > WIDEST_PLACE:
         above = paint(f"  {at}", "dim", options)
         return [above, *evidence(item._replace(span=None, place=""), margin, width, options)]
@@ -65,7 +77,10 @@ def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) ->
     if not item.source:
         return [(head if i == 0 else blank) + line for i, line in enumerate(said)]
     source = clip(visible(item.source), width - margin, dots(options))
-    return [paint(head, "dim", options) + layout.code(source, options, "bold"), *(blank + line for line in said)]
+    return [
+        paint(head, "dim", options) + layout.code(source, options, "bold"),
+        *(blank + line for line in said),
+    ]
 
 
 def where(item: Evidence) -> str:
@@ -76,9 +91,13 @@ def where(item: Evidence) -> str:
 
 
 def report(causes: Sequence[Cause], answers: Sequence[Cause], options: LayoutOptions) -> str:
-    """Return the causes that were found, the most serious in full; then one sentence for each tensor."""
+    """Return the causes that were found, the most serious in full; then one sentence for each
+    tensor.
+    """
     told = [text(causes[:FULL], options)] if causes else []
-    more = "".join(line + "\n" for cause in causes[FULL:] for line in indented(cause.sentence, "", options))
+    more = "".join(
+        line + "\n" for cause in causes[FULL:] for line in indented(cause.sentence, "", options)
+    )
     if more:
         told.append("Also:\n" + more)
     rest = overview(answers, options)
@@ -96,7 +115,9 @@ def healthy(said: Sequence[str], options: LayoutOptions) -> str:
 
 
 def overview(answers: Sequence[Cause], options: LayoutOptions) -> str:
-    """Return one sentence for each tensor; tensors with the same reason are listed together after the first of them."""
+    """Return one sentence for each tensor; tensors with the same reason are listed together after
+    the first of them.
+    """
     groups: dict[Any, list[Cause]] = {}
     for answer in answers:
         groups.setdefault(reason(answer), []).append(answer)
@@ -119,7 +140,9 @@ def reason(answer: Cause) -> tuple[str, ...]:
 
 def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -> list[str]:
     wrapped = wrap(visible(sentence), min(options.width or WIDEST, WIDEST) - 2 - less)
-    return [paint(line if i == 0 else "  " + line, style, options) for i, line in enumerate(wrapped)]
+    return [
+        paint(line if i == 0 else "  " + line, style, options) for i, line in enumerate(wrapped)
+    ]
 
 
 # ---- data
@@ -129,7 +152,9 @@ def render(answers: Sequence[Cause], format: str) -> str:
     """Return the answers in any format except the table."""
     names = "name status cause=code sentence value evidence advice tried"
     document = {"answers": [rows.fields(answer, names) for answer in answers]}
-    return rows.write(rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format)
+    return rows.write(
+        rows.Results("gradtrace/why", document, "answers", COLUMNS, map(row, answers)), format
+    )
 
 
 def row(answer: Cause) -> list[str]:

@@ -109,14 +109,18 @@ class Yard:
         after = self.state()
         for name in may_make:
             after.pop(str(self.folder / name), None)
-        assert {after.pop(str(self.folder / name), None) is not None for name in makes} <= {True}, "a file is missing"
+        assert {after.pop(str(self.folder / name), None) is not None for name in makes} <= {True}, (
+            "a file is missing"
+        )
         assert after == before, "a file was touched"
         assert not self.door.knocked(), "the port was reached"
         return done
 
     def state(self) -> dict[str, bytes]:
         """What is in the folder and beside it, and in the files."""
-        return {str(p): p.read_bytes() if p.is_file() else b"" for p in sorted(self.whole.rglob("*"))}
+        return {
+            str(p): p.read_bytes() if p.is_file() else b"" for p in sorted(self.whole.rglob("*"))
+        }
 
 
 class Touch:
@@ -148,7 +152,9 @@ def read_cases(path: Path) -> list[Case]:
             line, _, body = body.partition("\n")
             options = tuple(line.removeprefix("# $ ").split())
         words = " ".join(body.split())[:60]
-        cases.append(Case(f"{path.stem}-{number}: {words}", body, options, Promise(int(code), part)))
+        cases.append(
+            Case(f"{path.stem}-{number}: {words}", body, options, Promise(int(code), part))
+        )
     return cases
 
 

@@ -45,7 +45,21 @@ MORE = {
     "console of a document": ("verify", "c.md", "--allow-read", "p.py"),
     "module": ("run", "i.py", "--allow-import", "modules"),
 }
-PICTURES = ("svg", "png", "pdf", "html", "gif", "apng", "webp", "dot", "mmd", "json", "graphml", "txt", "gt")
+PICTURES = (
+    "svg",
+    "png",
+    "pdf",
+    "html",
+    "gif",
+    "apng",
+    "webp",
+    "dot",
+    "mmd",
+    "json",
+    "graphml",
+    "txt",
+    "gt",
+)
 
 
 def drawing(suffix: str) -> tuple[str, ...]:
@@ -55,6 +69,11 @@ def drawing(suffix: str) -> tuple[str, ...]:
 
 def write_sources(folder: Path, before: str) -> None:
     """Write the files that the commands read, each with the text `before` at its start."""
-    for name, text in (("p.py", PROGRAM), ("e.txt", EXPRESSION), ("m.txt", ROWS), ("f.py", FAILING)):
+    for name, text in (
+        ("p.py", PROGRAM),
+        ("e.txt", EXPRESSION),
+        ("m.txt", ROWS),
+        ("f.py", FAILING),
+    ):
         (folder / name).write_text(before + text)
     (folder / "n.md").write_text(f"```python\n{before}```\n")

@@ -21,7 +21,9 @@ def door():
 def server(request, is_forked, fork_server):
     """The fork server that a module's WARM_UP and PRELOADED ask for; None for processes started from nothing."""
     preloaded = getattr(request.module, "PRELOADED", ())
-    return fork_server(getattr(request.module, "WARM_UP", WARM_UP), *preloaded) if is_forked else None
+    return (
+        fork_server(getattr(request.module, "WARM_UP", WARM_UP), *preloaded) if is_forked else None
+    )
 
 
 @pytest.fixture

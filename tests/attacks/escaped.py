@@ -107,13 +107,20 @@ def c_call(name, *arguments):
 def in_memory():
     """Search all memory near Python's objects for the canary; pages that are not there are skipped."""
     reading, writing = os.pipe()
-    places = sorted({id(o) >> 20 for o in (object(), [], {}, b"12345", "text", 1 << 40, sys, os.environ, *sys.modules)})
+    places = sorted(
+        {
+            id(o) >> 20
+            for o in (object(), [], {}, b"12345", "text", 1 << 40, sys, os.environ, *sys.modules)
+        }
+    )
     environ = ctypes.POINTER(ctypes.c_void_p).in_dll(LIBC, "environ")
     stack = ctypes.addressof(ctypes.c_int()) >> 20
     heap = ctypes.cast(LIBC.malloc(64), ctypes.c_void_p).value or 0
     first = environ[0] if environ else None
     wanted = {*places, stack, heap >> 20, (first or 0) >> 20}
-    for base in sorted({near for place in wanted for near in range(place - 2, place + 3) if near > 0}):
+    for base in sorted(
+        {near for place in wanted for near in range(place - 2, place + 3) if near > 0}
+    ):
         for page in range(base << 20, (base + 1) << 20, 4096):
             if LIBC.write(writing, ctypes.c_void_p(page), ctypes.c_size_t(4096)) == 4096:
                 content = os.read(reading, 4096)
@@ -310,7 +317,9 @@ FORGED = {
     "no JSON": b"?" + (4).to_bytes(8, "little") + b"[[[[",
     "deep JSON": b"?" + (200_000).to_bytes(8, "little") + b"[" * 200_000,
     **{
-        str(word): b"?" + len(text := str(word).replace("'", '"')).to_bytes(8, "little") + text.encode()
+        str(word): b"?"
+        + len(text := str(word).replace("'", '"')).to_bytes(8, "little")
+        + text.encode()
         for word in (
             {"ask": "write", "output": 7},
             {"ask": "write", "output": "made"},
@@ -425,7 +434,11 @@ def overwrite() -> None:
         for attempt in (
             lambda at=descriptor: os.pwrite(at, b"OVER", 0),
             lambda at=descriptor: os.pwritev(at, [b"OVER"], 0),
-            lambda at=descriptor: (fcntl.fcntl(at, fcntl.F_SETFL, 0), os.lseek(at, 0, 0), os.write(at, b"OVER")),
+            lambda at=descriptor: (
+                fcntl.fcntl(at, fcntl.F_SETFL, 0),
+                os.lseek(at, 0, 0),
+                os.write(at, b"OVER"),
+            ),
             lambda at=descriptor: (os.lseek(at, 0, 0), os.write(at, b"seek\n")),
             lambda at=descriptor: os.ftruncate(at, 0),
             lambda at=descriptor: os.ftruncate(os.dup(at), 1),
@@ -435,7 +448,9 @@ def overwrite() -> None:
             lambda at=descriptor: reopened(at, os.O_WRONLY | os.O_TRUNC),
             lambda at=descriptor: os.sendfile(at, os.open(OWN, os.O_RDONLY), 0, 9),
             lambda at=descriptor: os.splice(os.open(OWN, os.O_RDONLY), at, 9, offset_dst=0),
-            lambda at=descriptor: os.copy_file_range(os.open(OWN, os.O_RDONLY), at, 9, offset_dst=0),
+            lambda at=descriptor: os.copy_file_range(
+                os.open(OWN, os.O_RDONLY), at, 9, offset_dst=0
+            ),
             lambda at=descriptor: mmap.mmap(at, 4).write(b"OVER"),
             lambda at=descriptor: os.posix_fallocate(at, 0, 1 << 20),
         ):

@@ -27,7 +27,12 @@ def npz(**members):
 def header(text, version=b"\x01\x00"):
     """An .npy file that says this and holds nothing."""
     raw = text.encode() + b"\n"
-    return b"\x93NUMPY" + version + len(raw).to_bytes(2 if version == b"\x01\x00" else 4, "little") + raw
+    return (
+        b"\x93NUMPY"
+        + version
+        + len(raw).to_bytes(2 if version == b"\x01\x00" else 4, "little")
+        + raw
+    )
 
 
 # ---- programs, each run as `gradtrace run p.py`
@@ -48,7 +53,11 @@ PROGRAMS = {
     "a form feed in a line": (b"x =\f(1", 2, SYNTAX),
     "an escape sequence": (b"x = \x1b[31m1", 2, SYNTAX),
     "an escape sequence in a text": (b"x = '\x1b[31m' + 1", 1, "TypeError"),
-    "an escape sequence in a raised text": (b"raise ValueError('\\x1b]0;title\\x07 \\x1b[2J')", 1, "ValueError"),
+    "an escape sequence in a raised text": (
+        b"raise ValueError('\\x1b]0;title\\x07 \\x1b[2J')",
+        1,
+        "ValueError",
+    ),
     "bidirectional marks": ("x = 1 \u202e + y(".encode(), 2, SYNTAX),
     "bidirectional marks in a comment": ("x = (  # \u202e evil \u2066\n".encode(), 2, SYNTAX),
     "bidirectional marks raised": (b"raise ValueError('\\u202e \\u2066 x')", 1, "ValueError"),
@@ -112,7 +121,11 @@ PROGRAMS = {
     "items": (b"x = [1]" + b"[0]" * 200_000, 2, ""),
     "calls of calls": (b"x = f" + b"()" * 200_000, 2, ""),
     "comprehensions": (b"x = " + b"[" * 300 + b"1" + b" for i in [1]]" * 300, 2, ""),
-    "ifs in each other": (b"".join(b" " * i + b"if 1:\n" for i in range(500)) + b" " * 500 + b"pass", 2, SYNTAX),
+    "ifs in each other": (
+        b"".join(b" " * i + b"if 1:\n" for i in range(500)) + b" " * 500 + b"pass",
+        2,
+        SYNTAX,
+    ),
     "elifs": (b"if 0: pass\n" + b"elif 0: pass\n" * 50_000 + b"x = (", 2, ""),
     "decorators": (b"@f\n" * 50_000 + b"def g(): pass", 2, ""),
     "walrus": (b"x = " + b"(a := " * 5000 + b"1" + b")" * 5000, 2, ""),
@@ -177,17 +190,31 @@ FILES = {
     "text.npy": (b"1,2,3", ""),
     "version.npy": (b"\x93NUMPY\x09\x09\x10\x00", ""),
     "cut.npy": (npy(np.ones(100))[:200], ""),
-    "object.npy": (header("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"), "never loaded"),
+    "object.npy": (
+        header("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"),
+        "never loaded",
+    ),
     "huge.npy": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}"), ""),
-    "overflow.npy": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"), ""),
+    "overflow.npy": (
+        header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"),
+        "",
+    ),
     "negative.npy": (header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), ""),
-    "code.npy": (header("{'descr': __import__('os').system('touch made'), 'fortran_order': False, 'shape': (1,)}"), ""),
+    "code.npy": (
+        header(
+            "{'descr': __import__('os').system('touch made'), 'fortran_order': False, 'shape': (1,)}"
+        ),
+        "",
+    ),
     "deep.npy": (header("(" * 5000 + ")" * 5000), ""),
     "long.npy": (header(" " * 50_000), ""),
     "nodict.npy": (header("[1, 2]"), ""),
     "keys.npy": (header("{'descr': '<f8'}"), ""),
     "dtype.npy": (header("{'descr': 'nothing', 'fortran_order': False, 'shape': (1,)}"), ""),
-    "void.npy": (header("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") + b"a" * 8, "not numbers"),
+    "void.npy": (
+        header("{'descr': '|V8', 'fortran_order': False, 'shape': (1,)}") + b"a" * 8,
+        "not numbers",
+    ),
     "words.npy": (npy(np.array(["a"])), "not numbers"),
     "complex.npy": (npy(np.ones(1, complex)), "not numbers"),
     "dates.npy": (npy(np.array([1], "M8[s]")), "not numbers"),
@@ -202,7 +229,10 @@ FILES = {
     "member.npz": (npz(x=b"no array"), "not an array"),
     "object.npz": (npz(x=header("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}")), ""),
     "bomb.npz": (
-        npz(x=header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000,)}") + bytes(5 * 10**7)),
+        npz(
+            x=header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000,)}")
+            + bytes(5 * 10**7)
+        ),
         "",
     ),
     "empty.json": (b"", ""),
@@ -277,11 +307,23 @@ COMMANDS = {
     "a vector of another shape": (["eval", "x*2", "--x", "1,2", "--grad-tensors", "1,2,3"], 1, ""),
     "params of nothing": (["eval", "x", "--params", "absent.json"], 2, "absent.json"),
     "params that are no object": (["eval", "x", "--params", "list.json"], 2, "object"),
-    "params that name a file": (["eval", "x", "--params", "file.json"], 2, "cannot name other files"),
+    "params that name a file": (
+        ["eval", "x", "--params", "file.json"],
+        2,
+        "cannot name other files",
+    ),
     "params of a folder": (["eval", "x", "--params", "out"], 2, "out"),
     "a picture of nothing": (["graph", "x*w", "--x", "1", "--w", "1", "-o", "g.xyz"], 2, "g.xyz"),
-    "a picture in no folder": (["graph", "x*w", "--x", "1", "--w", "1", "-o", "absent/g.svg"], 2, "absent"),
-    "a picture on a folder": (["graph", "x*w", "--x", "1", "--w", "1", "-o", "folder.svg"], 2, "folder.svg"),
+    "a picture in no folder": (
+        ["graph", "x*w", "--x", "1", "--w", "1", "-o", "absent/g.svg"],
+        2,
+        "absent",
+    ),
+    "a picture on a folder": (
+        ["graph", "x*w", "--x", "1", "--w", "1", "-o", "folder.svg"],
+        2,
+        "folder.svg",
+    ),
     "a picture without a suffix": (["graph", "x*w", "--x", "1", "--w", "1", "-o", "g"], 2, "-o"),
     "a picture onto nothing": (["graph", "x*w", "--x", "1", "--w", "1", "-o", ""], 2, "-o"),
     "a wrong style": (["graph", "x*w", "--x", "1", "--w", "1", "--style", "wild"], 2, "--style"),

@@ -20,7 +20,9 @@ from gradtrace.limits import Budget
 
 
 def run(path, differences):
-    grants = Grants.within(Budget(seconds=20.0))._replace(read=(path,), temporary=True, **differences)
+    grants = Grants.within(Budget(seconds=20.0))._replace(
+        read=(path,), temporary=True, **differences
+    )
     broker.confine(grants, sys.argv[1:])
     text = Path(path).read_text("utf-8")
     try:

@@ -67,13 +67,23 @@ WAYS = {
     "ctypes library": "ctypes.CDLL(os.path.abspath(TARGET))",
     "listing": "os.listdir(os.path.dirname(os.path.abspath(TARGET)))",
 }
-PATHS = ("secret.txt", "link/data.npy", "second.npy", "../elsewhere/data.npy", "/proc/self/cwd/secret.txt")
+PATHS = (
+    "secret.txt",
+    "link/data.npy",
+    "second.npy",
+    "../elsewhere/data.npy",
+    "/proc/self/cwd/secret.txt",
+)
 SYSTEM_PATHS = (
     "/etc/passwd", "/etc/shadow", "/root/.bashrc", "/proc/kmsg", "/proc/kcore", "/dev/mem", "/dev/kmsg", "/dev/sda",
     "/proc/1/environ", "/proc/1/mem", "/proc/self/environ", "/proc/self/mem", "/proc/self/maps", "/sys/kernel/notes",
     "/var/log/wtmp", "/dev/shm/x", "/dev/tty", "/dev/ptmx", "/dev/fuse", "/proc/sysrq-trigger",
 )  # fmt: skip
-READING = {f"read {path} by {way}": text.replace("TARGET", repr(path)) for way, text in WAYS.items() for path in PATHS}
+READING = {
+    f"read {path} by {way}": text.replace("TARGET", repr(path))
+    for way, text in WAYS.items()
+    for path in PATHS
+}
 READING |= {
     f"read {path} in its folder": f"os.chdir(os.path.dirname({path!r}) or '.'); open(os.path.basename({path!r})).read()"
     for path in PATHS[1:]
@@ -343,11 +353,20 @@ FATAL = {
         LATE,
     ),
     "closed pipes": ("import os, time\nos.closerange(0, 64)\ntime.sleep(60)", LATE),
-    "all exceptions caught": ("while True:\n    try:\n        while True: pass\n    except BaseException: pass", LATE),
-    "a thread that stays": ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()", LATE),
+    "all exceptions caught": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        LATE,
+    ),
+    "a thread that stays": (
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()",
+        LATE,
+    ),
     "exit handler": ("import atexit, time\natexit.register(time.sleep, 60)", ""),
     "endless print": ("while True: print('x' * 1000)", "wrote more than"),
-    "endless print to stderr": ("import os\nwhile True: os.write(2, b'x' * 1000)", "wrote more than"),
+    "endless print to stderr": (
+        "import os\nwhile True: os.write(2, b'x' * 1000)",
+        "wrote more than",
+    ),
     "endless numbers": ("import sys\nsys.set_int_max_str_digits(0)\nprint(10 ** 10 ** 7)", ""),
     "100 GB": ("x = bytearray(100 * 10**9)", ""),
     "100 GB piece by piece": ("x = []\nwhile True: x.append(bytearray(10**8))", ""),
@@ -358,7 +377,10 @@ FATAL = {
     ),
     "memory of numpy": ("import numpy as np\nx = []\nwhile True: x.append(np.ones(10**8))", ""),
     "recursion": ("def f(): f()\nf()", "RecursionError"),
-    "recursion without a limit": ("import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()", ""),
+    "recursion without a limit": (
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
+        "",
+    ),
     "deep expression": ("eval('(' * 10**5)", ""),
     "deep tree": ("eval('-' * 10**6 + '1')", ""),
     "fork bomb": ("import os\nwhile True: os.fork()", "PermissionError"),
@@ -476,7 +498,10 @@ attack_all()
 
 def program_of(attacks: dict[str, str], port: int, program: str) -> str:
     """Return a program that makes the attacks one after the other and writes the outcome of each to stderr."""
-    texts = {name: text.replace("PORT", str(port)).replace("PROGRAM", repr(program)) for name, text in attacks.items()}
+    texts = {
+        name: text.replace("PORT", str(port)).replace("PROGRAM", repr(program))
+        for name, text in attacks.items()
+    }
     return f"{PRELUDE}\nATTACKS = {texts!r}\n{TRIED}"
 
 
@@ -487,7 +512,9 @@ def outcomes(said: str) -> list[tuple[str, str]]:
 
 def surprises(made: list[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the attacks that were not refused."""
-    return {(name, told) for name, told in made if told != "refused" and not is_harmless(name, told)}
+    return {
+        (name, told) for name, told in made if told != "refused" and not is_harmless(name, told)
+    }
 
 
 def is_harmless(name: str, told: str) -> bool:

@@ -28,8 +28,12 @@ from python_attacks import (
 from gradtrace.sandbox import kernel
 
 pytestmark = [
-    pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls are those of x86-64"),
+    pytest.mark.skipif(
+        not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+    ),
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="the numbers of system calls are those of x86-64"
+    ),
 ]
 WAYS = {**COMMANDS, **MORE, **{f"graph as {suffix}": drawing(suffix) for suffix in PICTURES}}
 QUICK = ("run", "why", "graph as svg", "map")
@@ -47,7 +51,13 @@ def write_all(yard, before):
     """Write the files of all commands, which make the attacks first."""
     folder = yard.folder
     write_sources(folder, before)
-    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "source": before, "outputs": []}
+    cell = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "source": before,
+        "outputs": [],
+    }
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (folder / "n.ipynb").write_text(json.dumps(notebook))
     (folder / "c.md").write_text("```console\n$ gradtrace run p.py\n1\n```\n")
@@ -63,7 +73,9 @@ def run(yard, args, before):
     done = yard.run(*args, text=text, may_make=may_make, inner=())
     for name in may_make[:-1]:
         content = (yard.folder / name).read_bytes() if (yard.folder / name).exists() else b""
-        assert SECRET.encode() not in content and ENVIRONMENT.encode() not in content, "a canary was written"
+        assert SECRET.encode() not in content and ENVIRONMENT.encode() not in content, (
+            "a canary was written"
+        )
     return done
 
 
@@ -98,13 +110,19 @@ def test_a_forged_message_does_nothing(way, name, yard):
     write_all(yard, before)
     done = run(yard, (*WAYS[way], "--max-seconds", "3"), before)
     assert done.returncode == 1, done
-    assert "did not keep to its protocol" in done.stderr or "ran longer than" in done.stdout + done.stderr, done
+    assert (
+        "did not keep to its protocol" in done.stderr
+        or "ran longer than" in done.stdout + done.stderr
+    ), done
 
 
 # What each program that does not end by itself must be told, on stderr or in the table of `verify`.
 ENDLESS = {
     "search in C": (FATAL["search in C"][0], "ran longer than 2 s"),
-    "numpy": ("import numpy as np\nx = np.eye(2000)\nfor i in range(10**6): x = x @ x", "ran longer than 2 s"),
+    "numpy": (
+        "import numpy as np\nx = np.eye(2000)\nfor i in range(10**6): x = x @ x",
+        "ran longer than 2 s",
+    ),
     "sleep": (FATAL["sleep"][0], "ran longer than 2 s"),
     "100 GB": (FATAL["100 GB"][0], "more memory than"),
     "100 GB piece by piece": (FATAL["100 GB piece by piece"][0], "more memory than"),
@@ -132,9 +150,14 @@ def test_a_program_that_does_not_end_is_ended_with_one_line(way, name, yard):
     assert done.returncode == 1, done
     told = " ".join((done.stdout if way in ("verify", "why") else "").split()) + done.stderr
     assert said in told, done
-    assert any(end in told for end in ("ran longer than", "more memory than", "wrote more than", "Error")), done
+    assert any(
+        end in told for end in ("ran longer than", "more memory than", "wrote more than", "Error")
+    ), done
     assert done.stderr.count("ran longer than") < 2, done
-    assert "process wrote" not in done.stderr or "\ngradtrace: the program's process wrote" in f"\n{done.stderr}"
+    assert (
+        "process wrote" not in done.stderr
+        or "\ngradtrace: the program's process wrote" in f"\n{done.stderr}"
+    )
 
 
 SLEEPING = "import os, time\nos.write(2, b'on\\n')\ntime.sleep(60)\n"
@@ -144,7 +167,9 @@ PROGRAMS = {
     **{f"{way}, deaf": DEAF + SLEEPING for way in ("run", "repl", "verify")},
 }
 SIGNALLED = [
-    pytest.param(name, number, marks=() if (name, number) == ("run", signal.SIGTERM) else pytest.mark.slow)
+    pytest.param(
+        name, number, marks=() if (name, number) == ("run", signal.SIGTERM) else pytest.mark.slow
+    )
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
     for name in PROGRAMS
 ]
@@ -173,7 +198,9 @@ def test_a_signal_leaves_no_process_and_no_folder(name, number, yard, tmp_path):
             process.send_signal(number)
             process.stdin.close()
             code = process.wait(30)
-            if way == "repl" and number == signal.SIGINT:  # Ctrl-C may end the entry, and the end of stdin the prompt
+            if (
+                way == "repl" and number == signal.SIGINT
+            ):  # Ctrl-C may end the entry, and the end of stdin the prompt
                 assert code in (0, 128 + number)
             else:
                 assert code == (-number if number == signal.SIGKILL else 128 + number)

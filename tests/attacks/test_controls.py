@@ -14,10 +14,14 @@ PROGRAMS = (HERE / "controls.txt").read_text("utf-8").split("# ---\n")
 def test_it_works(text, yard):
     expected, _, body = text.partition("\n")
     done = yard.run("run", "-", text=body)
-    assert (done.returncode, done.stdout.partition("\n")[0]) == (0, expected.removeprefix("# ")), done
+    assert (done.returncode, done.stdout.partition("\n")[0]) == (0, expected.removeprefix("# ")), (
+        done
+    )
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
+)
 def test_the_examples_work(script, yard):
     done = yard.run("run", str(script))
     assert done.returncode == 0, done.stderr
@@ -36,5 +40,12 @@ def test_what_may_be_written_is(yard):
         "import os\nimport numpy as np\nos.mkdir('out/new')\n"
         "np.save('out/new/x', np.ones(2))\nnp.save('out/y.npy', np.zeros(1))"
     )
-    done = yard.run("run", "-", "--allow-write", "out", text=program, makes=("out/new", "out/new/x.npy", "out/y.npy"))
+    done = yard.run(
+        "run",
+        "-",
+        "--allow-write",
+        "out",
+        text=program,
+        makes=("out/new", "out/new/x.npy", "out/y.npy"),
+    )
     assert done.returncode == 0, done

@@ -14,21 +14,40 @@ from gradtrace.errors import RenderError
 from gradtrace.sandbox import confine, kernel
 from gradtrace.views import animation, image
 
-pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
+pytestmark = pytest.mark.skipif(
+    not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+)
 ROOT = Path(__file__).resolve().parents[2]
-MANY = "digraph {\n" + "".join(f"\tn{i} -> n{(i * 7919 + 13) % 6000}\n" for i in range(12_000)) + "}"
+MANY = (
+    "digraph {\n" + "".join(f"\tn{i} -> n{(i * 7919 + 13) % 6000}\n" for i in range(12_000)) + "}"
+)
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_no_process_outlives_the_command(number, tmp_path):
     (tmp_path / "p.txt").write_text("y = x\nfor i in range(3000):\n    y = sin(y) + x * y\n")
-    command = [sys.executable, "-m", "gradtrace", "graph", "p.txt", "--x", "1", "--detail", "-o", "g.svg"]
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "graph",
+        "p.txt",
+        "--x",
+        "1",
+        "--detail",
+        "-o",
+        "g.svg",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
+    ) as process:
         deadline = time.monotonic() + 30
         below = []
-        while len(below) < 2 and time.monotonic() < deadline:  # the confined child, and what draws for it
+        while (
+            len(below) < 2 and time.monotonic() < deadline
+        ):  # the confined child, and what draws for it
             time.sleep(0.02)
             below = descendants(process.pid)
         assert len(below) >= 2, "nothing is drawn apart"
@@ -56,4 +75,6 @@ def test_a_picture_that_needs_more_time_is_an_error():
 @pytest.mark.skipif(animation.shutil.which("ffmpeg") is None, reason="no ffmpeg here")
 def test_a_film_that_needs_a_larger_file_is_an_error():
     with pytest.raises(RenderError):
-        animation.encoded(os.urandom(3 * 640 * 480) * 3, 640, 480, 60.0, confine.Limits(file_size=10_000))
+        animation.encoded(
+            os.urandom(3 * 640 * 480) * 3, 640, 480, 60.0, confine.Limits(file_size=10_000)
+        )

@@ -25,7 +25,12 @@ def escaped(tmp_path, door):
         if program is not None:
             (yard.folder / "p.py").write_text(program)
         return yard.run(
-            *args, text=text, module="escaped", environment={"PYTHONPATH": str(HERE)}, makes=makes, may_make=may_make
+            *args,
+            text=text,
+            module="escaped",
+            environment={"PYTHONPATH": str(HERE)},
+            makes=makes,
+            may_make=may_make,
         )
 
     return run
@@ -33,7 +38,11 @@ def escaped(tmp_path, door):
 
 def outcomes(done):
     """The name and the outcome of each attempt."""
-    lines = [line.removeprefix("attempt ") for line in done.stderr.splitlines() if line.startswith("attempt ")]
+    lines = [
+        line.removeprefix("attempt ")
+        for line in done.stderr.splitlines()
+        if line.startswith("attempt ")
+    ]
     return dict(line.split(": ", 1) for line in lines)
 
 
@@ -48,7 +57,10 @@ def check(done, wanted=()):
     assert not_refused <= WITHOUT_EFFECT, done.stderr[-3000:]
 
 
-SLOW = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in commands.COMMANDS]
+SLOW = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+    for name in commands.COMMANDS
+]
 
 
 @pytest.mark.parametrize("name", SLOW)
@@ -61,7 +73,9 @@ def test_no_attempt_succeeds(name, escaped):
 def test_no_attempt_succeeds_while_a_picture_is_made(suffix, escaped):
     done = escaped(commands.drawing(suffix), may_make=(f"g.{suffix}",))
     check(done)
-    is_spoilt = "Graphviz could not draw the graph" in done.stderr  # attempts close the process's own descriptors
+    is_spoilt = (
+        "Graphviz could not draw the graph" in done.stderr
+    )  # attempts close the process's own descriptors
     assert done.returncode == 0 or (done.returncode == 1 and is_spoilt), done
 
 
@@ -75,14 +89,22 @@ def test_the_attempts_are_real(tmp_path, door):
     code = "import escaped; from gradtrace.cli import broker; broker.enable = lambda: None; escaped.main.main()"
     yard = Yard(tmp_path, door, None)
     (yard.folder / "p.py").write_text(PROGRAM.replace('"attempts"', '"harmless"'))
-    environment = {"PYTHONPATH": str(HERE), "PATH": "/usr/bin:/bin", "CANARY": "canary-of-the-environment-2284"}
+    environment = {
+        "PYTHONPATH": str(HERE),
+        "PATH": "/usr/bin:/bin",
+        "CANARY": "canary-of-the-environment-2284",
+    }
     command = [sys.executable, "-c", code, "run", "p.py"]
-    done = subprocess.run(command, cwd=yard.folder, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=yard.folder, env=environment, capture_output=True, text=True, timeout=60
+    )
     found = outcomes(done)
     assert len(found) > 25 and set(found.values()) == {"DONE"}, done.stderr
 
 
-@pytest.mark.parametrize("number", [pytest.param(n, marks=() if n < 4 else pytest.mark.slow) for n in range(25)])
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=() if n < 4 else pytest.mark.slow) for n in range(25)]
+)
 def test_a_forged_message_ends_the_run_and_does_nothing(number, escaped):
     done = escaped(("run", "p.py", "--max-seconds", "10"), program=f"abs('forge {number}')\n")
     assert done.returncode == 1 and "did not keep to its protocol" in done.stderr, done
@@ -107,10 +129,14 @@ def test_a_process_that_does_not_end_is_ended(how, escaped):
 
 def test_shared_memory_is_refused(escaped):
     done = escaped(("run", "p.py", "--max-memory", "100000000"), program="abs('memory')\n")
-    assert done.returncode == 1 and "PermissionError: [Errno 1] Operation not permitted" in done.stderr, done
+    assert (
+        done.returncode == 1 and "PermissionError: [Errno 1] Operation not permitted" in done.stderr
+    ), done
 
 
-@pytest.mark.parametrize(("what", "said"), [("threads", "more than 2,000 threads"), ("scratch", "more memory than")])
+@pytest.mark.parametrize(
+    ("what", "said"), [("threads", "more than 2,000 threads"), ("scratch", "more memory than")]
+)
 def test_a_process_that_takes_threads_or_a_file_is_ended(what, said, escaped):
     done = escaped(("run", "p.py"), program=f"abs('{what}')\n")
     assert done.returncode == 1 and said in done.stderr, done
@@ -183,7 +209,9 @@ def test_what_a_log_held_before_stays(mode, tmp_path, door):
             )  # fmt: skip
         stdin, out, err = (log.read_bytes() for log in logs)
         assert stdin == before and out.startswith(before) and err.startswith(before)
-        assert out.endswith(b"after\n") and b"tried everything\n" in err and b"OVER" not in out + err
+        assert (
+            out.endswith(b"after\n") and b"tried everything\n" in err and b"OVER" not in out + err
+        )
         assert b"read from stdin: before" not in err
 
 

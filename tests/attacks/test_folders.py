@@ -16,7 +16,9 @@ from gradtrace.cli.grants import MOST_SCRATCH
 from gradtrace.limits import Budget
 from gradtrace.sandbox import growth, kernel, scratch
 
-pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
+pytestmark = pytest.mark.skipif(
+    not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+)
 RUNNER = Path(__file__).with_name("plain_python.py")
 LIMIT = 2_000_000  # bytes
 
@@ -34,12 +36,20 @@ def command(folders, text, **grants):
 
 
 def environment(folders):
-    return {**os.environ, "TMPDIR": str(folders / "temporary"), "MPLCONFIGDIR": str(folders / "matplotlib")}
+    return {
+        **os.environ,
+        "TMPDIR": str(folders / "temporary"),
+        "MPLCONFIGDIR": str(folders / "matplotlib"),
+    }
 
 
 def run(folders, text, **grants):
     done = subprocess.run(
-        command(folders, text, **grants), env=environment(folders), capture_output=True, text=True, timeout=60
+        command(folders, text, **grants),
+        env=environment(folders),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert list((folders / "temporary").iterdir()) == [], "the folder for temporary files stays"
     return done
@@ -213,7 +223,10 @@ def test_all_files_together_are_limited(name, folders):
 def test_temporary_files_are_limited_and_removed(name, folders):
     text = FILLING[name].replace('"FOLDER"', "os.environ['TMPDIR']").replace("960_000", "9_600_000")
     done = run(folders, text)
-    assert done.returncode == 1 and f"temporary files are larger than {MOST_SCRATCH >> 20} MB" in done.stderr, done
+    assert (
+        done.returncode == 1
+        and f"temporary files are larger than {MOST_SCRATCH >> 20} MB" in done.stderr
+    ), done
 
 
 MODES = """
@@ -263,9 +276,15 @@ def test_nothing_is_removed_below_allow_write(folders):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_temporary_files_are_removed_after_a_signal(number, folders):
-    text = "import os, tempfile, time\ntempfile.mkdtemp()\nprint('on', flush=True)\ntime.sleep(30)\n"
+    text = (
+        "import os, tempfile, time\ntempfile.mkdtemp()\nprint('on', flush=True)\ntime.sleep(30)\n"
+    )
     with subprocess.Popen(
-        command(folders, text), env=environment(folders), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(folders, text),
+        env=environment(folders),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout.readline() == "on\n"
         assert len(list((folders / "temporary").iterdir())) == 1
@@ -280,7 +299,11 @@ def test_temporary_files_are_removed_after_a_signal(number, folders):
 def test_what_a_killed_command_left_is_removed_by_the_next(folders):
     text = "import time\nprint('on', flush=True)\ntime.sleep(30)\n"
     with subprocess.Popen(
-        command(folders, text), env=environment(folders), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(folders, text),
+        env=environment(folders),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout.readline() == "on\n"
         (left,) = (folders / "temporary").iterdir()
@@ -341,7 +364,9 @@ def test_outputs_leave_room_on_the_disk(tmp_path, monkeypatch):
 
 def test_a_table_does_not_lift_the_limit_on_files(tmp_path):
     """What the program of `map` writes to the nameless file stays below half of what is free."""
-    found = argv.split(["m.txt", "--grid", "x=0:1:5", "-o", str(tmp_path / "t.npz")], map_command.arity)
+    found = argv.split(
+        ["m.txt", "--grid", "x=0:1:5", "-o", str(tmp_path / "t.npz")], map_command.arity
+    )
     granted = grants.of_command(found, Budget(), False)
     assert MOST_SCRATCH < granted.largest_file <= scratch.free_bytes(tmp_path)
     away = argv.split(["m.txt", "--grid", "x=0:1:5", "-o", "absent/t.npz"], map_command.arity)

@@ -5,7 +5,9 @@ import re
 import malformed
 import pytest
 
-FORM = re.compile(r"^(?:[^\s:][^:]*:\d+:\d+: |[^\s:][^:]*: ).+")  # file:line:column: what, or gradtrace COMMAND: what
+FORM = re.compile(
+    r"^(?:[^\s:][^:]*:\d+:\d+: |[^\s:][^:]*: ).+"
+)  # file:line:column: what, or gradtrace COMMAND: what
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CASES = [
     *(
@@ -41,4 +43,6 @@ def test_one_message(name, args, files, code, part, yard):
     lines = done.stderr.splitlines()
     assert part in done.stderr and FORM.match(lines[0]), done.stderr[:1000]
     assert not CONTROL.search(done.stderr), done.stderr[:1000]
-    assert max(map(len, lines[1:]), default=0) < 5000 and len(done.stderr) < 20_000, done.stderr[:1000]
+    assert max(map(len, lines[1:]), default=0) < 5000 and len(done.stderr) < 20_000, done.stderr[
+        :1000
+    ]

@@ -100,7 +100,9 @@ def test_a_page_without_its_policy():
         markup.check(HEAD.encode("utf-16"), ".html")
 
 
-@pytest.mark.parametrize("declaration", ['<!DOCTYPE svg [<!ENTITY a "b">]>', '<?xml version="1.0" encoding="UTF-7"?>'])
+@pytest.mark.parametrize(
+    "declaration", ['<!DOCTYPE svg [<!ENTITY a "b">]>', '<?xml version="1.0" encoding="UTF-7"?>']
+)
 def test_another_beginning_of_a_picture(declaration):
     refused(declaration + '<svg xmlns="http://www.w3.org/2000/svg"></svg>', ".svg")
 
@@ -133,7 +135,9 @@ def test_hostile_names_stay_text(tmp_path):
     from gradtrace.cli.group import cli
 
     program = tmp_path / "<script>alert(1)<!--.txt"
-    program.write_text("x: leaf = 1.0\n# --> </script><script>alert(1)</script> ]]> \" ' &\nx * 2 + x\n")
+    program.write_text(
+        "x: leaf = 1.0\n# --> </script><script>alert(1)</script> ]]> \" ' &\nx * 2 + x\n"
+    )
     for name in ("a.html", "b.svg"):
         out = tmp_path / name
         done = CliRunner().invoke(cli, ["graph", str(program), "-o", str(out)])

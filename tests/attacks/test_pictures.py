@@ -29,7 +29,9 @@ model(x).sum()
 
 def program(name, door):
     name = NAMES[name].replace("@PORT@", str(door.port))
-    comment = name.replace("\n", " ").replace("\u2028", " ").replace("\x1b", " ").replace("\x07", " ")
+    comment = (
+        name.replace("\n", " ").replace("\u2028", " ").replace("\x1b", " ").replace("\x07", " ")
+    )
     return PROGRAM.format(name=name, comment=comment)
 
 
@@ -38,13 +40,19 @@ def program(name, door):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_stays_a_name(name, suffix, yard):
     (yard.folder / "p.py").write_text(program(name, yard.door), "utf-8")
-    done = yard.run("graph", "p.py", "--depth", "all", "-o", f"out/g.{suffix}", makes=(f"out/g.{suffix}",))
+    done = yard.run(
+        "graph", "p.py", "--depth", "all", "-o", f"out/g.{suffix}", makes=(f"out/g.{suffix}",)
+    )
     assert done.returncode == 0, done.stderr
     made = (yard.folder / "out" / f"g.{suffix}").read_text("utf-8")
     if suffix == "svg":
         tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(made).iter()}
-        attributes = {name for element in ElementTree.fromstring(made).iter() for name in element.attrib}
-        assert not tags & {"script", "image", "foreignObject"} and not [a for a in attributes if a.startswith("on")]
+        attributes = {
+            name for element in ElementTree.fromstring(made).iter() for name in element.attrib
+        }
+        assert not tags & {"script", "image", "foreignObject"} and not [
+            a for a in attributes if a.startswith("on")
+        ]
     if suffix == "html":
         assert "<script>alert" not in made and "<img src=" not in made.lower()
     if suffix == "graphml":
@@ -60,7 +68,10 @@ def test_a_name_stays_a_name(name, suffix, yard):
 def test_a_table_holds_a_name(name, format, yard):
     done = yard.run("eval", "-", "--format", format, text=program(name, yard.door))
     assert done.returncode == 0, done.stderr
-    assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", done.stdout) or format == "csv"
+    assert (
+        not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", done.stdout)
+        or format == "csv"
+    )
     if format == "json":
         json.loads(done.stdout)
     if format == "md":

@@ -27,8 +27,12 @@ from gradtrace.sandbox import kernel
 
 HERE = Path(__file__).parent
 pytestmark = [
-    pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls are those of x86-64"),
+    pytest.mark.skipif(
+        not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+    ),
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="the numbers of system calls are those of x86-64"
+    ),
 ]
 GROUPS = {name: dict(list(ATTACKS.items())[start::8]) for start, name in enumerate("abcdefgh")}
 
@@ -44,7 +48,11 @@ def run(yard, text, **grants):
     program.write_text(text)
     given = json.dumps({"seconds": 20.0, **grants})
     return yard.run(
-        str(program), given, module="plain_python", environment={"PYTHONPATH": f"{HERE}:{HERE.parents[1]}"}, inner=()
+        str(program),
+        given,
+        module="plain_python",
+        environment={"PYTHONPATH": f"{HERE}:{HERE.parents[1]}"},
+        inner=(),
     )
 
 
@@ -54,7 +62,9 @@ def test_there_are_enough():
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_attack_succeeds(group, yard, door):
-    done = run(yard, f"{program_of(GROUPS[group], door.port, str(yard.folder / 'p.py'))}\nos._exit(0)")
+    done = run(
+        yard, f"{program_of(GROUPS[group], door.port, str(yard.folder / 'p.py'))}\nos._exit(0)"
+    )
     made = outcomes(done.stderr)
     assert dict(made).keys() == GROUPS[group].keys(), done
     assert surprises(made) == set(), done.stderr
@@ -64,9 +74,13 @@ def test_the_attacks_are_real(yard, door):
     """Without a wall a program reads the canaries in each way."""
     without = ("rename", "sqlite", "library", "openat2", "send")
     wanted = {name: text for name, text in READING.items() if "secret.txt" in name}
-    wanted = {name: text for name, text in wanted.items() if not any(word in name for word in without)}
+    wanted = {
+        name: text for name, text in wanted.items() if not any(word in name for word in without)
+    }
     code = program_of(wanted, door.port, "p.py")
-    done = subprocess.run([sys.executable, "-c", code], cwd=yard.folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=yard.folder, capture_output=True, text=True, timeout=60
+    )
     found = dict(outcomes(done.stderr))
     assert found.keys() == wanted.keys() and set(found.values()) <= {"DONE", "EEXIST"}, found
 

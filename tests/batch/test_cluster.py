@@ -19,12 +19,22 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as made:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as made:
         yield made
 
 
 def start(cluster, *arguments, folder):
-    command = [sys.executable, "-m", "gradtrace", "map", *arguments, "--scheduler", cluster.scheduler_address]
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "map",
+        *arguments,
+        "--scheduler",
+        cluster.scheduler_address,
+    ]
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -42,9 +52,22 @@ def results(folder):
 
 def test_the_parts_are_those_of_one_machine(cluster, tmp_path):
     x = np.random.default_rng(0).normal(size=50_000)
-    np.save(tmp_path / "in.npy", np.array([(i, v) for i, v in enumerate(x)], [("id", "i8"), ("x", "f8")]))
+    np.save(
+        tmp_path / "in.npy",
+        np.array([(i, v) for i, v in enumerate(x)], [("id", "i8"), ("x", "f8")]),
+    )
     run = start(
-        cluster, "exp(-x*x)*x", "--data", "in.npy", "--keep", "id", "-o", "out/", "--part-rows", "7000", folder=tmp_path
+        cluster,
+        "exp(-x*x)*x",
+        "--data",
+        "in.npy",
+        "--keep",
+        "id",
+        "-o",
+        "out/",
+        "--part-rows",
+        "7000",
+        folder=tmp_path,
     )
     _, told = run.communicate(timeout=120)
     assert run.returncode == 0, told
@@ -61,7 +84,9 @@ def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
             csv.writer(file).writerows([("id", "na\nme", "x"), *rows])
             file.write("\r\n\n")
         else:
-            file.write("".join(json.dumps({"id": i, "na\nme": name, "x": x}) + "\n" for i, name, x in rows))
+            file.write(
+                "".join(json.dumps({"id": i, "na\nme": name, "x": x}) + "\n" for i, name, x in rows)
+            )
     run = start(
         cluster,
         "x*x",
@@ -90,7 +115,9 @@ def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
 
 def test_text_whose_quotes_mislead_is_refused(cluster, tmp_path):
     (tmp_path / "in.csv").write_text("x,name\n" + "".join(f'{i},5" pipe\n' for i in range(11)))
-    run = start(cluster, "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "4", folder=tmp_path)
+    run = start(
+        cluster, "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "4", folder=tmp_path
+    )
     _, told = run.communicate(timeout=120)
     assert run.returncode == 2 and "rows instead of" in told and "without --scheduler" in told
     assert not (tmp_path / "out/manifest.json").exists()
@@ -136,6 +163,11 @@ def test_no_cluster_there(tmp_path):
         "tcp://127.0.0.1:9",
     ]
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 2 and "no scheduler at 'tcp://127.0.0.1:9'" in done.stderr

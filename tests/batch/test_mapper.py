@@ -21,8 +21,14 @@ ROWS = {
     "joined": (lambda x, w: gt.cat([x, w * 2]).norm() + gt.stack([x, x]).sum(), ((3,), (2,))),
     "softmax": (lambda x, w: gt.log_softmax(x, 0)[0] * w, ((4,), ())),
     "cumsum": (lambda x, w: gt.cumsum(x, 0)[2] * w, ((4,), ())),
-    "constant array": (lambda x, w: (x * gt.tensor([1.0, 2.0, 3.0], dtype=gt.float64)).sum() / w, ((3,), ())),
-    "constant and scalar": (lambda x, w: (x * gt.tensor([1.0, 2.0, 3.0], dtype=gt.float64) + w).prod(), ((), ())),
+    "constant array": (
+        lambda x, w: (x * gt.tensor([1.0, 2.0, 3.0], dtype=gt.float64)).sum() / w,
+        ((3,), ()),
+    ),
+    "constant and scalar": (
+        lambda x, w: (x * gt.tensor([1.0, 2.0, 3.0], dtype=gt.float64) + w).prod(),
+        ((), ()),
+    ),
     "gelu": (lambda x, w: gt.nn.functional.gelu(x) * gt.nn.functional.softplus(w), ((), ())),
     "choice": (lambda x, w: gt.where(x > 0, x * w, x / w), ((), ())),
 }
@@ -37,7 +43,9 @@ def test_rows_are_independent_runs(name):
     try:
         plan = static.optimise(static.trace(function, {k: c[0] for k, c in columns.items()}))
     except Exception as error:
-        if name == "constant and scalar" and "frozen" in str(error):  # prod looks for zeros among the values
+        if name == "constant and scalar" and "frozen" in str(
+            error
+        ):  # prod looks for zeros among the values
             return
         raise
     found = RowMap(plan, block=7)(columns, n, threads=2)
@@ -55,8 +63,14 @@ def test_black_scholes_has_the_engines_bits():
         return S * gt.erf(d) - K * gt.exp(-0.03 * T) * gt.erf(d - gt.sqrt(T))
 
     rng = np.random.default_rng(1)
-    columns = {"S": rng.uniform(80, 120, 9999), "K": rng.uniform(80, 120, 9999), "T": rng.uniform(0.1, 2, 9999)}
-    found = RowMap(static.optimise(static.trace(price, {"S": 1.0, "K": 1.0, "T": 1.0})))(columns, 9999, 2)
+    columns = {
+        "S": rng.uniform(80, 120, 9999),
+        "K": rng.uniform(80, 120, 9999),
+        "T": rng.uniform(0.1, 2, 9999),
+    }
+    found = RowMap(static.optimise(static.trace(price, {"S": 1.0, "K": 1.0, "T": 1.0})))(
+        columns, 9999, 2
+    )
     leaves = [gt.tensor(c, requires_grad=True) for c in columns.values()]
     y = price(*leaves)
     y.sum().backward()
@@ -83,7 +97,11 @@ def test_results_that_are_kept_are_not_written_over():
     first = mapped({"x": np.array([1.0, 2.0])}, 2)
     view = mapped({"x": np.array([3.0, 4.0])}, 2)["y"][1:]
     third = mapped({"x": np.array([5.0, 6.0])}, 2)
-    assert first["y"].tolist() == [1.0, 4.0] and view.tolist() == [16.0] and third["y"].tolist() == [25.0, 36.0]
+    assert (
+        first["y"].tolist() == [1.0, 4.0]
+        and view.tolist() == [16.0]
+        and third["y"].tolist() == [25.0, 36.0]
+    )
 
 
 def test_matrices_by_rows_a_singular_one_gives_nan():

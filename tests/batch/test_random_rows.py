@@ -88,7 +88,11 @@ TWO = {
 INPUTS = {"x": (3,), "w": (), "m": (2, 3)}
 ROWS = 5
 pytestmark = pytest.mark.filterwarnings("ignore")  # of shapes that one would not mean
-Steps = st.lists(st.tuples(st.sampled_from([*ONE, *TWO]), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
+Steps = st.lists(
+    st.tuples(st.sampled_from([*ONE, *TWO]), st.integers(0, 9), st.integers(0, 9)),
+    min_size=1,
+    max_size=7,
+)
 
 
 def kept_steps(steps):
@@ -141,7 +145,9 @@ def test_rows_never_mix(steps, seed):
     found = RowMap(plan, block=2)(columns, ROWS, threads=2)
     for row in range(ROWS):
         for (label, _), want in zip(plan.outputs, on_one_row(function, columns, row), strict=True):
-            np.testing.assert_allclose(found[label][row], want, rtol=1e-9, atol=1e-11, err_msg=f"{label}, row {row}")
+            np.testing.assert_allclose(
+                found[label][row], want, rtol=1e-9, atol=1e-11, err_msg=f"{label}, row {row}"
+            )
 
 
 @pytest.mark.parametrize("name", [*ONE, *TWO])

@@ -16,7 +16,10 @@ JOB = Job("a job", "ms", {OURS: [], "torch": []}, than("torch", 0.5, 0.2))
 
 
 def found(*pairs):
-    return {OURS: [Figures(a, 10.0, 1.0) for a, _ in pairs], "torch": [Figures(b, 100.0, 1.0) for _, b in pairs]}
+    return {
+        OURS: [Figures(a, 10.0, 1.0) for a, _ in pairs],
+        "torch": [Figures(b, 100.0, 1.0) for _, b in pairs],
+    }
 
 
 def entry(*pairs):
@@ -38,13 +41,22 @@ def test_a_ratio_is_the_median_of_the_rounds_own_ratios():
     assert made["ratios"]["torch"]["seconds"] == 0.25
     assert made["ratios"]["torch"]["best"] == 0.5
     assert made["ratios"]["torch"]["bytes"] == pytest.approx(0.1)
-    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0, "best": 2.0, "cpu": None}
+    assert made["peers"]["torch"] == {
+        "seconds": 4.0,
+        "bytes": 100.0,
+        "check": 1.0,
+        "best": 2.0,
+        "cpu": None,
+    }
     assert made["agree"] is True
 
 
 def test_medians_and_shortest_times_of_a_process_are_kept_apart():
     # A process that runs its program several times prints both.
-    ours, theirs = [Figures(3.0, best=2.0), Figures(5.0, best=1.0)], [Figures(4.0, best=4.0), Figures(5.0, best=2.0)]
+    ours, theirs = (
+        [Figures(3.0, best=2.0), Figures(5.0, best=1.0)],
+        [Figures(4.0, best=4.0), Figures(5.0, best=2.0)],
+    )
     made = results.summary(JOB, {OURS: ours, "torch": theirs})
     assert made["peers"][OURS]["seconds"] == 4.0 and made["peers"][OURS]["best"] == 1.0
     assert made["ratios"]["torch"]["seconds"] == pytest.approx((3 / 4 + 1) / 2)
@@ -68,18 +80,25 @@ def test_a_slowdown_shows_in_the_median_and_in_the_best_time():
         "scalar: the time over torch's was 0.1 and is 0.2"
     ]
     assert results.slower("scalar", entry((1.2, 10.0)), before, 0.25) == []
-    assert results.slower("scalar", entry((9.0, 10.0), (1.0, 10.0), (9.0, 10.0)), before, 0.25) == []
+    assert (
+        results.slower("scalar", entry((9.0, 10.0), (1.0, 10.0), (9.0, 10.0)), before, 0.25) == []
+    )
     assert results.slower("scalar", {**before, "ratios": {}}, before, 0.25) == []
 
 
 def test_more_memory_is_a_slowdown_too():
     before, now = entry((1.0, 10.0)), entry((1.0, 10.0))
     now["ratios"]["torch"]["bytes"] *= 2
-    assert results.slower("million", now, before, 0.25) == ["million: the memory over torch's was 0.1 and is 0.2"]
+    assert results.slower("million", now, before, 0.25) == [
+        "million: the memory over torch's was 0.1 and is 0.2"
+    ]
 
 
 def test_jobs_not_run_keep_their_figures():
-    older, newer = document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))), document(ten=entry((2.0, 1.0)))
+    older, newer = (
+        document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))),
+        document(ten=entry((2.0, 1.0))),
+    )
     joined = results.together(newer, older)
     assert joined == document(scalar=older["jobs"]["scalar"], ten=newer["jobs"]["ten"])
     assert list(joined["jobs"]) == ["scalar", "ten"]
@@ -92,11 +111,17 @@ def test_jobs_of_another_machine_keep_their_figures_and_name_it(tmp_path):
     joined = results.together(document(ten=entry((2.0, 1.0))), older)
     assert joined["machine"] == {"cores": "2"} and "machine" not in joined["jobs"]["ten"]
     assert joined["jobs"]["scalar"] == {**entry((1.0, 1.0)), "machine": large}
-    assert "machine" not in results.together({**document(), "machine": large}, joined)["jobs"]["scalar"]
+    assert (
+        "machine"
+        not in results.together({**document(), "machine": large}, joined)["jobs"]["scalar"]
+    )
     report.write(page, joined)
     text = page.read_text()
     assert "\nMeasured on: cores 64.\n\nRows with [2] on: cores 2.\n" in text
-    assert f"| {JOBS['scalar'].title} | torch |" in text and f"| {JOBS['ten'].title} [2] | torch |" in text
+    assert (
+        f"| {JOBS['scalar'].title} | torch |" in text
+        and f"| {JOBS['ten'].title} [2] | torch |" in text
+    )
 
 
 def test_the_page_has_each_target_with_its_verdict(tmp_path):
@@ -106,9 +131,15 @@ def test_the_page_has_each_target_with_its_verdict(tmp_path):
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     title = JOBS["million"].title
-    assert f"| {title} | torch | 0.1 | **0.05** | 0.05 | 1 s (best 1) | 20 s (best 20) | reached |" in text
+    assert (
+        f"| {title} | torch | 0.1 | **0.05** | 0.05 | 1 s (best 1) | 20 s (best 20) | reached |"
+        in text
+    )
     assert f"| {title}: memory | torch | 0.2 | **0.1** |  | 0 MiB | 0 MiB | reached |" in text
-    assert "| torch | 0.35 | **0.5** | 0.5 | 1e+06 us (best 1e+06) | 2e+06 us (best 2e+06) | missed by 43% |" in text
+    assert (
+        "| torch | 0.35 | **0.5** | 0.5 | 1e+06 us (best 1e+06) | 2e+06 us (best 2e+06) | missed by 43% |"
+        in text
+    )
     assert "cores 2" in text
 
 
@@ -141,7 +172,10 @@ def test_every_job_has_a_script_and_targets_among_its_peers():
 def test_gradtrace_and_the_derivative_by_hand_agree(script, arguments):
     peers = [OURS, *(peer for peer in ("numpy", "floats") if peer in HAND[script])]
     job = Job("", "s", {})
-    checks = [measure(job, peer, [sys.executable, *run_script(script, peer, *arguments)[1:]]).check for peer in peers]
+    checks = [
+        measure(job, peer, [sys.executable, *run_script(script, peer, *arguments)[1:]]).check
+        for peer in peers
+    ]
     assert checks == pytest.approx([checks[0]] * len(checks), rel=1e-4 if script == "mlp" else 1e-9)
 
 
@@ -166,7 +200,9 @@ def test_each_use_of_a_long_recording_is_timed():
 def test_every_peer_of_a_job_runs_in_the_same_environment():
     job = JOBS["larger"]._replace(environment={"SECONDS_TO_PRINT": "7"})
     code = "import os; print('{\"seconds\": ' + os.environ['SECONDS_TO_PRINT'] + '}')"
-    assert [measure(job, peer, [sys.executable, "-c", code]).seconds for peer in job.peers] == [7] * len(job.peers)
+    assert [measure(job, peer, [sys.executable, "-c", code]).seconds for peer in job.peers] == [
+        7
+    ] * len(job.peers)
     assert all(JOBS[name].environment for name in ("large", "larger", "large-sine", "larger-sine"))
 
 
@@ -194,7 +230,10 @@ def test_a_job_runs_with_one_thread_and_with_the_default_idle_and_beside_a_busy_
 
 
 def test_a_peer_that_is_not_installed_is_left_out():
-    assert measure(Job("", "s", {}), "other", [sys.executable, "-c", "import no_such_package_here"]) is None
+    assert (
+        measure(Job("", "s", {}), "other", [sys.executable, "-c", "import no_such_package_here"])
+        is None
+    )
     with pytest.raises(SystemExit, match="no_such_package_here"):
         measure(Job("", "s", {}), OURS, [sys.executable, "-c", "import no_such_package_here"])
 

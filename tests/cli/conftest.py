@@ -79,7 +79,13 @@ def process(here):
 
     def run(*args, env=None, **extra):
         command = [sys.executable, "-m", "gradtrace", *map(str, args)]
-        settings = {"capture_output": True, "text": True, "timeout": 60, "encoding": "utf-8", **extra}
+        settings = {
+            "capture_output": True,
+            "text": True,
+            "timeout": 60,
+            "encoding": "utf-8",
+            **extra,
+        }
         return subprocess.run(command, env=environment(**(env or {})), **settings)
 
     return run

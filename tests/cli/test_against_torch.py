@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 SEEDS = Path(__file__).resolve().parents[1] / "recorded"
-PYTHON = os.environ.get("TORCH_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else "")
+PYTHON = os.environ.get("TORCH_PYTHON") or (
+    sys.executable if importlib.util.find_spec("torch") else ""
+)
 needs_torch = pytest.mark.skipif(not PYTHON, reason="needs PyTorch")
 
 
@@ -21,19 +23,36 @@ needs_torch = pytest.mark.skipif(not PYTHON, reason="needs PyTorch")
 def test_the_same_in_pytorch(answer, source):
     first, *rest = source
     path = next(SEEDS.rglob(first)) if first.endswith(".py") else first
-    found = json.loads(answer("check", path, *rest, "--against", "torch", "--python", PYTHON, "--format", "json"))
+    found = json.loads(
+        answer("check", path, *rest, "--against", "torch", "--python", PYTHON, "--format", "json")
+    )
     assert found["passed"] and found["torch"][0].isdigit()
-    assert {f["what"] for f in found["facts"]} == {"value", "grad", "is_leaf", "requires_grad", "grad_fn"}
+    assert {f["what"] for f in found["facts"]} == {
+        "value",
+        "grad",
+        "is_leaf",
+        "requires_grad",
+        "grad_fn",
+    }
 
 
 @needs_torch
 def test_what_fails_in_pytorch(gt):
-    result = gt("check", "import torch\nx = torch.ones(1)\nx.nothing()\n", "--against", "torch", "--python", PYTHON)
+    result = gt(
+        "check",
+        "import torch\nx = torch.ones(1)\nx.nothing()\n",
+        "--against",
+        "torch",
+        "--python",
+        PYTHON,
+    )
     assert result.exit_code == 1 and "in PyTorch the program fails: AttributeError" in result.stderr
 
 
 def test_without_pytorch(refusal):
-    code, error = refusal("check", "x*x", "--x", 1, "--against", "torch", "--python", "/nowhere/python")
+    code, error = refusal(
+        "check", "x*x", "--x", 1, "--against", "torch", "--python", "/nowhere/python"
+    )
     assert code == 2 and "cannot ask PyTorch" in error and "--python PATH" in error
 
 
@@ -61,7 +80,13 @@ def test_what_differs_is_told():
         None,
     )
     trace = Trace("", "", (x,), (), (), (), (0,), (0,), 1, (("x", 0),))
-    theirs = {"value": 2.5, "grad": [1.0, "NaN"], "is_leaf": True, "requires_grad": False, "grad_fn": None}
+    theirs = {
+        "value": 2.5,
+        "grad": [1.0, "NaN"],
+        "is_leaf": True,
+        "requires_grad": False,
+        "grad_fn": None,
+    }
     found = {f.what: f for f in against(trace, {"x": theirs, "other": theirs})}
     assert {what for what, f in found.items() if not f.same} == {"value", "requires_grad"}
     assert found["value"].gap == 0.5 and found["grad"].gap == 0

@@ -19,7 +19,17 @@ pytestmark = needs_torch
 
 
 def against(gt, source, *options, input=None):
-    asked = ("check", source, *options, "--against", "torch", "--python", PYTHON, "--format", "json")
+    asked = (
+        "check",
+        source,
+        *options,
+        "--against",
+        "torch",
+        "--python",
+        PYTHON,
+        "--format",
+        "json",
+    )
     done = gt(*asked, input=input)
     assert done.stdout, done.stderr
     return done.exit_code, json.loads(done.stdout)
@@ -41,7 +51,11 @@ loss = layer(torch.randn(40, 3)).pow(2).mean()
 loss.backward()
 """)  # fmt: skip
     grads = {fact["name"]: fact["theirs"] for fact in found["facts"] if fact["what"] == "grad"}
-    assert code == 0 and {"layer.weight", "layer.bias"} <= set(grads) and grads["layer.weight"] is not None
+    assert (
+        code == 0
+        and {"layer.weight", "layer.bias"} <= set(grads)
+        and grads["layer.weight"] is not None
+    )
 
 
 def test_one_backward_of_the_result_of_a_program_that_calls_none(gt):
@@ -72,7 +86,12 @@ def test_several_results_and_a_retained_gradient(gt):
     text = "y = x * 2\n(y * 3, y + x)\n"
     code, found = against(gt, "-", "--x", 5, "--retain-grad", "y", input=text)
     facts = {(fact["name"], fact["what"]): fact["theirs"] for fact in found["facts"]}
-    assert code == 0 and facts["y", "grad"] == 4 and facts["x", "grad"] == 9 and facts["y * 3", "value"] == 30
+    assert (
+        code == 0
+        and facts["y", "grad"] == 4
+        and facts["x", "grad"] == 9
+        and facts["y * 3", "value"] == 30
+    )
 
 
 def test_a_real_difference_is_found(gt):
@@ -89,7 +108,17 @@ loss.backward()
 
 
 def test_long_arrays_are_shortened(gt):
-    done = gt("check", "x * 2", "--x", "ones(300)", "--grad-tensors", "ones(300)", "--against", "torch", "--all")
+    done = gt(
+        "check",
+        "x * 2",
+        "--x",
+        "ones(300)",
+        "--grad-tensors",
+        "ones(300)",
+        "--against",
+        "torch",
+        "--all",
+    )
     assert done.exit_code == 0 and "[1, 1, 1, 1, ...] (300 elements)" in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 200
 

@@ -12,10 +12,59 @@ from gradtrace.cli.group import cli
 
 TOKENS = st.sampled_from(
     [
-        *("eval", "graph", "x*w", "x", "(x+w)*(w+1)", "-x", "--", "-", "--x", "--w", "--x=1", "-s", "x=1", "-sx=1"),
-        *("1", "-1", "1,2", "--get", "w.grad", "root", "--format", "json", "csv", "--backward", "2", "--retain-graph"),
-        *("--inputs", "--retain-grad", "all", "--no-grad", "--output", "--grad-tensors", "--help", "--seed", "--dtype"),
-        *("--retian-graph", "--no-backward", "@none.npy", "@-", "--params", "-e", "--errors", "--color", "always", ""),
+        *(
+            "eval",
+            "graph",
+            "x*w",
+            "x",
+            "(x+w)*(w+1)",
+            "-x",
+            "--",
+            "-",
+            "--x",
+            "--w",
+            "--x=1",
+            "-s",
+            "x=1",
+            "-sx=1",
+        ),
+        *(
+            "1",
+            "-1",
+            "1,2",
+            "--get",
+            "w.grad",
+            "root",
+            "--format",
+            "json",
+            "csv",
+            "--backward",
+            "2",
+            "--retain-graph",
+        ),
+        *(
+            "--inputs",
+            "--retain-grad",
+            "all",
+            "--no-grad",
+            "--output",
+            "--grad-tensors",
+            "--help",
+            "--seed",
+            "--dtype",
+        ),
+        *(
+            "--retian-graph",
+            "--no-backward",
+            "@none.npy",
+            "@-",
+            "--params",
+            "-e",
+            "--errors",
+            "--color",
+            "always",
+            "",
+        ),
     ]
 )
 QUIET = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -64,7 +113,11 @@ def test_values(text):
 
 
 @QUIET
-@given(st.sampled_from(["npy", "npz", "csv", "tsv", "txt", "json"]), st.binary(max_size=80), st.booleans())
+@given(
+    st.sampled_from(["npy", "npz", "csv", "tsv", "txt", "json"]),
+    st.binary(max_size=80),
+    st.booleans(),
+)
 @example("npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8',", True)
 @example("json", b"[1, [2]]", False)
 @example("csv", b'1,2\n"3', False)

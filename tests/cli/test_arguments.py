@@ -46,7 +46,9 @@ def test_negative_values(answer, text, value):
 
 def test_greek_and_normalised_names(answer):
     assert answer("eval", "λ*λ", "--λ", "2", "--get", "λ.grad") == "4.0\n"
-    assert answer("eval", "µ*2", "--µ", "3", "--format", "value") == "6.0\n"  # MICRO SIGN is Greek mu to Python
+    assert (
+        answer("eval", "µ*2", "--µ", "3", "--format", "value") == "6.0\n"
+    )  # MICRO SIGN is Greek mu to Python
     assert answer("eval", "µ*2", "--set", "µ=3", "--format", "value") == "6.0\n"
 
 
@@ -88,11 +90,20 @@ def test_typing_errors_get_did_you_mean(refusal, args, meant):
 
 
 def test_unknown_names(refusal):
-    assert "no such option '--z'; the variables are x" in refusal("eval", "x*2", "--x", "1", "--z", "3")[1]
-    assert "no such option '--z'; the program has no variables" in refusal("eval", "2*2", "--z", "3")[1]
+    assert (
+        "no such option '--z'; the variables are x"
+        in refusal("eval", "x*2", "--x", "1", "--z", "3")[1]
+    )
+    assert (
+        "no such option '--z'; the program has no variables"
+        in refusal("eval", "2*2", "--z", "3")[1]
+    )
     code, said = refusal("eval", "x*weight", "--x", "1", "-s", "wieght=3")
     assert code == 2 and "no variable 'wieght'; did you mean weight?" in said
-    assert "no variable 'q'; its variables are x" in refusal("eval", "x*2", "--x", "1", "--no-grad", "q")[1]
+    assert (
+        "no variable 'q'; its variables are x"
+        in refusal("eval", "x*2", "--x", "1", "--no-grad", "q")[1]
+    )
     assert "no such command 'evla'; did you mean eval?" in refusal("evla", "x")[1]
     assert "to evaluate it: gradtrace eval 'x*2'" in refusal("x*2")[1]
     assert "no such option '-z'" in refusal("eval", "-z", "x*2")[1]
@@ -123,7 +134,11 @@ def test_usage_errors(refusal):
 def test_missing_values_are_named_with_their_options(refusal):
     code, said = refusal("eval", "x*w", "--x", "2")
     assert code == 2
-    assert said.splitlines() == ["<expression>:1:3: no value for w; give --w VALUE", "    x*w", "      ^"]
+    assert said.splitlines() == [
+        "<expression>:1:3: no value for w; give --w VALUE",
+        "    x*w",
+        "      ^",
+    ]
     assert "no value for x, w; give --x VALUE --w VALUE" in refusal("eval", "x*w")[1]
 
 

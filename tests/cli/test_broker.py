@@ -11,7 +11,9 @@ import pytest
 
 from gradtrace.sandbox import kernel
 
-pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
+pytestmark = pytest.mark.skipif(
+    not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+)
 WITHOUT = """
 import sys
 from gradtrace.sandbox import kernel
@@ -24,7 +26,9 @@ main()
 
 def without_walls(args, **extra):
     """A process on a system that has neither Landlock nor seccomp."""
-    return subprocess.run([sys.executable, "-c", WITHOUT, *args], capture_output=True, text=True, timeout=60, **extra)
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT, *args], capture_output=True, text=True, timeout=60, **extra
+    )
 
 
 def test_a_system_without_walls_says_so_once(here, clean):
@@ -45,7 +49,10 @@ def test_a_wall_may_be_required(here, clean, process):
     (here / "p.py").write_text("print(1)\n")
     done = without_walls(("run", "p.py", "--require-wall"), env=clean())
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the kernel does not confine programs here" in done.stderr and "gradtrace doctor" in done.stderr
+    assert (
+        "the kernel does not confine programs here" in done.stderr
+        and "gradtrace doctor" in done.stderr
+    )
     assert process("run", "p.py", "--require-wall").stdout == "1\n"
     assert without_walls(("eval", "x", "--x", "2", "--require-wall"), env=clean()).returncode == 2
     # of a script's own arguments
@@ -64,7 +71,12 @@ try:
 except Stop:
     print("splits")
 """
-OWN = (("x*x", "--x", "2"), ("-e", "x*x", "--x", "1,2"), ("x*x", "-s", "x=2", "--backward", "1"), ("randn(2).sum()",))
+OWN = (
+    ("x*x", "--x", "2"),
+    ("-e", "x*x", "--x", "1,2"),
+    ("x*x", "-s", "x=2", "--backward", "1"),
+    ("randn(2).sum()",),
+)
 STRANGERS = (
     ("./e.txt", "--x", "2"), ("-", "--x", "2"), ("e.txt", "--x", "2"), ("@e.txt", "--x", "2"), ("x*x", "--x", "@d.npy"),
     ("x*x", "--x", "@-"), ("x*x", "-s", "x=@d.npy"), ("x*x", "-sx=@d.npy"), ("x*x", "--params", "p.json"),
@@ -76,23 +88,37 @@ STRANGERS = (
 def test_a_second_source_is_a_strangers_too(here, clean):
     for args in (("x*x", "-"), ("-e", "x*x", "-")):
         command = [sys.executable, "-c", SPLITS, "diff", *args, "--x", "2"]
-        done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, input="x+x")
+        done = subprocess.run(
+            command, env=clean(), capture_output=True, text=True, timeout=60, input="x+x"
+        )
         assert done.stdout == "splits\n", done
 
 
-@pytest.mark.parametrize(("args", "splits"), [*((a, False) for a in OWN), *((a, True) for a in STRANGERS)])
+@pytest.mark.parametrize(
+    ("args", "splits"), [*((a, False) for a in OWN), *((a, True) for a in STRANGERS)]
+)
 def test_only_the_users_own_text_runs_without_the_split(args, splits, here, clean):
     (here / "e.txt").write_text("x*x\n")
     command = [sys.executable, "-c", SPLITS, "eval", *args]
-    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, input="2")
+    done = subprocess.run(
+        command, env=clean(), capture_output=True, text=True, timeout=60, input="2"
+    )
     assert (done.stdout == "splits\n") is splits, done
 
 
 def test_doctor(process, clean):
     done = process("doctor")
-    assert done.returncode == 0 and "Landlock" in done.stdout and "the kernel refuses them" in done.stdout
+    assert (
+        done.returncode == 0
+        and "Landlock" in done.stdout
+        and "the kernel refuses them" in done.stdout
+    )
     found = json.loads(process("doctor", "--format", "json").stdout)
-    assert found["schema"] == "gradtrace/doctor" and found["confined"] is True and found["landlock"] >= 1
+    assert (
+        found["schema"] == "gradtrace/doctor"
+        and found["confined"] is True
+        and found["landlock"] >= 1
+    )
     bare = without_walls(("doctor",), env=clean())
     assert bare.returncode == 1 and "none here" in bare.stdout
 
@@ -137,7 +163,9 @@ def test_an_existing_file_is_replaced_whole_or_not_at_all(process, here):
 
 def started(here, clean, *args):
     command = [sys.executable, "-m", "gradtrace", *args]
-    return subprocess.Popen(command, cwd=here, env=clean(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=here, env=clean(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_an_interrupt_of_the_parent_alone_ends_the_run(here, clean):

@@ -65,7 +65,9 @@ def test_a_named_gradient_gets_the_cause_of_the_run(ask):
 def test_the_words_fit_80_columns_and_five_pieces_of_evidence(gt):
     for program, *_ in CAUSES.values():
         text = gt("why", "-", input=program).stdout
-        head, _, fix = re.split(r"\n(To fix it \(tried\)|A direction, not tried|Directions, not tried):\n", text)[:3]
+        head, _, fix = re.split(
+            r"\n(To fix it \(tried\)|A direction, not tried|Directions, not tried):\n", text
+        )[:3]
         assert all(len(line) <= 80 for line in text.split("\n")), text
         assert fix.startswith("  - ")
         assert head.count("\n  line ") + head.count("\n   line ") <= 5
@@ -94,7 +96,9 @@ def test_a_check_of_a_function_prints_nothing(gt):
 def test_the_documentation_lists_every_code():
     listed = set(re.findall(r"^\| `(.+?)` \|", (ROOT / "docs/why.md").read_text(), re.M))
     expected = {case[1] for case in CAUSES.values()} | {case[3] for case in NAMED.values()}
-    expected |= {case[3] for case in (*GRADIENTS.values(), *QUESTIONS.values())} | {c[1] for c in FAILURES.values()}
+    expected |= {case[3] for case in (*GRADIENTS.values(), *QUESTIONS.values())} | {
+        c[1] for c in FAILURES.values()
+    }
     assert expected <= listed
 
 

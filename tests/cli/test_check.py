@@ -32,11 +32,39 @@ PLANTED = {
     "factor 2 of a square": ("x", "x * x", "x * g", "2 * x * g", [1.0, 2.0], 1),
     "factor 3 of a cube": ("x", "x ** 3", "x ** 2 * g", "3 * x ** 2 * g", [1.0, -2.0], 1),
     "factor of a mean": ("x", "x.mean()", "g.expand(3)", "g.expand(3) / 3", [1.0, 2.0, 3.0], 1),
-    "operands exchanged": ("x, w", "x * w", "x * g, (w * g).sum()", "w * g, (x * g).sum()", [1.0, 2.0], 1),
-    "quotient": ("x, w", "x / w", "g / w, (g * x / w).sum()", "g / w, -(g * x / w ** 2).sum()", [1.0, 2.0], 1),
-    "broadcast not summed": ("x, w", "x * w", "w * g, (x * g)[0]", "w * g, (x * g).sum()", [1.0, 2.0], 1),
+    "operands exchanged": (
+        "x, w",
+        "x * w",
+        "x * g, (w * g).sum()",
+        "w * g, (x * g).sum()",
+        [1.0, 2.0],
+        1,
+    ),
+    "quotient": (
+        "x, w",
+        "x / w",
+        "g / w, (g * x / w).sum()",
+        "g / w, -(g * x / w ** 2).sum()",
+        [1.0, 2.0],
+        1,
+    ),
+    "broadcast not summed": (
+        "x, w",
+        "x * w",
+        "w * g, (x * g)[0]",
+        "w * g, (x * g).sum()",
+        [1.0, 2.0],
+        1,
+    ),
     "broadcast averaged": ("x, w", "x + w", "g, g.mean()", "g, g.sum()", [1.0, 2.0], 1),
-    "upstream forgotten": ("x", "x.exp()", "x.exp() * torch.ones_like(g)", "x.exp() * g", [0.5, 1.0], 1),
+    "upstream forgotten": (
+        "x",
+        "x.exp()",
+        "x.exp() * torch.ones_like(g)",
+        "x.exp() * g",
+        [0.5, 1.0],
+        1,
+    ),
     "derivative of the input": (
         "x",
         "x.sigmoid()",
@@ -57,7 +85,14 @@ PLANTED = {
         [[1.0, 2.0], [3.0, 4.0]],
         1,
     ),
-    "one element": ("x", "x * 2", "2 * g * torch.tensor([1., 1., 0.])", "2 * g", [1.0, 2.0, 3.0], 1),
+    "one element": (
+        "x",
+        "x * 2",
+        "2 * g * torch.tensor([1., 1., 0.])",
+        "2 * g",
+        [1.0, 2.0, 3.0],
+        1,
+    ),
     "dead side of a relu": ("x", "x.clamp(min=0)", "g", "g * (x > 0)", [1.0, -1.0], 1),
     "wrong at a kink": (
         "x",
@@ -68,8 +103,22 @@ PLANTED = {
         1,
     ),
     "none for an operand": ("x, w", "x * w", "w * g, None", "w * g, (x * g).sum()", [1.0, 2.0], 1),
-    "second order detached": ("x", "x ** 3", "3 * x.detach() ** 2 * g", "3 * x ** 2 * g", [1.0, -2.0], 2),
-    "second order of the upstream": ("x", "x ** 2", "2 * x * g.detach()", "2 * x * g", [1.0, -2.0], 2),
+    "second order detached": (
+        "x",
+        "x ** 3",
+        "3 * x.detach() ** 2 * g",
+        "3 * x ** 2 * g",
+        [1.0, -2.0],
+        2,
+    ),
+    "second order of the upstream": (
+        "x",
+        "x ** 2",
+        "2 * x * g.detach()",
+        "2 * x * g",
+        [1.0, -2.0],
+        2,
+    ),
 }
 
 
@@ -135,7 +184,13 @@ def test_points_without_a_derivative_are_told_as_such(answer):
         )
     )
     verdicts = {(e["leaf"], *e["index"]): e["verdict"] for e in found["elements"]}
-    assert verdicts == {("x", 0): "kink", ("x", 1): "ok", ("w",): "jump", ("v",): "kink", ("u",): "edge"}
+    assert verdicts == {
+        ("x", 0): "kink",
+        ("x", 1): "ok",
+        ("w",): "jump",
+        ("v",): "kink",
+        ("u",): "edge",
+    }
     assert found["passed"]
     text = answer("check", "relu(x)", "--x", 0)
     assert "x: kink: the slope changes here from 0 to 1; any number between is a derivative" in text
@@ -172,7 +227,10 @@ def test_a_saved_value_changed_behind_autograds_back(gt):
     source = "import torch\nx = torch.tensor(3., requires_grad=True)\ny = x ** 2\nx.data.mul_(10)\ny.backward()\n"
     result = gt("check", "-", input=source)
     assert result.exit_code == 1
-    assert "x is changed on line 4 after its value had been saved, behind autograd's back" in result.stdout
+    assert (
+        "x is changed on line 4 after its value had been saved, behind autograd's back"
+        in result.stdout
+    )
 
 
 @pytest.mark.slow
@@ -186,12 +244,19 @@ loss.backward()
 """
     found = json.loads(answer("check", "-", "--seed", 1, "--format", "json", input=source))
     assert found["passed"] and found["root"] == "loss"
-    assert {e["leaf"] for e in found["elements"]} == {"net.0.weight", "net.0.bias", "net.3.weight", "net.3.bias"}
+    assert {e["leaf"] for e in found["elements"]} == {
+        "net.0.weight",
+        "net.0.bias",
+        "net.3.weight",
+        "net.3.bias",
+    }
     text = answer("check", "-", "--seed", 1, "--most", 2, input=source)
     assert "14 elements were not tried (--most)" in text
 
 
-@pytest.mark.parametrize("name", ["note_1_all_cells.py", "note_5_cells_4_5_6_myrelu.py", "picture_gradient_paths.py"])
+@pytest.mark.parametrize(
+    "name", ["note_1_all_cells.py", "note_5_cells_4_5_6_myrelu.py", "picture_gradient_paths.py"]
+)
 def test_the_notes(answer, name):
     path = next(SEEDS.rglob(name))
     assert "no mistake found" in answer("check", path)
@@ -209,7 +274,10 @@ def test_nothing_to_check(refusal):
 def test_as_a_process(process):
     done = process("check", "-", input=planted_script("sign", right=False)[0])
     assert done.returncode == 1 and done.stderr == ""
-    assert "the derivative of F on line 13 is wrong: for its input 1, element 0, it gives 1" in done.stdout
+    assert (
+        "the derivative of F on line 13 is wrong: for its input 1, element 0, it gives 1"
+        in done.stdout
+    )
 
 
 DRAWN = """\
@@ -236,7 +304,9 @@ def analytic(answer, *words, **options):
 def test_the_random_numbers_of_the_run_are_checked(answer):
     """float32 draws other numbers than float64; the check has those of the run, cast up."""
     gradient = json.loads(answer("eval", "-", "--seed", 5, "--get", "w.grad", input=DRAWN))
-    assert analytic(answer, "-", "--seed", 5, input=DRAWN) == pytest.approx(gradient, rel=1e-6, abs=1e-6)
+    assert analytic(answer, "-", "--seed", 5, input=DRAWN) == pytest.approx(
+        gradient, rel=1e-6, abs=1e-6
+    )
 
 
 @pytest.mark.slow

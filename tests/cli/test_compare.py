@@ -29,7 +29,11 @@ def test_json(answer):
             "json",
         )
     )
-    assert found["dynamic"]["built"] == 3 and found["static"]["built"] == 1 and found["same_results"] is True
+    assert (
+        found["dynamic"]["built"] == 3
+        and found["static"]["built"] == 1
+        and found["same_results"] is True
+    )
     assert found["static"]["operations"] < found["dynamic"]["operations"]
 
 

@@ -27,7 +27,9 @@ def complete(tmp_path):
             f"COMP_WORDS=(gradtrace {listed})\nCOMP_CWORD={len(words)}\n_gradtrace_completion gradtrace\n"
             'printf "%s\\n" "${COMPREPLY[@]}"\n'
         )
-        done = subprocess.run([bash, "--norc", "-c", script], capture_output=True, text=True, env=env, check=True)
+        done = subprocess.run(
+            [bash, "--norc", "-c", script], capture_output=True, text=True, env=env, check=True
+        )
         assert done.stderr == ""
         return done.stdout.split()
 
@@ -54,7 +56,9 @@ def test_operators(complete):
     assert {"sin", "sinh", "sinc"} <= set(complete("ops", "si"))
 
 
-@pytest.mark.parametrize("words", [("eval", "no"), ("graph", "x*w", "-o", "g"), ("eval", "x", "--params", "")])
+@pytest.mark.parametrize(
+    "words", [("eval", "no"), ("graph", "x*w", "-o", "g"), ("eval", "x", "--params", "")]
+)
 def test_files(complete, words):
     assert complete(*words) == ["default"]  # bash's own completion of names of files
 
@@ -62,14 +66,19 @@ def test_files(complete, words):
 def test_shell_from_the_environment():
     def printed(*arguments, shell):
         command = [sys.executable, "-m", "gradtrace", "completion", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "SHELL": shell})
+        return subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "SHELL": shell}
+        )
 
     assert printed(shell="/usr/bin/zsh").stdout == printed("zsh", shell="").stdout
     assert "compdef" in printed("zsh", shell="").stdout
     assert "complete --no-files" in printed("fish", shell="/bin/bash").stdout
     refused = printed(shell="/bin/tcsh")
     assert refused.returncode == 2
-    assert refused.stderr == "gradtrace: no completion for the shell 'tcsh'; name one: bash, zsh, fish, powershell\n"
+    assert (
+        refused.stderr
+        == "gradtrace: no completion for the shell 'tcsh'; name one: bash, zsh, fish, powershell\n"
+    )
 
 
 @pytest.fixture
@@ -97,7 +106,9 @@ def test_what_powershells_script_gets(offered_by_powershell):
     assert [value for _, value, _ in variables][:3] == ["--x", "--w", "--rate"]
     assert all(kind == "plain" and help for kind, _, help in variables)
     assert offered_by_powershell("eval", "x", "--format", incomplete="js")[0][1] == "json"
-    assert offered_by_powershell("graph", "x", "-o", incomplete="g") == [("file", "g", "g")]  # left to PowerShell
+    assert offered_by_powershell("graph", "x", "-o", incomplete="g") == [
+        ("file", "g", "g")
+    ]  # left to PowerShell
 
 
 def test_powershells_script_in_powershell(process):

@@ -44,14 +44,22 @@ def test_two_programs(document, gt):
     assert first["b"]["op"] == "add 2"
     result = gt("diff", "(x+w)*(w+1)", "(x+w)*(w+2)", "--x", 2, "--w", 1)
     assert result.stdout.startswith("differ: forward: w+1\n  A  <expression>:1  add 1\n")
-    assert table(result) == [("~", "x"), ("~", "w"), ("~", "x+w"), ("~", "w+1"), ("~", "(x+w)*(w+1)")]
+    assert table(result) == [
+        ("~", "x"),
+        ("~", "w"),
+        ("~", "x+w"),
+        ("~", "w+1"),
+        ("~", "(x+w)*(w+1)"),
+    ]
 
 
 def test_one_program_with_two_inputs(document, gt):
     code, found = document("(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3")
     assert code == 1
     assert (found["first"]["kind"], found["operations"]) == ("input", [3, 3])
-    assert gt("diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout.startswith("differ: an input: x\n")
+    assert gt("diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout.startswith(
+        "differ: an input: x\n"
+    )
 
 
 def test_graphs_that_depend_on_values(document, gt):

@@ -32,7 +32,9 @@ def assert_same_but_for_rounding(a, b):
     """Compare texts; numbers may differ in float32's last digits, as products of matrices do between processors."""
     assert NUMBER.sub("#", a) == NUMBER.sub("#", b)
     pairs = zip(NUMBER.findall(a), NUMBER.findall(b), strict=True)
-    assert [(x, y) for x, y in pairs if float(x) != pytest.approx(float(y), rel=2e-5, abs=1e-8)] == []
+    assert [
+        (x, y) for x, y in pairs if float(x) != pytest.approx(float(y), rel=2e-5, abs=1e-8)
+    ] == []
 
 
 @pytest.mark.sampled(8)

@@ -71,8 +71,13 @@ def command(request, tmp_path):
 
 
 def test_values(command):
-    assert command("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1", "--get", "w.grad").stdout == "5.0\n"
-    assert command("eval", "(x*x).sum()", "--x", "@-", "--get", "x.grad", input="1 2\n").stdout.strip() == "[2.0, 4.0]"
+    assert (
+        command("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1", "--get", "w.grad").stdout == "5.0\n"
+    )
+    assert (
+        command("eval", "(x*x).sum()", "--x", "@-", "--get", "x.grad", input="1 2\n").stdout.strip()
+        == "[2.0, 4.0]"
+    )
 
 
 @pytest.mark.parametrize("name", ["loop.svg", "loop.png", "loop.html", "loop.gif", "loop.gt"])
@@ -91,7 +96,9 @@ def test_answers(command):
 
 def test_tables(command, tmp_path):
     (tmp_path / "table.csv").write_text("x,w\n2,1\n3,4\n")
-    rows = command("map", "z = (x+w)*(w+1)", "--data", "table.csv", "--to", "csv").stdout.splitlines()
+    rows = command(
+        "map", "z = (x+w)*(w+1)", "--data", "table.csv", "--to", "csv"
+    ).stdout.splitlines()
     assert rows[0].startswith("x,w,z") and rows[1].startswith("2,1,6.0")
 
 
@@ -111,10 +118,14 @@ def test_limits(command, tmp_path):
 
 
 def test_what_a_machine_has(command, request):
-    elsewhere = request.node.callspec.params["command"] == "without" or not sys.platform.startswith("linux")
+    elsewhere = request.node.callspec.params["command"] == "without" or not sys.platform.startswith(
+        "linux"
+    )
     done = command("doctor", "--format", "json", code=None)
     found = json.loads(done.stdout)
-    assert done.returncode == (0 if found["confined"] else 1) and not (elsewhere and found["confined"])
+    assert done.returncode == (0 if found["confined"] else 1) and not (
+        elsewhere and found["confined"]
+    )
 
 
 def test_a_flight_log(command, tmp_path):
@@ -127,13 +138,25 @@ def test_a_flight_log(command, tmp_path):
         "    log.close()\n"
     )
     (tmp_path / "log.py").write_text(code)
-    subprocess.run([sys.executable, "log.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    subprocess.run(
+        [sys.executable, "log.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
     assert command("stats", "run.gtlog").stdout.splitlines()[-1].startswith("6 steps")
 
 
 COMMAND = re.compile(r"^(?:\$ |\.venv/bin/)?gradtrace (.*?)(?: +#.*)?$", re.MULTILINE)
-PROGRAMS = {"model.py": "examples/mlp.py", "train.py": "docs/programs/trains.py"}  # README's names of files
-COMMANDS = [line for line in COMMAND.findall((ROOT / "README.md").read_text("utf-8")) if "--engine torch" not in line]
+PROGRAMS = {
+    "model.py": "examples/mlp.py",
+    "train.py": "docs/programs/trains.py",
+}  # README's names of files
+COMMANDS = [
+    line
+    for line in COMMAND.findall((ROOT / "README.md").read_text("utf-8"))
+    if "--engine torch" not in line
+]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -141,14 +164,22 @@ def test_the_readmes_commands(command, tmp_path, line):
     words = shlex.split(line)
     for word in words:
         if word in PROGRAMS:
-            (tmp_path / word).write_text((ROOT / PROGRAMS[word]).read_text("utf-8"), encoding="utf-8")
+            (tmp_path / word).write_text(
+                (ROOT / PROGRAMS[word]).read_text("utf-8"), encoding="utf-8"
+            )
     command(*words)
     if "-o" in words:
         assert (tmp_path / words[words.index("-o") + 1]).stat().st_size > 100
 
 
 # A training, a network, a custom Function, accumulated gradients and derivatives by rows.
-SCRIPTS = ["seeded_training", "char_mlp_embedding", "legendre_function", "gradient_accumulation", "jacobian_by_rows"]
+SCRIPTS = [
+    "seeded_training",
+    "char_mlp_embedding",
+    "legendre_function",
+    "gradient_accumulation",
+    "jacobian_by_rows",
+]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

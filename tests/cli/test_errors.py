@@ -13,8 +13,22 @@ CASES = [
     ("sinn(x)", ["--x", "1"], 2, "<expression>:1:1:", "", 0),
     ("x*w", ["--x", "2"], 2, "<expression>:1:3:", "no value for w", 2),
     ("x.nothing", ["--x", "2"], 1, "<expression>:1:1:", "no attribute 'nothing'", 0),
-    ("x + w", ["--x", "1,2", "--w", "1,2,3"], 1, "<expression>:1:1:", "The size of tensor a (2) must match", 0),
-    ("1 + x @ w", ["--x", "[[1,2]]", "--w", "[[1,2]]"], 1, "<expression>:1:5:", "cannot be multiplied", 4),
+    (
+        "x + w",
+        ["--x", "1,2", "--w", "1,2,3"],
+        1,
+        "<expression>:1:1:",
+        "The size of tensor a (2) must match",
+        0,
+    ),
+    (
+        "1 + x @ w",
+        ["--x", "[[1,2]]", "--w", "[[1,2]]"],
+        1,
+        "<expression>:1:5:",
+        "cannot be multiplied",
+        4,
+    ),
     ("(yield)", [], 2, "<expression>:1:", "", None),
 ]
 
@@ -66,7 +80,10 @@ def test_errors_as_annotations_of_github(refusal, here):
     (here / "a,b.py").write_text("import torch\n\ny = torch.ones(2) @ torch.ones(3)  # 100%\n")
     _, said = refusal("run", "./a,b.py", "--errors", "github")
     assert said.splitlines()[0].startswith("./a,b.py:3:5: ")
-    assert "::error file=a%2Cb.py,line=3,col=5,endColumn=34,title=gradtrace::RuntimeError: " in said.splitlines()[-1]
+    assert (
+        "::error file=a%2Cb.py,line=3,col=5,endColumn=34,title=gradtrace::RuntimeError: "
+        in said.splitlines()[-1]
+    )
     _, said = refusal("eval", "x*", "--errors=github")
     assert said.splitlines()[-1].startswith("::error title=gradtrace::")
 
@@ -125,7 +142,10 @@ def test_out_of_memory(gt, monkeypatch):
 
     monkeypatch.setattr(table, "render", full)
     result = gt("eval", "x*1", "--x", "1")
-    assert (result.exit_code, result.stderr) == (1, "gradtrace: out of memory; use smaller inputs\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "gradtrace: out of memory; use smaller inputs\n",
+    )
 
 
 def test_a_default_that_is_no_value(refusal, here):
@@ -181,22 +201,32 @@ def test_nothing_to_evaluate(refusal, source):
 @pytest.mark.parametrize("source", ["'text'", "lambda: 1", "def f():\n    pass"])
 @pytest.mark.parametrize("command", ["eval", "graph"])
 def test_no_tensor_to_show(refusal, command, source):
-    assert refusal(command, source) == (2, "gradtrace: <expression> makes no tensor, so there is nothing to show\n")
+    assert refusal(command, source) == (
+        2,
+        "gradtrace: <expression> makes no tensor, so there is nothing to show\n",
+    )
 
 
 def test_a_leaf_as_the_output_has_a_place_too(refusal):
-    assert refusal("eval", "x", "--x", "1,2")[1].startswith("<expression>:1:1: RuntimeError: grad can be implicitly")
+    assert refusal("eval", "x", "--x", "1,2")[1].startswith(
+        "<expression>:1:1: RuntimeError: grad can be implicitly"
+    )
 
 
 def test_missing_files(refusal):
     assert refusal("run", "none.py") == (2, "gradtrace: no such file: 'none.py'\n")
-    assert "an expression that looks like a file's name is given with -e" in refusal("eval", "none.py")[1]
+    assert (
+        "an expression that looks like a file's name is given with -e"
+        in refusal("eval", "none.py")[1]
+    )
 
 
 def test_what_a_program_raises_or_warns_of_commands_no_terminal(refusal, gt, here):
     (here / "e.py").write_text("raise ValueError('\\x1b]0;title\\x07\\u202e\\nsecond')\n")
     code, said = refusal("run", "e.py")
-    assert code == 1 and said.startswith("e.py:1:1: ValueError: \\x1b]0;title\\x07\\u202e\nsecond\n")
+    assert code == 1 and said.startswith(
+        "e.py:1:1: ValueError: \\x1b]0;title\\x07\\u202e\nsecond\n"
+    )
     (here / "w.py").write_text("import warnings\nwarnings.warn('\\x1b[2J')\n")
     said = gt("run", "w.py").stderr
     assert "\x1b" not in said and "\\x1b[2J" in said
@@ -218,9 +248,23 @@ def test_an_error_in_backward_also_marks_the_operation_of_the_forward(tmp_path):
     (tmp_path / "p.py").write_text(text)
     command = [sys.executable, "-m", "gradtrace", "run", "./p.py"]
     environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
-    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stderr.splitlines()
-    assert said[0].startswith("./p.py:5:1: RuntimeError: one of the variables needed for gradient computation has been")
+    said = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True
+    ).stderr.splitlines()
+    assert said[0].startswith(
+        "./p.py:5:1: RuntimeError: one of the variables needed for gradient computation has been"
+    )
     assert said[1] == "    y.sum().backward()"
-    assert said[3:6] == ["./p.py:3:5: in the backward of this", "    y = w.exp()", "        ^~~~~~~"]
-    done = subprocess.run([*command, "--errors=json"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert json.loads(done.stderr)["forward"] == {"line": 3, "column": 5, "source_line": "y = w.exp()"}
+    assert said[3:6] == [
+        "./p.py:3:5: in the backward of this",
+        "    y = w.exp()",
+        "        ^~~~~~~",
+    ]
+    done = subprocess.run(
+        [*command, "--errors=json"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert json.loads(done.stderr)["forward"] == {
+        "line": 3,
+        "column": 5,
+        "source_line": "y = w.exp()",
+    }

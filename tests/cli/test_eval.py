@@ -16,12 +16,30 @@ def rows(table):
 def test_the_notes_example(answer):
     said = answer("eval", *NOTES)
     header, rule, *_ = said.split("\n\n")[0].splitlines()
-    assert header.split() == ["name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad"]
+    assert header.split() == [
+        "name",
+        "value",
+        "shape",
+        "dtype",
+        "is_leaf",
+        "requires_grad",
+        "grad_fn",
+        "grad",
+    ]
     assert set(rule) <= set("─")
     found = rows(said)
     assert found["x"] == ["2", "()", "float64", "True", "True", "None", "2"]
     assert found["w"] == ["1", "()", "float64", "True", "True", "None", "5"]
-    assert found["(x+w)*(w+1)"] == ["6", "()", "float64", "False", "True", "MulBackward0", "None", "¹"]
+    assert found["(x+w)*(w+1)"] == [
+        "6",
+        "()",
+        "float64",
+        "False",
+        "True",
+        "MulBackward0",
+        "None",
+        "¹",
+    ]
     assert len(found) == 5
     assert "¹ non-leaf: not retained (--retain-grad)" in said
     assert all(len(line) <= 80 for line in said.splitlines())
@@ -63,12 +81,26 @@ def test_get(answer, path, expected):
 def test_get_keeps_every_digit(answer):
     said = answer("eval", "x/3", "--x", "1", "--get", "root", "--get", "x.grad")
     assert said == f"{1 / 3!r}\n{1 / 3!r}\n"
-    assert answer("eval", "x*1", "--x", "0.1,1e-300", "--no-backward", "--get", "x") == "[0.1, 1e-300]\n"
+    assert (
+        answer("eval", "x*1", "--x", "0.1,1e-300", "--no-backward", "--get", "x")
+        == "[0.1, 1e-300]\n"
+    )
 
 
 def test_get_elements(answer, refusal):
     args = ("(x*x).sum()", "--x", "1,2;3,4")
-    said = answer("eval", *args, "--get", "x.grad[0,1]", "--get", "x[1]", "--get", "x.grad[-1,-1]", "--get", "x.shape")
+    said = answer(
+        "eval",
+        *args,
+        "--get",
+        "x.grad[0,1]",
+        "--get",
+        "x[1]",
+        "--get",
+        "x.grad[-1,-1]",
+        "--get",
+        "x.shape",
+    )
     assert said.splitlines() == ["4.0", "[3.0, 4.0]", "8.0", "(2, 2)"]
     assert "outside of shape (2, 2)" in refusal("eval", *args, "--get", "x[2]")[1]
     assert "'[a]' is not an index" in refusal("eval", *args, "--get", "x[a]")[1]
@@ -90,7 +122,18 @@ def test_get_of_a_gradient_that_is_none_says_why(gt):
 
 
 def test_get_as_json(answer):
-    said = answer("eval", *NOTES, "--get", "w.grad", "--get", "x.shape", "--get", "root.grad", "--format", "json")
+    said = answer(
+        "eval",
+        *NOTES,
+        "--get",
+        "w.grad",
+        "--get",
+        "x.shape",
+        "--get",
+        "root.grad",
+        "--format",
+        "json",
+    )
     assert [json.loads(line) for line in said.splitlines()] == [5.0, [], None]
 
 
@@ -99,27 +142,53 @@ def test_get_as_json(answer):
 
 def test_retain_grad(answer, refusal, here):
     said = answer(
-        "eval", *NOTES, "--retain-grad", "all", "--get", "(x+w).grad", "--get", "w+1.grad", "--get", "root.grad"
+        "eval",
+        *NOTES,
+        "--retain-grad",
+        "all",
+        "--get",
+        "(x+w).grad",
+        "--get",
+        "w+1.grad",
+        "--get",
+        "root.grad",
     )
     assert said.splitlines() == ["2.0", "3.0", "1.0"]
     (here / "e.txt").write_text("a = x*2\nb = a*3\ny = a*b\n")
-    said = answer("eval", "e.txt", "--x", "1", "--retain-grad", "a", "--get", "a.grad", "--get", "b.grad")
+    said = answer(
+        "eval", "e.txt", "--x", "1", "--retain-grad", "a", "--get", "a.grad", "--get", "b.grad"
+    )
     assert said.splitlines() == ["12.0", "None"]
     said = answer("eval", "e.txt", "--x", "1", "--retain-grad", "a,b", "--get", "b.grad")
     assert said == "2.0\n"
     assert "no tensor 'q'" in refusal("eval", "e.txt", "--x", "1", "--retain-grad", "q")[1]
-    assert answer("eval", *NOTES, "--retain-grad", "(x + w)", "--get", "x+w.grad", "--get", "w+1.grad") == "2.0\nNone\n"
+    assert (
+        answer("eval", *NOTES, "--retain-grad", "(x + w)", "--get", "x+w.grad", "--get", "w+1.grad")
+        == "2.0\nNone\n"
+    )
 
 
 def test_second_backward(refusal, answer):
     code, said = refusal("eval", *NOTES, "--backward", "2")
     assert code == 1
-    assert "RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors" in said
+    assert (
+        "RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors"
+        in said
+    )
     assert "hint: --retain-graph" in said
     assert "<expression>:1:1:" in said
-    assert answer("eval", *NOTES, "--backward", "2", "--retain-graph", "--get", "w.grad") == "10.0\n"
-    assert answer("eval", *NOTES, "--backward", "3", "--retain-graph", "--zero-grad", "--get", "w.grad") == "5.0\n"
-    assert answer("eval", "x+1", "--x", "1", "--backward", "2", "--get", "x.grad") == "2.0\n"  # nothing was saved
+    assert (
+        answer("eval", *NOTES, "--backward", "2", "--retain-graph", "--get", "w.grad") == "10.0\n"
+    )
+    assert (
+        answer(
+            "eval", *NOTES, "--backward", "3", "--retain-graph", "--zero-grad", "--get", "w.grad"
+        )
+        == "5.0\n"
+    )
+    assert (
+        answer("eval", "x+1", "--x", "1", "--backward", "2", "--get", "x.grad") == "2.0\n"
+    )  # nothing was saved
 
 
 def test_create_graph(answer):
@@ -136,14 +205,19 @@ def test_create_graph_gives_no_advice_on_memory(gt):
 def test_grad_tensors(refusal, answer):
     code, said = refusal("eval", "x*w", "--x", "2,3", "--w", "1,1")
     assert code == 1
-    assert "grad can be implicitly created only for scalar outputs" in said and "--grad-tensors" in said
+    assert (
+        "grad can be implicitly created only for scalar outputs" in said
+        and "--grad-tensors" in said
+    )
     args = ("x*w", "--x", "2,3", "--w", "1,1", "--grad-tensors")
     assert answer("eval", *args, "1,1", "--get", "w.grad") == "[2.0, 3.0]\n"
     assert answer("eval", *args, "1,-2", "--get", "w.grad") == "[2.0, -6.0]\n"
     code, said = refusal("eval", *args, "1,1,1")
     assert code == 1 and "Mismatch in shape: grad_output[0] has a shape of torch.Size([3])" in said
     assert refusal("eval", *args, "abc")[0] == 2
-    assert "got 1 tensors and 2 gradients" in refusal("eval", *args, "1,1", "--grad-tensors", "1,1")[1]
+    assert (
+        "got 1 tensors and 2 gradients" in refusal("eval", *args, "1,1", "--grad-tensors", "1,1")[1]
+    )
 
 
 def test_inputs(answer, refusal):
@@ -153,7 +227,9 @@ def test_inputs(answer, refusal):
 
 
 def test_no_backward(answer):
-    assert answer("eval", *NOTES, "--no-backward", "--get", "w.grad", "--get", "root") == "None\n6.0\n"
+    assert (
+        answer("eval", *NOTES, "--no-backward", "--get", "w.grad", "--get", "root") == "None\n6.0\n"
+    )
 
 
 def test_outputs(answer, refusal, here):
@@ -165,8 +241,13 @@ def test_outputs(answer, refusal, here):
     assert grad() == "5.0"
     assert grad("--output", "a") == "2.0"
     assert grad("--output", "a,b") == "5.0"
-    assert grad("--output", "a", "--output", "b", "--grad-tensors", "1", "--grad-tensors", "10") == "32.0"
-    assert answer("eval", "e.txt", "--x", "1", "--output", "a,b", "--format", "value") == "2.0\n3.0\n"
+    assert (
+        grad("--output", "a", "--output", "b", "--grad-tensors", "1", "--grad-tensors", "10")
+        == "32.0"
+    )
+    assert (
+        answer("eval", "e.txt", "--x", "1", "--output", "a,b", "--format", "value") == "2.0\n3.0\n"
+    )
     code, said = refusal("eval", "e.txt", "--x", "1", "--output", "q")
     assert code == 2 and "'q'" in said
 
@@ -176,11 +257,16 @@ def test_nothing_to_differentiate(answer, refusal):
     assert rows(said)["x+1"][0] == "3"
     assert answer("eval", "x > 1", "--x", "2", "--format", "value") == "True\n"
     code, said = refusal("eval", "x+1", "--x", "2", "--no-grad", "x", "--backward", "1")
-    assert code == 1 and "element 0 of tensors does not require grad and does not have a grad_fn" in said
+    assert (
+        code == 1
+        and "element 0 of tensors does not require grad and does not have a grad_fn" in said
+    )
 
 
 def test_a_program_that_calls_backward_itself(answer, here):
-    (here / "s.py").write_text("import torch\nw = torch.tensor(3., requires_grad=True)\ny = w*w\ny.backward()\n")
+    (here / "s.py").write_text(
+        "import torch\nw = torch.tensor(3., requires_grad=True)\ny = w*w\ny.backward()\n"
+    )
     assert answer("eval", "s.py", "--get", "w.grad") == "6.0\n"
 
 
@@ -214,10 +300,18 @@ def test_colour(answer):
 
 def test_long_tables_leave_unnamed_results_out(answer, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(100):\n    y = y + x * i\n")
-    short, full = answer("eval", "loop.txt", "--x", "1"), answer("eval", "loop.txt", "--x", "1", "--all")
-    assert len(short.splitlines()) < 10 and "unnamed intermediate results are not shown (--all)" in short
+    short, full = (
+        answer("eval", "loop.txt", "--x", "1"),
+        answer("eval", "loop.txt", "--x", "1", "--all"),
+    )
+    assert (
+        len(short.splitlines()) < 10
+        and "unnamed intermediate results are not shown (--all)" in short
+    )
     assert len(full.splitlines()) > 200
-    assert len(json.loads(answer("eval", "loop.txt", "--x", "1", "--format", "json"))["tensors"]) > 200
+    assert (
+        len(json.loads(answer("eval", "loop.txt", "--x", "1", "--format", "json"))["tensors"]) > 200
+    )
 
 
 def test_values_overwritten_in_place(answer, here):
@@ -232,14 +326,19 @@ def test_a_plain_number_goes_by_its_text(answer):
 
 
 def test_flags_that_come_too_late_are_told(gt, here):
-    (here / "s.py").write_text("import torch\nw = torch.tensor(3., requires_grad=True)\ny = w*w\ny.backward()\n")
+    (here / "s.py").write_text(
+        "import torch\nw = torch.tensor(3., requires_grad=True)\ny = w*w\ny.backward()\n"
+    )
     result = gt("eval", "s.py", "--retain-grad", "all", "--create-graph", "--get", "w.grad")
     assert (result.exit_code, result.stdout) == (0, "6.0\n")
     assert result.stderr == (
         "gradtrace: the program calls backward itself: --create-graph, --retain-grad have no effect; "
         "--backward 1 calls it anyway\n"
     )
-    assert "the output does not require grad" in gt("eval", "x+1", "--x", "1", "--no-grad", "x", "--zero-grad").stderr
+    assert (
+        "the output does not require grad"
+        in gt("eval", "x+1", "--x", "1", "--no-grad", "x", "--zero-grad").stderr
+    )
 
 
 def test_booleans_stay_booleans_in_data(answer, here):

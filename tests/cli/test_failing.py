@@ -21,7 +21,9 @@ def test_prints_do_not_mix_into_answers(gt, here, command, format):
     (here / "prints.py").write_text(PLAIN.format(*PRINTS))
     said = gt(command, "prints.py", "--format", format)
     assert "hello tensor" in said.stderr and "y is 13.0" in said.stderr
-    first, second = (text.stdout.replace("pass", "").replace("print", "") for text in (silent, said))
+    first, second = (
+        text.stdout.replace("pass", "").replace("print", "") for text in (silent, said)
+    )
     if format == "json":
         first, second = (json.dumps({**json.loads(t.stdout), "source": 0}) for t in (silent, said))
     assert first == second
@@ -49,7 +51,10 @@ def test_a_heading_where_both_streams_are_a_terminal(here):
     done.wait()
     os.close(leader)
     text = said.decode().replace("\r", "")
-    assert text.startswith("printed by the program:\nhello tensor([2., 3.]") and "x.grad is [4, 6]" in text
+    assert (
+        text.startswith("printed by the program:\nhello tensor([2., 3.]")
+        and "x.grad is [4, 6]" in text
+    )
 
 
 # ---- failures
@@ -64,10 +69,18 @@ def fails(here):
 def test_a_picture_up_to_the_failure(gt, here, fails):
     result = gt("graph", fails, "-o", "f.svg")
     assert result.exit_code == 1 and result.stdout == ""
-    assert "fail.py:7:5: RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 4x5)" in result.stderr
+    assert (
+        "fail.py:7:5: RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 4x5)"
+        in result.stderr
+    )
     svg = (here / "f.svg").read_text()
     ElementTree.fromstring(svg)
-    assert "h @ w" in svg and "line 7" in svg and "RuntimeError: mat1 and mat2" in svg and "#b00020" in svg
+    assert (
+        "h @ w" in svg
+        and "line 7" in svg
+        and "RuntimeError: mat1 and mat2" in svg
+        and "#b00020" in svg
+    )
     assert svg.count("#b00020") > 2 and "torch.relu(x)" in svg
 
 
@@ -96,7 +109,11 @@ def test_a_trace_up_to_the_failure(gt, fails):
     steps = json.loads(gt("trace", fails, "--format", "json").stdout)["steps"]
     assert [s["kind"] for s in steps] == ["forward", "forward", "failed"]
     assert steps[-1]["inputs"] == ["h", "w"] and steps[-1]["exception"] == "RuntimeError"
-    assert gt("trace", fails, "--format", "csv").stdout.splitlines()[-1].startswith("3,failed,7,h @ w,")
+    assert (
+        gt("trace", fails, "--format", "csv")
+        .stdout.splitlines()[-1]
+        .startswith("3,failed,7,h @ w,")
+    )
 
 
 def test_a_failure_in_backward_marks_the_operation(gt, here):
@@ -110,11 +127,19 @@ def test_a_failure_in_backward_marks_the_operation(gt, here):
 def test_a_failure_in_a_loop_is_drawn_with_its_step(gt, here):
     (here / "fail.py").write_text(IN_A_LOOP)
     assert gt("graph", "fail.py", "-o", "f.json").exit_code == 1
-    found = [n["label"] for n in json.loads((here / "f.json").read_text())["nodes"] if n["kind"] == "tensor"]
+    found = [
+        n["label"]
+        for n in json.loads((here / "f.json").read_text())["nodes"]
+        if n["kind"] == "tensor"
+    ]
     assert "w @ torch.ones(3)" in found and found.count("loss") <= 1
 
 
 def test_what_fails_before_any_tensor_is_only_an_error(gt, here):
     (here / "fail.py").write_text("import torch\nraise ValueError('no')\n")
     result = gt("graph", "fail.py", "-o", "f.svg")
-    assert result.exit_code == 1 and "ValueError: no" in result.stderr and not (here / "f.svg").exists()
+    assert (
+        result.exit_code == 1
+        and "ValueError: no" in result.stderr
+        and not (here / "f.svg").exists()
+    )

@@ -37,7 +37,9 @@ def test_a_ring_keeps_the_last_steps_and_its_size(here):
         size = os.path.getsize("run.gtlog")
         assert size <= flight_log.HEADER + 20 * 5 * 8
     log = log_of("run.gtlog")
-    assert log.steps.tolist() == list(range(282, 302)) and log.numbers[:, 1].tolist() == [1 / s for s in log.steps]
+    assert log.steps.tolist() == list(range(282, 302)) and log.numbers[:, 1].tolist() == [
+        1 / s for s in log.steps
+    ]
 
 
 def test_another_run_continues_the_file(here):
@@ -72,7 +74,12 @@ def test_nan_that_was_computed_is_told_from_what_was_not_noted(here, answer):
     numbers[1:3, 1] = not_noted(2)
     numbers[3, 2] = np.nan
     write("run.gtlog", range(1, 5), numbers=numbers)
-    assert log_of("run.gtlog").noted.tolist() == [[True] * 3, [True, False, True], [True, False, True], [True] * 3]
+    assert log_of("run.gtlog").noted.tolist() == [
+        [True] * 3,
+        [True, False, True],
+        [True, False, True],
+        [True] * 3,
+    ]
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=3, max_size=30), st.integers(1, 8))
@@ -124,7 +131,11 @@ def test_a_log_without_a_bad_number_is_exit_code_0(here, gt):
 
 def test_stats_of_a_log_as_data(spiking, gt):
     document = json.loads(gt("stats", "run.gtlog", "--format", "json").stdout)
-    assert document["schema"] == "gradtrace/flight" and document["steps"] == {"first": 1, "last": 200, "seconds": 199.0}
+    assert document["schema"] == "gradtrace/flight" and document["steps"] == {
+        "first": 1,
+        "last": 200,
+        "seconds": 199.0,
+    }
     assert document["rows"][179] == {"step": 180, "loss": "NaN", "grad a": 2.0}
     assert [(one["step"], one["name"]) for one in (*document["spikes"], *document["bad"])] == [
         (150, "grad a"),
@@ -137,13 +148,21 @@ def test_stats_of_a_log_as_data(spiking, gt):
 def test_the_page_has_every_curve(spiking, gt, here):
     assert gt("stats", "run.gtlog", "-o", "run.html").exit_code == 1
     page = (here / "run.html").read_text(encoding="utf-8")
-    assert page.count("<polyline") == 2 and page.count("<line ") == 1 and "Step 150: grad a is 80" in page
+    assert (
+        page.count("<polyline") == 2
+        and page.count("<line ") == 1
+        and "Step 150: grad a is 80" in page
+    )
     assert "refresh" not in page  # the last step was long ago
 
 
 def test_a_log_is_not_a_program(spiking, refusal):
     code, said = refusal("why", "run.gtlog")
-    assert code == 2 and "is a flight log, not a program" in said and "gradtrace stats run.gtlog" in said
+    assert (
+        code == 2
+        and "is a flight log, not a program" in said
+        and "gradtrace stats run.gtlog" in said
+    )
 
 
 def test_only_a_log_has_a_page(here, refusal):

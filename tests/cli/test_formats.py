@@ -10,7 +10,17 @@ import pytest
 from gradtrace.cli.commands import COMMANDS, GROUPS
 
 NOTES = ("(x+w)*(w+1)", "--x", "2", "--w", "1")
-COLUMNS = ["name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note"]
+COLUMNS = [
+    "name",
+    "value",
+    "shape",
+    "dtype",
+    "is_leaf",
+    "requires_grad",
+    "grad_fn",
+    "grad",
+    "grad_note",
+]
 
 
 def strict(text):
@@ -30,15 +40,28 @@ def test_json(answer):
     (output,) = found["outputs"]
     assert found["roots"] == [output]
     root = found["tensors"][output]
-    assert (root["value"], root["grad_fn"], root["is_output"], root["line"]) == (6.0, "MulBackward0", True, 1)
+    assert (root["value"], root["grad_fn"], root["is_output"], root["line"]) == (
+        6.0,
+        "MulBackward0",
+        True,
+        1,
+    )
     assert root["grad"] is None and "not retained" in root["grad_note"]
     w = next(t for t in found["tensors"] if t["name"] == "w")
-    assert (w["value"], w["grad"], w["shape"], w["dtype"], w["kind"]) == (1.0, 5.0, [], "float64", "leaf")
+    assert (w["value"], w["grad"], w["shape"], w["dtype"], w["kind"]) == (
+        1.0,
+        5.0,
+        [],
+        "float64",
+        "leaf",
+    )
     assert [t["id"] for t in found["tensors"]] == list(range(5))
 
 
 def test_json_is_strict(answer):
-    found = strict(answer("eval", "x*1", "--x", "nan,inf,-inf,1", "--no-backward", "--format", "json"))
+    found = strict(
+        answer("eval", "x*1", "--x", "nan,inf,-inf,1", "--no-backward", "--format", "json")
+    )
     assert found["tensors"][0]["value"] == ["NaN", "Infinity", "-Infinity", 1.0]
 
 
@@ -62,7 +85,11 @@ def test_same_bytes_every_time(answer):
 
 def test_csv(answer):
     found = list(
-        csv.reader(io.StringIO(answer("eval", "(x*w).sum()", "--x", "0.1,2", "--w", "1,nan", "--format", "csv")))
+        csv.reader(
+            io.StringIO(
+                answer("eval", "(x*w).sum()", "--x", "0.1,2", "--w", "1,nan", "--format", "csv")
+            )
+        )
     )
     assert found[0] == COLUMNS
     cells = {row[0]: dict(zip(COLUMNS, row)) for row in found[1:]}
@@ -94,7 +121,9 @@ def test_markdown(answer):
 
 def test_latex(answer):
     said = answer("eval", "x_1*2", "--x_1", "3", "--format", "latex")
-    assert said.startswith(r"% \usepackage{adjustbox,array,booktabs,textcomp}") and said.endswith("\\end{adjustbox}\n")
+    assert said.startswith(r"% \usepackage{adjustbox,array,booktabs,textcomp}") and said.endswith(
+        "\\end{adjustbox}\n"
+    )
     assert r"x\_1 & 3.0 & ()" in said
 
 
@@ -123,7 +152,11 @@ def names(text):
 
 def test_only(answer):
     assert names(answer(*PARTS, "--only", "leaf", "--format", "csv")) == ["x", "w", "b"]
-    assert names(answer(*PARTS, "--only", "nonleaf", "--format", "csv")) == ["x*w", "(x*w).sum()", "(x*w).sum() + b"]
+    assert names(answer(*PARTS, "--only", "nonleaf", "--format", "csv")) == [
+        "x*w",
+        "(x*w).sum()",
+        "(x*w).sum() + b",
+    ]
     assert answer(*PARTS, "--only", "param") == ""
     kept = json.loads(answer(*PARTS, "--only", "leaf", "--format", "json"))
     assert [t["name"] for t in kept["tensors"]] == ["x", "w", "b"] and kept["outputs"] == [5]
@@ -131,15 +164,29 @@ def test_only(answer):
 
 def test_sort(answer):
     """Numbers by value, arrays by their norm; what has none comes last."""
-    assert names(answer(*PARTS, "--only", "leaf", "--sort", "value", "--format", "csv")) == ["b", "x", "w"]
-    assert names(answer(*PARTS, "--only", "leaf", "--sort", "-grad", "--format", "csv")) == ["x", "w", "b"]
-    assert names(answer(*PARTS, "--sort", "-grad", "--format", "csv"))[3:] == ["x*w", "(x*w).sum()", "(x*w).sum() + b"]
+    assert names(answer(*PARTS, "--only", "leaf", "--sort", "value", "--format", "csv")) == [
+        "b",
+        "x",
+        "w",
+    ]
+    assert names(answer(*PARTS, "--only", "leaf", "--sort", "-grad", "--format", "csv")) == [
+        "x",
+        "w",
+        "b",
+    ]
+    assert names(answer(*PARTS, "--sort", "-grad", "--format", "csv"))[3:] == [
+        "x*w",
+        "(x*w).sum()",
+        "(x*w).sum() + b",
+    ]
     said = answer(*PARTS, "--only", "leaf", "--sort=-name", "--format", "tsv", "--columns", "name")
     assert said.split() == ["name", "x", "w", "b"]
 
 
 def test_columns(answer, refusal):
-    assert answer(*PARTS, "--columns", "grad_fn,name", "--only", "nonleaf", "--format", "csv").splitlines() == [
+    assert answer(
+        *PARTS, "--columns", "grad_fn,name", "--only", "nonleaf", "--format", "csv"
+    ).splitlines() == [
         "grad_fn,name",
         "MulBackward0,x*w",
         "SumBackward0,(x*w).sum()",
@@ -158,7 +205,13 @@ def test_columns(answer, refusal):
 
 @pytest.mark.parametrize(
     "path, expected",
-    [("y", "6.0\n"), ("dy/dx", "2.0\n"), ("dy/dw", "5.0\n"), ("y.shape", "()\n"), ("root", "6.0\n")],
+    [
+        ("y", "6.0\n"),
+        ("dy/dx", "2.0\n"),
+        ("dy/dw", "5.0\n"),
+        ("y.shape", "()\n"),
+        ("root", "6.0\n"),
+    ],
 )
 def test_the_names_that_map_gives_its_columns(answer, path, expected):
     assert answer("eval", *NOTES, "--get", path) == expected
@@ -175,7 +228,11 @@ def test_help_lists_commands_by_use_and_limits_last(answer):
     assert [line for line in said.splitlines() if line in HEADS] == list(HEADS)
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
     for command in ("eval", "graph", "why", "map"):
-        heads = [line for line in answer(command, "--help").splitlines() if line.endswith(":") and line[:1] not in " "]
+        heads = [
+            line
+            for line in answer(command, "--help").splitlines()
+            if line.endswith(":") and line[:1] not in " "
+        ]
         assert heads[-2:] == ["Limits:", "Examples:"]
 
 

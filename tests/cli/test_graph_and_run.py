@@ -65,7 +65,13 @@ def test_an_animation_without_pillow_names_the_remedy(refusal, expr, here, monke
 
 def test_flags_of_the_picture(answer, expr):
     full = answer("graph", *expr)
-    for flag in ("--no-legend", "--no-values", "--no-gradients", "--theme=dark", "--autograd-nodes"):
+    for flag in (
+        "--no-legend",
+        "--no-values",
+        "--no-gradients",
+        "--theme=dark",
+        "--autograd-nodes",
+    ):
         assert answer("graph", *expr, flag) != full, flag
 
 
@@ -76,7 +82,12 @@ def test_backward_flags_count(answer, expr):
 
 def test_styles_and_extras(answer, expr):
     seen = {answer("graph", *expr)}
-    for flags in (["--style", "function"], ["--derivatives"], ["--levels"], ["--color-by", "grad-norm"]):
+    for flags in (
+        ["--style", "function"],
+        ["--derivatives"],
+        ["--levels"],
+        ["--color-by", "grad-norm"],
+    ):
         seen.add(answer("graph", *expr, *flags))
     assert len(seen) == 5
     assert "∂y/∂a = b = 2" in answer("graph", *expr, "--derivatives")
@@ -87,7 +98,9 @@ def test_folding(gt, here, refusal):
     given = ("graph", "loop.txt", "--x", "1", "--w", "2")
     result = gt(*given)
     assert "50 passes of 2" in result.stdout
-    assert result.stderr.startswith("gradtrace graph: 100 operations, folded into 1; --depth N and --expand NAME")
+    assert result.stderr.startswith(
+        "gradtrace graph: 100 operations, folded into 1; --depth N and --expand NAME"
+    )
     whole = gt(*given, "--depth", "all")
     assert whole.stderr == "" and "50 passes" not in whole.stdout
     assert gt(*given, "--depth", "0", "--expand", "all").stdout == whole.stdout
@@ -117,7 +130,10 @@ def test_a_strip_that_nobody_could_read_is_refused(gt, here):
     assert result.exit_code == 1 and not (here / "g.png").exists()
     assert "at 144 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
     fits = result.stderr.partition("--dpi ")[2].partition(" ")[0]
-    assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", fits).stderr == ""
+    assert (
+        gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", fits).stderr
+        == ""
+    )
     width = int.from_bytes((here / "g.png").read_bytes()[16:20], "big")
     assert 16_000 < width < 32_767
     assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.svg").stderr == ""
@@ -148,7 +164,9 @@ def test_an_uncaught_exception(gt, here):
     result = gt("run", "s.py")
     assert (result.exit_code, result.stdout) == (1, "before\n")
     lines = result.stderr.splitlines()
-    assert lines[0].startswith("s.py:6:1: RuntimeError: Trying to backward through the graph a second time (or")
+    assert lines[0].startswith(
+        "s.py:6:1: RuntimeError: Trying to backward through the graph a second time (or"
+    )
     assert lines[0].endswith("after calling backward.")
     assert lines[1] == "    y.backward()  # again"
     assert lines[-1] == "to see why: gradtrace why s.py"
@@ -184,7 +202,9 @@ def test_run_refuses_what_is_no_program(refusal, here):
 
 
 def test_warnings_go_to_stderr(gt, here):
-    (here / "s.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nprint(y.grad)\n")
+    (here / "s.py").write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nprint(y.grad)\n"
+    )
     result = gt("run", "s.py")
     assert result.stdout == "None\n"
     assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in result.stderr
@@ -194,7 +214,11 @@ def test_warnings_go_to_stderr(gt, here):
 def test_create_graph_joins_the_two(answer):
     given = ("graph", "x*x*w", "--x", "3", "--w", "2")
     said = answer(*given, "--create-graph")
-    assert ">x.grad<" in said and ">w.grad<" in said and "the derivative&#39;s own graph" in said.replace("'", "&#39;")
+    assert (
+        ">x.grad<" in said
+        and ">w.grad<" in said
+        and "the derivative&#39;s own graph" in said.replace("'", "&#39;")
+    )
     assert "CopyBackwards" in answer(*given, "--create-graph", "--style", "autograd")
     assert "x.grad" not in answer(*given)
 
@@ -221,7 +245,10 @@ def test_ten_thousand_operations_are_one_box(gt, here, text, name):
     (here / "long.py").write_text(text)
     result = gt("graph", "long.py", "-o", "g.svg")
     assert result.exit_code == 0, result.stderr
-    assert "10,000 operations, folded into 1" in result.stderr and "--depth all everything" in result.stderr
+    assert (
+        "10,000 operations, folded into 1" in result.stderr
+        and "--depth all everything" in result.stderr
+    )
     picture = (here / "g.svg").read_text()
     assert name in picture and len(picture) < 50_000
 

@@ -5,17 +5,45 @@ import pytest
 MISTAKES = {
     "a caret for a power": (("eval", "x^2", "--x", "2"), 1, "a power is x**2"),
     "ln": (("eval", "ln(x)", "--x", "2"), 2, "it is 'log' here"),
-    "max with a number": (("eval", "max(x, 0)", "--x", "1,2"), 1, "relu(x), clamp(x, min=0) or maximum(x, y)"),
-    "min with a number": (("eval", "1 + min(x, 0)", "--x", "1,2"), 1, "clamp(x, max=0) or minimum(x, y)"),
+    "max with a number": (
+        ("eval", "max(x, 0)", "--x", "1,2"),
+        1,
+        "relu(x), clamp(x, min=0) or maximum(x, y)",
+    ),
+    "min with a number": (
+        ("eval", "1 + min(x, 0)", "--x", "1,2"),
+        1,
+        "clamp(x, max=0) or minimum(x, y)",
+    ),
     "one dash": (("eval", "x*2", "-x", "2"), 2, "a variable is given as --x 2"),
     "one dash and =": (("eval", "x*2", "-x=2"), 2, "a variable is given as --x 2"),
     "no dash": (("eval", "x*2", "x=2"), 2, "a variable is given as --x 2, or -s x=2"),
-    "a vector in several words": (("eval", "x.sum()", "--x", "1", "2", "3"), 2, "a vector is one argument: --x 1,2,3"),
-    "negative numbers too": (("eval", "x.sum()", "--x", "1", "2", "1e3"), 2, "a vector is one argument: --x 1,2,1e3"),
+    "a vector in several words": (
+        ("eval", "x.sum()", "--x", "1", "2", "3"),
+        2,
+        "a vector is one argument: --x 1,2,3",
+    ),
+    "negative numbers too": (
+        ("eval", "x.sum()", "--x", "1", "2", "1e3"),
+        2,
+        "a vector is one argument: --x 1,2,1e3",
+    ),
     "two words": (("eval", "x", "+", "w", "--x", "1", "--w", "2"), 2, "quote the expression"),
-    "gradient of --get": (("eval", "x*w", "--x", "1", "--w", "2", "--get", "w.gradient"), 2, "did you mean grad?"),
-    "gradient of --columns": (("eval", "x*2", "--x", "1", "--columns", "gradient"), 2, "did you mean grad?"),
-    "a format as an option": (("eval", "x*2", "--x", "1", "--json"), 2, "did you mean --format json?"),
+    "gradient of --get": (
+        ("eval", "x*w", "--x", "1", "--w", "2", "--get", "w.gradient"),
+        2,
+        "did you mean grad?",
+    ),
+    "gradient of --columns": (
+        ("eval", "x*2", "--x", "1", "--columns", "gradient"),
+        2,
+        "did you mean grad?",
+    ),
+    "a format as an option": (
+        ("eval", "x*2", "--x", "1", "--json"),
+        2,
+        "did you mean --format json?",
+    ),
     "another format": (("trace", "x*2", "--x", "1", "--csv"), 2, "did you mean --format csv?"),
 }
 
@@ -44,7 +72,9 @@ def test_a_name_used_before_it_is_set(process, here):
     (here / "p.py").write_text("import torch\ny = x * 2\nx = torch.tensor(3.0)\n")
     done = process("run", "p.py")
     assert done.returncode == 1
-    assert done.stderr.startswith("p.py:2:5: NameError: name 'x' is not defined; it gets its value further down")
+    assert done.stderr.startswith(
+        "p.py:2:5: NameError: name 'x' is not defined; it gets its value further down"
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +82,10 @@ def test_a_name_used_before_it_is_set(process, here):
     [
         ("def f():\n    print(v)\n    v = 1\nf()\n", "p.py:2:11:"),
         ("def f(x):\n    y = z + x\n    z = 1\n    return y\nprint(f(1.0))\n", "p.py:2:9:"),
-        ("def f():\n    def g():\n        return z\n    r = g()\n    z = 1\n    return r\nf()\n", "p.py:3:16:"),
+        (
+            "def f():\n    def g():\n        return z\n    r = g()\n    z = 1\n    return r\nf()\n",
+            "p.py:3:16:",
+        ),
     ],
 )
 def test_a_local_variable_without_a_value_is_named_in_its_own_line(process, here, text, place):

@@ -27,12 +27,19 @@ def test_a_view_in_every_format_of_a_table(answer, view, format):
 
 def test_a_view_in_every_command(answer, view):
     table = {line.split("  ")[0]: line.split() for line in answer("eval", view).splitlines()}
-    assert (table["v"][1], table["loss"][1]) == ("1", "3") and "100]" not in " ".join(table["w (version 0)"])
+    assert (table["v"][1], table["loss"][1]) == ("1", "3") and "100]" not in " ".join(
+        table["w (version 0)"]
+    )
     steps = json.loads(answer("trace", view, "--format", "json"))["steps"]
     made = [out for step in steps for out in step.get("outputs", ())]
     assert {out["label"]: out["value"] for out in made} == {"v": 1, "loss": 3, "w": [100, 200]}
     nodes = json.loads(answer("stats", view, "--format", "json"))["nodes"]
-    assert {n["label"]: n["value"]["largest"] for n in nodes} == {"w (version 0)": 2, "v": 1, "loss": 3, "w": 200}
+    assert {n["label"]: n["value"]["largest"] for n in nodes} == {
+        "w (version 0)": 2,
+        "v": 1,
+        "loss": 3,
+        "w": 200,
+    }
     assert "100" not in answer("why", view)
     assert "w.grad = [3, 0]" in answer("paths", view) and answer("paths", view).count("1 path") == 1
 
@@ -43,13 +50,17 @@ def test_a_view_in_every_picture(gt, here, view, suffix):
     text = (here / f"g.{suffix}").read_text()
     assert "[100, 200]" not in text  # an update of a leaf is not drawn
     if suffix == "json":
-        values = {n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None}
+        values = {
+            n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None
+        }
         assert values["v"] == 1 and values["w"] == [1, 2]
     assert gt("graph", view, "--depth", "all", "-o", f"g.{suffix}").exit_code == 0
     text = (here / f"g.{suffix}").read_text()
     assert "w (version 0)" in text.replace("&#160;", " ") and "[100, 200]" in text
     if suffix == "json":
-        values = {n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None}
+        values = {
+            n["label"]: n["value"] for n in json.loads(text)["nodes"] if n.get("value") is not None
+        }
         assert values["v"] == 1 and values["w"] == [100, 200]
 
 
@@ -71,9 +82,17 @@ def test_only_a_summary_is_shown_beyond_the_budget(answer, gt, here):
     assert answer("trace", "loop.py", *options) == answer("trace", "loop.py")
     tensors = json.loads(answer("trace", "loop.py", "--format", "json", *options))["steps"]
     first = tensors[0]["outputs"][0]["value"]["summary"]
-    assert (first["shape"], first["minimum"], first["maximum"], first["norm"]) == ([60, 60], 2, 2, 120)
+    assert (first["shape"], first["minimum"], first["maximum"], first["norm"]) == (
+        [60, 60],
+        2,
+        2,
+        120,
+    )
     failed = gt("paths", "loop.py", *options)
-    assert failed.exit_code == 1 and "were not kept, only a summary of them; raise the limit" in failed.stderr
+    assert (
+        failed.exit_code == 1
+        and "were not kept, only a summary of them; raise the limit" in failed.stderr
+    )
 
 
 def test_what_cuts_a_parameter_off_is_told_of_its_first_version(answer, here):
@@ -83,7 +102,10 @@ def test_what_cuts_a_parameter_off_is_told_of_its_first_version(answer, here):
         "    with torch.no_grad():\n        w -= 0.1\n        x -= 0.1 * x.grad\n"
     )
     said = answer("why", "cut.py", "w")
-    assert "loss depends on it only through detach() on line 5" in said and "line 2  w = torch.tensor(1." in said
+    assert (
+        "loss depends on it only through detach() on line 5" in said
+        and "line 2  w = torch.tensor(1." in said
+    )
     assert "x.grad" in answer("trace", "cut.py")
 
 
@@ -96,7 +118,10 @@ def used(*args):
         "u = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
         "print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)\n"
     )
-    best = [subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True) for _ in range(3)]
+    best = [
+        subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True)
+        for _ in range(3)
+    ]
     found = [tuple(map(float, done.stdout.split())) for done in best]
     return min(seconds for seconds, _ in found), max(memory for _, memory in found)
 
@@ -106,7 +131,12 @@ def test_the_cost_of_recording_a_loop(here):
     """The target is three times the bare run's time; a busy machine gets some more."""
     (here / "mlp.py").write_text(MLP)
     bare, _ = used("run", "mlp.py")
-    commands = (("run", "-o", "run.gt"), ("stats",), ("why",), ("graph", "--step", "500", "-o", "g.svg"))
+    commands = (
+        ("run", "-o", "run.gt"),
+        ("stats",),
+        ("why",),
+        ("graph", "--step", "500", "-o", "g.svg"),
+    )
     for source in ("mlp.py", "run.gt"):
         for name, *args in commands if source == "mlp.py" else commands[1:]:
             seconds, memory = used(name, source, *args)

@@ -62,7 +62,9 @@ def imported(clean, here):
 
     def run(*args, stdout=subprocess.PIPE):
         command = [sys.executable, "-c", CODE, *args]
-        done = subprocess.run(command, env=clean(), stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            command, env=clean(), stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
+        )
         assert done.returncode == 0, done.stderr
         return set(done.stderr.split())
 
@@ -71,7 +73,9 @@ def imported(clean, here):
 
 def foreign(modules):
     """The packages that come neither with Python nor with gradtrace."""
-    return {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names) - {"gradtrace"}
+    return (
+        {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names) - {"gradtrace"}
+    )
 
 
 def own(modules):
@@ -79,11 +83,22 @@ def own(modules):
     return {name.split(".")[1] for name in modules if name.startswith("gradtrace.")}
 
 
-@pytest.mark.parametrize("args", [("--help",), ("--version",), ("eval", "--help"), ("graph", "--help")])
+@pytest.mark.parametrize(
+    "args", [("--help",), ("--version",), ("eval", "--help"), ("graph", "--help")]
+)
 def test_help_loads_click_and_the_command_line_alone(imported, args):
     modules = imported(*args)
     assert foreign(modules) == {"click"}
-    assert own(modules) <= {"annotations", "cli", "context", "errors", "lazy_names", "limits", "sandbox", "views"}
+    assert own(modules) <= {
+        "annotations",
+        "cli",
+        "context",
+        "errors",
+        "lazy_names",
+        "limits",
+        "sandbox",
+        "views",
+    }
 
 
 @pytest.mark.parametrize(
@@ -138,17 +153,23 @@ def test_an_eval_of_arrays_loads_numpy_besides(imported):
     modules = imported(*ARRAYS)
     assert foreign(modules) == {"numpy"}
     assert own(modules) == CORE
-    assert not {name for name in modules if name.startswith(("numpy.random", "numpy.fft", "numpy.ma."))}
+    assert not {
+        name for name in modules if name.startswith(("numpy.random", "numpy.fft", "numpy.ma."))
+    }
 
 
 def test_a_graph_loads_graphviz_and_a_picture_its_renderer(imported):
     assert foreign(imported("graph", *NOTES[1:])) == {"graphviz"}
-    assert {"graphviz", "pygraphviz"} <= (drawn := foreign(imported("graph", *NOTES[1:], "-o", "g.svg")))
+    assert {"graphviz", "pygraphviz"} <= (
+        drawn := foreign(imported("graph", *NOTES[1:], "-o", "g.svg"))
+    )
     assert "click" not in drawn
 
 
 def test_a_script_loads_what_it_uses(imported, here):
-    (here / "s.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n")
+    (here / "s.py").write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n"
+    )
     modules = imported("run", "s.py")
     assert foreign(modules) == {"numpy"}
     assert not own(modules) & {"func", "optim", "trace"}

@@ -23,7 +23,11 @@ def test_options_and_variables(process, here, limit, command):
     """As processes: on a busy machine the clock may end the whole of one that is late."""
     text, value = BEYOND[limit.field]
     (here / "p.txt").write_text(text)
-    for args, more in (([limit.flag, value], {}), ([f"{limit.flag}={value}"], {}), ([], {limit.variable: value})):
+    for args, more in (
+        ([limit.flag, value], {}),
+        ([f"{limit.flag}={value}"], {}),
+        ([], {limit.variable: value}),
+    ):
         done = process(command, "p.txt", "--x", "1", *args, env=more)
         assert done.returncode == (2 if limit.field == "source_bytes" else 1)
         assert limit.flag in done.stderr and limit.variable in done.stderr
@@ -58,19 +62,34 @@ def test_values_are_computed_within_the_limits(process, here, args):
 
 
 ENDLESS = {
-    "recursion": ("def f(n):\n    return f(n + 1)\nf(0)", "RecursionError: maximum recursion depth exceeded"),
+    "recursion": (
+        "def f(n):\n    return f(n + 1)\nf(0)",
+        "RecursionError: maximum recursion depth exceeded",
+    ),
     "printing": (
         "while True:\n    print('x' * 1000)",
         "wrote more than 100000 bytes; raise the limit with --max-output",
     ),
-    "forks": ("import os\nwhile True:\n    os.fork()", "PermissionError: [Errno 1] Operation not permitted"),
-    "sleep": ("import time\ntime.sleep(1000)", "ran longer than 1 s; raise the limit with --max-seconds"),
-    "C code": ("sum(range(10**12))\nimport os", "ran longer than 1 s; raise the limit with --max-seconds"),
+    "forks": (
+        "import os\nwhile True:\n    os.fork()",
+        "PermissionError: [Errno 1] Operation not permitted",
+    ),
+    "sleep": (
+        "import time\ntime.sleep(1000)",
+        "ran longer than 1 s; raise the limit with --max-seconds",
+    ),
+    "C code": (
+        "sum(range(10**12))\nimport os",
+        "ran longer than 1 s; raise the limit with --max-seconds",
+    ),
     "100 GB": (
         "import os\nx = bytearray(100 * 10**9)",
         "more memory than its values may have; raise the limit with --max-",
     ),
-    "small values": ("x = []\nwhile True:\n    x.append([1])", "more memory than its values may have; raise the limit"),
+    "small values": (
+        "x = []\nwhile True:\n    x.append([1])",
+        "more memory than its values may have; raise the limit",
+    ),
 }
 
 
@@ -79,7 +98,16 @@ def test_an_endless_program_ends_with_one_error(process, here, name):
     text, message = ENDLESS[name]
     seconds = "1" if "max-seconds" in message else "30"
     (here / "p.py").write_text(text)
-    done = process("run", "p.py", "--max-seconds", seconds, "--max-output", "100000", "--max-memory", "50000000")
+    done = process(
+        "run",
+        "p.py",
+        "--max-seconds",
+        seconds,
+        "--max-output",
+        "100000",
+        "--max-memory",
+        "50000000",
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
     first, *source = done.stderr.splitlines()
     assert message in first and first.startswith(("p.py:", "gradtrace: "))

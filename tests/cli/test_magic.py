@@ -5,7 +5,9 @@ from gradtrace.cli import magic
 
 def test_the_magic_alone_says_what_it_can():
     said = str(magic.magic("", "w * 2", {}))
-    assert said.startswith("%%gradtrace COMMAND [NAMES] [OPTIONS] above a cell runs the command on the cell")
+    assert said.startswith(
+        "%%gradtrace COMMAND [NAMES] [OPTIONS] above a cell runs the command on the cell"
+    )
     commands = [line.split()[0] for line in said.splitlines() if line.startswith("  ")]
     assert commands == list(magic.OF_CELLS) and {"eval", "graph", "why"} <= {*commands}
     assert str(magic.magic("", None, {})) == said
@@ -19,4 +21,7 @@ def test_every_command_that_it_names_takes_a_cell():
 
 def test_a_command_without_a_cell_is_pointed_to(capsys):
     assert magic.magic("ops relu", "w * 2", {}) is None
-    assert capsys.readouterr().err == "gradtrace: ops takes no cell; write %gradtrace ops relu on a line of its own\n"
+    assert (
+        capsys.readouterr().err
+        == "gradtrace: ops takes no cell; write %gradtrace ops relu on a line of its own\n"
+    )

@@ -80,7 +80,9 @@ def test_parquet_and_feather(answer, here):
     np.savez("in.npz", x=x, v=np.stack([x, -x], 1))
     for kind in ("parquet", "feather", "arrow"):
         answer("map", "(x*v).sum() + v[0]", "--data", "in.npz", "-o", f"one.{kind}")
-        answer("map", "(x*v).sum() + v[0]", "--data", f"one.{kind}", "--keep", "none", "-o", "two.npz")
+        answer(
+            "map", "(x*v).sum() + v[0]", "--data", f"one.{kind}", "--keep", "none", "-o", "two.npz"
+        )
         assert (np.load("two.npz")["dy/dv"] == np.stack([x + 1, x], 1)).all()
     (here / "folder").mkdir()
     for k in range(3):
@@ -104,15 +106,31 @@ def test_vectors(answer):
     lines = '{"x": [1, 2], "w": 3}\n{"x": [0, 5], "w": -1}\n'
     found = [
         json.loads(line)
-        for line in answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl", input=lines).splitlines()
+        for line in answer(
+            "map", "(x*w).sum()", "--data", "-", "--from", "jsonl", input=lines
+        ).splitlines()
     ]
     assert found[0] == {"x": [1, 2], "w": 3, "y": 9.0, "dy/dx": [3.0, 3.0], "dy/dw": 3.0}
-    text = answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl", "--to", "csv", "--keep", "none", input=lines)
+    text = answer(
+        "map",
+        "(x*w).sum()",
+        "--data",
+        "-",
+        "--from",
+        "jsonl",
+        "--to",
+        "csv",
+        "--keep",
+        "none",
+        input=lines,
+    )
     assert text.splitlines()[0] == "y,dy/dx[0],dy/dx[1],dy/dw"
 
 
 def test_infinities_and_nan_are_numbers(answer):
-    text = answer("map", "1/x", "--data", "-", "--to", "jsonl", "--keep", "none", input="x\n0\nnan\n-inf\n")
+    text = answer(
+        "map", "1/x", "--data", "-", "--to", "jsonl", "--keep", "none", input="x\n0\nnan\n-inf\n"
+    )
     assert [json.loads(line)["y"] for line in text.splitlines()] == ["Infinity", "NaN", -0.0]
 
 
@@ -134,7 +152,11 @@ def test_a_bad_row_is_refused_by_its_number(refusal):
 def test_bad_rows_left_empty_or_out(gt, how, want):
     done = gt("map", "x*w", "--data", "-", "--on-error", how, input=BAD)
     assert done.stdout == want and done.exit_code == 0
-    assert "row 2" in done.stderr and "row 3: the column 'w' is missing" in done.stderr and "2 bad rows" in done.stderr
+    assert (
+        "row 2" in done.stderr
+        and "row 3: the column 'w' is missing" in done.stderr
+        and "2 bad rows" in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,23 +261,64 @@ def test_thousands_of_columns(answer):
 
 
 def test_rows_that_are_no_rows_are_bad_rows(gt):
-    done = gt("map", "x*w", "--data", "-", "--order", 0, "--on-error", "skip", input="x,w\n1,2\n1,2,3\n4,5\n")
+    done = gt(
+        "map",
+        "x*w",
+        "--data",
+        "-",
+        "--order",
+        0,
+        "--on-error",
+        "skip",
+        input="x,w\n1,2\n1,2,3\n4,5\n",
+    )
     assert done.stdout == "x,w,y\n1,2,2.0\n4,5,20.0\n"
     assert "row 2 has 3 cells" in done.stderr and "1 bad row left out" in done.stderr
     lines = '{"x": 1}\nnonsense\n[1]\n{"x": null}\n{"x": 5}\n'
-    done = gt("map", "x*2", "--data", "-", "--from", "jsonl", "--on-error", "null", "--order", 0, input=lines)
-    assert [json.loads(line)["y"] for line in done.stdout.splitlines()] == [2.0, None, None, None, 10.0]
+    done = gt(
+        "map",
+        "x*2",
+        "--data",
+        "-",
+        "--from",
+        "jsonl",
+        "--on-error",
+        "null",
+        "--order",
+        0,
+        input=lines,
+    )
+    assert [json.loads(line)["y"] for line in done.stdout.splitlines()] == [
+        2.0,
+        None,
+        None,
+        None,
+        10.0,
+    ]
     assert "row 2 is not JSON" in done.stderr and "row 3 is not an object" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "npz"])
 def test_text_becomes_numbers_where_the_output_has_such(gt, here, kind):
     (here / "in.csv").write_text("id,x\n0,0.1\n1,no\n2,0.3\n")
-    gt("map", "x*2", "--data", "in.csv", "-o", f"out.{kind}", "--on-error", "null", "--dtype", "float32")
+    gt(
+        "map",
+        "x*2",
+        "--data",
+        "in.csv",
+        "-o",
+        f"out.{kind}",
+        "--on-error",
+        "null",
+        "--dtype",
+        "float32",
+    )
     if kind == "npz":
         np.testing.assert_array_equal(np.load("out.npz")["x"], [0.1, np.nan, 0.3])
     else:
-        assert [json.loads(line)["x"] for line in (here / "out.jsonl").read_text().splitlines()] == [0.1, None, 0.3]
+        assert [
+            json.loads(line)["x"] for line in (here / "out.jsonl").read_text().splitlines()
+        ] == [0.1, None, 0.3]
 
 
 def test_progress_is_shown_where_it_is_asked_for(gt, here):
@@ -263,7 +326,10 @@ def test_progress_is_shown_where_it_is_asked_for(gt, here):
     assert gt("map", "x*2", "--data", "in.csv", "-o", "out.csv").stderr == ""
     told = gt("map", "x*2", "--data", "in.csv", "-o", "out.csv", "--progress").stderr
     assert "100 rows (100%)" in told and "rows/s, 0 s left" in told
-    assert "100 rows, " in gt("map", "x*2", "--data", "-", "--progress", input="x\n" + "1\n" * 100).stderr
+    assert (
+        "100 rows, "
+        in gt("map", "x*2", "--data", "-", "--progress", input="x\n" + "1\n" * 100).stderr
+    )
 
 
 # ---- parts
@@ -274,9 +340,15 @@ def test_parts_and_their_manifest(answer, refusal, here):
     answer("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10)
     manifest = json.loads((here / "out/manifest.json").read_text())
     assert manifest["rows"] == 25
-    assert manifest["parts"] == [f"part-{a:012d}-{b:012d}.csv" for a, b in ((0, 10), (10, 20), (20, 25))]
-    assert "--resume" in refusal("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10)[1]
-    told = refusal("map", "x*x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10, "--resume")[1]
+    assert manifest["parts"] == [
+        f"part-{a:012d}-{b:012d}.csv" for a, b in ((0, 10), (10, 20), (20, 25))
+    ]
+    assert (
+        "--resume" in refusal("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10)[1]
+    )
+    told = refusal("map", "x*x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10, "--resume")[
+        1
+    ]
     assert "another run: its program differs" in told
 
 
@@ -305,7 +377,9 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     life = time.monotonic() - start
     chance, folders = random.Random(5), ["out0"]
     for k in range(20):
-        process = subprocess.Popen([*command, folders[-1] + "/"], env=clean(), stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*command, folders[-1] + "/"], env=clean(), stderr=subprocess.DEVNULL
+        )
         time.sleep(chance.uniform(0, life))
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -314,9 +388,16 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     for folder in folders:
         subprocess.run([*command, folder + "/"], env=clean(), check=True, timeout=60)
         parts = json.loads((here / folder / "manifest.json").read_text())["parts"]
-        ids = [int(line.split(",")[0]) for part in parts for line in (here / folder / part).read_text().split()[1:]]
+        ids = [
+            int(line.split(",")[0])
+            for part in parts
+            for line in (here / folder / part).read_text().split()[1:]
+        ]
         assert ids == list(range(n))
-        assert all((here / folder / part).read_bytes() == (here / "whole" / part).read_bytes() for part in parts)
+        assert all(
+            (here / folder / part).read_bytes() == (here / "whole" / part).read_bytes()
+            for part in parts
+        )
         assert set(os.listdir(here / folder)) == {"fingerprint.json", "manifest.json", *parts}
 
 
@@ -343,17 +424,35 @@ def test_a_full_disk_leaves_whole_parts_and_the_run_is_taken_up_again(clean, her
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 
-    full = subprocess.run(command, env=clean(), capture_output=True, text=True, preexec_fn=small_files)
+    full = subprocess.run(
+        command, env=clean(), capture_output=True, text=True, preexec_fn=small_files
+    )
     assert full.returncode == 1 and "too large" in full.stderr and "Traceback" not in full.stderr
     assert not (here / "out/manifest.json").exists()
     subprocess.run(command, env=clean(), check=True, timeout=60)
     parts = json.loads((here / "out/manifest.json").read_text())["parts"]
-    ids = [int(line.split(",")[0]) for part in parts for line in (here / "out" / part).read_text().splitlines()[1:]]
-    assert ids == list(range(5000)) and not [name for name in os.listdir(here / "out") if name.endswith(".tmp")]
+    ids = [
+        int(line.split(",")[0])
+        for part in parts
+        for line in (here / "out" / part).read_text().splitlines()[1:]
+    ]
+    assert ids == list(range(5000)) and not [
+        name for name in os.listdir(here / "out") if name.endswith(".tmp")
+    ]
 
 
 def test_several_outputs(answer):
-    text = answer("map", "a = x*x\nb = a*x", "--data", "-", "--output", "a,b", "--keep", "none", input="x\n3\n")
+    text = answer(
+        "map",
+        "a = x*x\nb = a*x",
+        "--data",
+        "-",
+        "--output",
+        "a,b",
+        "--keep",
+        "none",
+        input="x\n3\n",
+    )
     assert text == "a,da/dx,b,db/dx\n9.0,6.0,27.0,27.0\n"
 
 
@@ -364,7 +463,19 @@ def test_a_folder_that_is_not_there(refusal):
 
 def test_what_was_there_is_no_work_of_this_run(gt, here):
     (here / "in.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(40)) + "no\n")
-    command = ["map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "10", "--on-error", "skip", "--progress"]
+    command = [
+        "map",
+        "x*x",
+        "--data",
+        "in.csv",
+        "-o",
+        "out/",
+        "--part-rows",
+        "10",
+        "--on-error",
+        "skip",
+        "--progress",
+    ]
     gt(*command)
     assert json.loads((here / "out/manifest.json").read_text())["bad_rows"] == 1
     os.unlink(here / "out" / "manifest.json")
@@ -376,8 +487,15 @@ def test_what_was_there_is_no_work_of_this_run(gt, here):
 
 
 def commands_of(guide):
-    blocks = [block.split("```")[0] for block in guide.read_text(encoding="utf-8").split("```sh\n")[1:]]
-    return [line for block in blocks for line in block.splitlines() if "1000" not in line and "model" not in line]
+    blocks = [
+        block.split("```")[0] for block in guide.read_text(encoding="utf-8").split("```sh\n")[1:]
+    ]
+    return [
+        line
+        for block in blocks
+        for line in block.splitlines()
+        if "1000" not in line and "model" not in line
+    ]
 
 
 @pytest.mark.parametrize("command", commands_of(ROOT / "docs" / "map.md"))
@@ -394,8 +512,18 @@ def test_the_result_has_a_free_name_and_identifiers_are_kept(answer, here):
     (here / "t.csv").write_text("user_id,x,y,note\na,1,2,p\nb,3,4,q\n")
     rows = answer("map", "x*y", "--data", "t.csv").splitlines()
     assert rows[0] == "user_id,x,y,result,dresult/dx,dresult/dy"
-    assert rows[1].startswith("a,") and [float(v) for v in rows[2].split(",")[1:]] == [3, 4, 12, 4, 3]
-    assert answer("map", "x*y", "--data", "t.csv", "--keep", "x").splitlines()[0].startswith("x,result,")
+    assert rows[1].startswith("a,") and [float(v) for v in rows[2].split(",")[1:]] == [
+        3,
+        4,
+        12,
+        4,
+        3,
+    ]
+    assert (
+        answer("map", "x*y", "--data", "t.csv", "--keep", "x")
+        .splitlines()[0]
+        .startswith("x,result,")
+    )
 
 
 def test_many_columns(gt, here):

@@ -42,7 +42,9 @@ def test_weighted_rows_and_their_sum(answer, document):
 
 def test_several_outputs_and_inputs(document):
     source = "a = x * w\nb = a + w\n"
-    blocks = document("jacobian", "-", "--x", 2, "--w", 3, "--output", "a,b", "--wrt", "x,w,a", input=source)["blocks"]
+    blocks = document(
+        "jacobian", "-", "--x", 2, "--w", 3, "--output", "a,b", "--wrt", "x,w,a", input=source
+    )["blocks"]
     assert {(b["of"], b["by"]): b["matrix"] for b in blocks} == {
         ("a", "x"): [[3]], ("a", "w"): [[2]], ("a", "a"): [[1]],
         ("b", "x"): [[3]], ("b", "w"): [[3]], ("b", "a"): [[1]],
@@ -110,7 +112,10 @@ y = F.apply(x, w)
 def test_files(answer, here):
     answer("jacobian", "x @ w", "--x", "1,2;3,4", "--w", "5,6", "-o", "j.npz")
     with np.load(here / "j.npz") as arrays:
-        assert {name: arrays[name].shape for name in arrays} == {"x @ w/x": (2, 2, 2), "x @ w/w": (2, 2)}
+        assert {name: arrays[name].shape for name in arrays} == {
+            "x @ w/x": (2, 2, 2),
+            "x @ w/w": (2, 2),
+        }
     answer("hessian", "(x**3).sum()", "--x", "1,2", "-o", "h.npy")
     assert np.load(here / "h.npy").tolist() == [[6, 0], [0, 12]]
 
@@ -123,11 +128,17 @@ def test_large_matrices_are_summed_up(answer):
 
 def test_what_is_refused(refusal):
     for args, words in [
-        (("hessian", "x*2", "--x", "1,2"), "a Hessian is of one number, and x*2 has the shape (2,)"),
+        (
+            ("hessian", "x*2", "--x", "1,2"),
+            "a Hessian is of one number, and x*2 has the shape (2,)",
+        ),
         (("jacobian", "x*2", "--x", 1, "--wrt", "z"), "--wrt: no tensor 'z'"),
         (("jacobian", "x*2", "--x", 1, "--no-grad", "x"), "no variable requires grad"),
         (("jacobian", "x*2", "--x", 1, "-o", "j.txt"), "end it in .npy or .npz"),
-        (("jacobian", "x*w", "--x", 1, "--w", 2, "-o", "j.npy"), "an .npy holds one array, and there are 2"),
+        (
+            ("jacobian", "x*w", "--x", 1, "--w", 2, "-o", "j.npy"),
+            "an .npy holds one array, and there are 2",
+        ),
         (
             ("jacobian", "x*2", "--x", "1,2", "--grad-tensors", "1,2,3"),
             "--grad-tensors has 3 elements, the output has 2",

@@ -46,7 +46,10 @@ def test_the_end_of_one_name(gt, command):
 def test_the_end_of_several_names(gt, command):
     done = lines(gt, command, "bias")
     assert done.exit_code == 2
-    assert "several names end with 'bias'; give one of model.encoder.bias and model.decoder.bias" in done.stderr
+    assert (
+        "several names end with 'bias'; give one of model.encoder.bias and model.decoder.bias"
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

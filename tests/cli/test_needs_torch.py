@@ -43,7 +43,10 @@ def test_the_last_line_is_what_to_type(text, last):
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (("why", "vit.py", "w", "--format", "json"), "gradtrace why --engine torch vit.py w --format json"),
+        (
+            ("why", "vit.py", "w", "--format", "json"),
+            "gradtrace why --engine torch vit.py w --format json",
+        ),
         (("graph", "vit.py", "-o", "g.svg"), "gradtrace graph --engine torch vit.py -o g.svg"),
         (("run", "vit.py", "--", "--lr", "1"), "gradtrace run --engine torch vit.py -- --lr 1"),
         (("stats", "--max-seconds", "9", "vit.py"), "gradtrace stats --engine torch vit.py"),
@@ -73,7 +76,9 @@ def test_what_is_not_in_a_file_is_to_be_saved(process):
         (("repl",), TIMM),
     ):
         said = process(*args, input=text).stderr.rstrip("\n").split("\n")[-1]
-        assert "save it to a file: gradtrace" in said and said.endswith("--engine torch FILE.py"), said
+        assert "save it to a file: gradtrace" in said and said.endswith("--engine torch FILE.py"), (
+            said
+        )
 
 
 def test_data_has_the_same_hint(last):
@@ -82,9 +87,13 @@ def test_data_has_the_same_hint(last):
 
 
 def test_a_mistyped_name_gets_the_name_that_is_near(last):
-    assert last("import torch\ntorch.reluu(1)\n", "why", "vit.py")[0].endswith("did you mean 'relu'?")
+    assert last("import torch\ntorch.reluu(1)\n", "why", "vit.py")[0].endswith(
+        "did you mean 'relu'?"
+    )
     assert "did you mean 'torch.optim'?" in last("import torch.optin\n", "why", "vit.py")[0]
 
 
 def test_another_package_is_not_said_to_need_pytorch(last):
-    assert not any("PyTorch" in line for line in last("import nothing_there\n", "run", "vit.py", code=1))
+    assert not any(
+        "PyTorch" in line for line in last("import nothing_there\n", "run", "vit.py", code=1)
+    )

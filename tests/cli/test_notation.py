@@ -43,7 +43,21 @@ def test_the_hint_says_what_to_write(refusal, written):
 
 
 @pytest.mark.parametrize(
-    "line", ["if x y:", "x'", "'2x", "2x # twice", "3!", "(2x", "[2x)", "for i in 2x", "x +* y", "*π", "y = *2x", ""]
+    "line",
+    [
+        "if x y:",
+        "x'",
+        "'2x",
+        "2x # twice",
+        "3!",
+        "(2x",
+        "[2x)",
+        "for i in 2x",
+        "x +* y",
+        "*π",
+        "y = *2x",
+        "",
+    ],
 )
 def test_what_is_no_notation_gets_no_guess(line):
     assert translated(line) is None
@@ -82,13 +96,25 @@ def test_the_hint_reads_other_notations(refusal, written):
     assert code == 2 and OTHERS[written] in error
 
 
-@pytest.mark.parametrize("line", ["x = = 3", "d = {1: 2", "x[1:2", "a != b c=", "print(f'{x!r}'", "x % 3 3", "x %"])
+@pytest.mark.parametrize(
+    "line", ["x = = 3", "d = {1: 2", "x[1:2", "a != b c=", "print(f'{x!r}'", "x % 3 3", "x %"]
+)
 def test_other_lines_get_no_guess(line):
     assert of_other_notation(line) == ""
 
 
 @pytest.mark.parametrize(
-    "line", ["50% of x of y", "x % of y", "50 % (of x)", "50 percent of x", "x of y", "half of x", "sin of x", "50% of"]
+    "line",
+    [
+        "50% of x of y",
+        "x % of y",
+        "50 % (of x)",
+        "50 percent of x",
+        "x of y",
+        "half of x",
+        "sin of x",
+        "50% of",
+    ],
 )
 def test_words_of_a_sentence_are_not_factors(refusal, line):
     assert translated(line) is None and of_other_notation(line) == ""
@@ -116,7 +142,10 @@ def test_what_is_written_is_always_python(line):
         (["eval", "πx", "--x", "2"], "a product is pi*x"),
         (["eval", "e*x", "--e", "2"], "e has a meaning of its own"),
         (["eval", "max*x", "--max", "2"], "max has a meaning of its own"),
-        (["eval", "lambda*x"], "'lambda' is a word of Python; give the variable another name, such as lam"),
+        (
+            ["eval", "lambda*x"],
+            "'lambda' is a word of Python; give the variable another name, such as lam",
+        ),
         (["eval", "x=2; w=1; y=x*w"], "a constant has no gradient; write x: leaf = 2"),
         (["eval", "x.sum()", "--x", "data.npy"], "a file is written @data.npy"),
         (["graph", "x*x", "--x", "2", "--format", "svg"], "-o FILE.svg"),
@@ -134,4 +163,7 @@ def test_help_as_a_command(answer):
 
 def test_get_takes_a_list(answer):
     point = ("--x", "[[2,3]]", "--w", "1")
-    assert answer("eval", "(x*w).sum()", *point, "--get", "w.grad,x.grad[0,1],x[0,0]") == "5.0\n1.0\n2.0\n"
+    assert (
+        answer("eval", "(x*w).sum()", *point, "--get", "w.grad,x.grad[0,1],x[0,0]")
+        == "5.0\n1.0\n2.0\n"
+    )

@@ -68,7 +68,9 @@ def test_no_output_overwrites_what_is_not_its_own(process, here, files, what):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", ["g.svg", "g.dot", "g.png", "g.txt", "g.json", "g.html", "g.gt", "g.mmd", "g.graphml"])
+@pytest.mark.parametrize(
+    "name", ["g.svg", "g.dot", "g.png", "g.txt", "g.json", "g.html", "g.gt", "g.mmd", "g.graphml"]
+)
 def test_an_earlier_output_is_replaced(process, name):
     for x in (1, 2):
         done = process("graph", "(x+w)*(w+1)", "--x", x, "--w", 1, "-o", name)
@@ -78,13 +80,19 @@ def test_an_earlier_output_is_replaced(process, name):
 def test_an_empty_file_and_a_device_may_be_written(process, here):
     (here / "g.svg").write_text("")
     assert process("graph", "x*x", "--x", 1, "-o", "g.svg").returncode == 0
-    assert process("map", "x*x", "--grid", "x=1,2", "-o", "/dev/null", "--to", "csv").returncode == 0
+    assert (
+        process("map", "x*x", "--grid", "x=1,2", "-o", "/dev/null", "--to", "csv").returncode == 0
+    )
 
 
-@pytest.mark.parametrize("function", ["zeros", "ones", "empty", "full", "arange", "eye", "tensor", "linspace"])
+@pytest.mark.parametrize(
+    "function", ["zeros", "ones", "empty", "full", "arange", "eye", "tensor", "linspace"]
+)
 def test_creation_refuses_unknown_keywords(process, here, function):
     arguments = {"full": "(2,), 1.0", "linspace": "0, 1, 3"}.get(function, "2")
-    (here / "p.py").write_text(f"import torch\nx = torch.{function}({arguments}, dtpye=torch.float64)\n")
+    (here / "p.py").write_text(
+        f"import torch\nx = torch.{function}({arguments}, dtpye=torch.float64)\n"
+    )
     done = process("run", "p.py")
     assert done.returncode == 1
     assert f" TypeError: {function}() " in done.stderr
@@ -103,7 +111,14 @@ def test_reading_stands_under_the_time_limit(start, here, source):
     os.mkfifo(here / "pipe.txt")
     begun = time.monotonic()
     with start(
-        "eval", source, "--x", "1", "--max-seconds", "0.5", stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        "eval",
+        source,
+        "--x",
+        "1",
+        "--max-seconds",
+        "0.5",
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as run:
         assert b"longer than 0.5 s" in run.stderr.read()
         assert run.wait() == 1
@@ -134,7 +149,9 @@ def test_the_default_of_memory_follows_the_machine(process):
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert limits.Budget().memory_bytes <= min(8_000_000_000, there // 2)
     assert limits.machine_memory(0.5, 1000) == 1000
-    assert "half of the machine's memory, at most 8,000,000,000" in " ".join(process("eval", "--help").stdout.split())
+    assert "half of the machine's memory, at most 8,000,000,000" in " ".join(
+        process("eval", "--help").stdout.split()
+    )
 
 
 @pytest.mark.slow
@@ -161,19 +178,51 @@ def test_a_program_that_is_silent_says_on_a_terminal_that_it_runs(here, clean):
 def test_the_manifest_has_the_bad_rows_of_every_run(process, here):
     rows = [f"{i},{'no' if i % 7 == 0 else i}" for i in range(100)]
     (here / "in.csv").write_text("id,x\n" + "\n".join(rows) + "\n")
-    command = ("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10, "--on-error", "skip", "--resume")
+    command = (
+        "map",
+        "x*x",
+        "--data",
+        "in.csv",
+        "-o",
+        "out/",
+        "--part-rows",
+        10,
+        "--on-error",
+        "skip",
+        "--resume",
+    )
     assert process(*command).returncode == 0
     manifest = json.loads((here / "out/manifest.json").read_text())
-    bad = {part: sum(i % 7 == 0 for i in range(10 * k, 10 * k + 10)) for k, part in enumerate(manifest["parts"])}
-    assert (manifest["bad_rows"], manifest["bad_rows_by_part"]) == (15, {p: n for p, n in bad.items() if n})
+    bad = {
+        part: sum(i % 7 == 0 for i in range(10 * k, 10 * k + 10))
+        for k, part in enumerate(manifest["parts"])
+    }
+    assert (manifest["bad_rows"], manifest["bad_rows_by_part"]) == (
+        15,
+        {p: n for p, n in bad.items() if n},
+    )
     os.unlink(here / "out" / manifest["parts"][3])
     assert process(*command).returncode == 0
     assert json.loads((here / "out/manifest.json").read_text()) == manifest
 
 
 def test_bad_rows_survive_a_run_that_ended_early(process, here):
-    (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{'no' if i % 3 == 0 else i}\n" for i in range(60)))
-    command = ("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10, "--on-error", "null", "--resume")
+    (here / "in.csv").write_text(
+        "id,x\n" + "".join(f"{i},{'no' if i % 3 == 0 else i}\n" for i in range(60))
+    )
+    command = (
+        "map",
+        "x*x",
+        "--data",
+        "in.csv",
+        "-o",
+        "out/",
+        "--part-rows",
+        10,
+        "--on-error",
+        "null",
+        "--resume",
+    )
     assert process(*command).returncode == 0
     whole = json.loads((here / "out/manifest.json").read_text())
     # as a kill leaves it: no manifest, a part missing, what was noted of it and of a file that was not finished

@@ -8,7 +8,10 @@ import pytest
 @pytest.fixture
 def told(answer):
     def read(*names):
-        return {one["name"]: one for one in json.loads(answer("ops", *names, "--format", "json"))["operators"]}
+        return {
+            one["name"]: one
+            for one in json.loads(answer("ops", *names, "--format", "json"))["operators"]
+        }
 
     return read
 
@@ -34,7 +37,9 @@ def test_kinks_and_jumps(told, answer):
     assert [k["at"] for k in found["abs"]["kinks"]] == [0]
     assert {k["at"] for k in found["hardtanh"]["kinks"]} == {1, -1}
     assert all(k["jump"] for k in found["round"]["kinks"]) and found["sin"]["kinks"] == []
-    assert "a kink, the slope goes from 0 to 1; the derivative is 0, as in PyTorch" in answer("ops", "relu")
+    assert "a kink, the slope goes from 0 to 1; the derivative is 0, as in PyTorch" in answer(
+        "ops", "relu"
+    )
 
 
 RANDOM = [
@@ -58,7 +63,9 @@ def test_random_operators_are_described_in_the_same_way_each_time(told, answer):
 def test_the_list(answer):
     text = answer("ops")
     assert "logsumexp" in text and "gradtrace ops NAME tells about one" in text
-    assert answer("ops", "mul", "--format", "csv").startswith("name,forms,signature,grad_fn,derivatives\n")
+    assert answer("ops", "mul", "--format", "csv").startswith(
+        "name,forms,signature,grad_fn,derivatives\n"
+    )
 
 
 @pytest.mark.slow  # derives each operator, and looks for its kinks

@@ -70,9 +70,34 @@ PLAIN = {
         "threshold": 0.2,
         "beta": 2.0,
     },
-    **{"min": -0.3, "max": 0.6, "scale": 1.1, "input_scale": 0.9, "weight": 0.3, "exponent": 2.0, "base": 1.7, "p": 2},
-    **{"nan": 9.0, "posinf": 8.0, "neginf": -8.0, "decimals": 1, "approximate": "none", "mode": "floor", "eps": 1e-3},
-    **{"other": 1.25, "number": 1.3, "np_dtype": None, "mask": True, "condition": True, "slopes": 0.3, "array": 2.0},
+    **{
+        "min": -0.3,
+        "max": 0.6,
+        "scale": 1.1,
+        "input_scale": 0.9,
+        "weight": 0.3,
+        "exponent": 2.0,
+        "base": 1.7,
+        "p": 2,
+    },
+    **{
+        "nan": 9.0,
+        "posinf": 8.0,
+        "neginf": -8.0,
+        "decimals": 1,
+        "approximate": "none",
+        "mode": "floor",
+        "eps": 1e-3,
+    },
+    **{
+        "other": 1.25,
+        "number": 1.3,
+        "np_dtype": None,
+        "mask": True,
+        "condition": True,
+        "slopes": 0.3,
+        "array": 2.0,
+    },
 }
 POINTS = ((0.3, 0.8), (-0.45, 0.25), (0.9, -0.7), (-2.5, 1.5), (3.5, -1.25), (1.5, 2.5))
 INTEGERS = ((6, 4), (7, 2), (-5, 3))
@@ -91,7 +116,11 @@ NOT_TRIED = {
 def shipped():
     """The records of gradtrace itself: other tests make some of their own."""
     ours = ("gradtrace", "numpy", "builtins", "_operator")
-    return [one for one in records.values() if (getattr(one._kernel, "__module__", "") or "numpy").startswith(ours)]
+    return [
+        one
+        for one in records.values()
+        if (getattr(one._kernel, "__module__", "") or "numpy").startswith(ours)
+    ]
 
 
 def tried():
@@ -100,13 +129,23 @@ def tried():
         if not record.formula and not isinstance(record.symbolic, str):
             continue
         formula = operators.formula(record)
-        is_value = "[" not in formula and "gamma(" not in formula and equation(formula).startswith("out = ")
-        if record.kind == "elementwise" and is_value and record.name not in {**NOT_TRIED, **NO_FORMULA}:
+        is_value = (
+            "[" not in formula
+            and "gamma(" not in formula
+            and equation(formula).startswith("out = ")
+        )
+        if (
+            record.kind == "elementwise"
+            and is_value
+            and record.name not in {**NOT_TRIED, **NO_FORMULA}
+        ):
             yield record
 
 
 def test_every_record_has_a_formula():
-    without = {one.name for one in shipped() if not one.formula and not isinstance(one.symbolic, str)}
+    without = {
+        one.name for one in shipped() if not one.formula and not isinstance(one.symbolic, str)
+    }
     gradients = {name for name in without if name.endswith(BACKWARD)}
     public = {record for _, record in ops.api.catalogue.values()} | set(ops.api.catalogue)
     assert without - gradients == set(NO_FORMULA)
@@ -127,7 +166,11 @@ def test_every_public_name_has_a_formula():
 def test_every_formula_is_mathematics(name):
     from gradtrace.analysis.formulas import FORMULAS
 
-    texts = FORMULAS.values() if name == "analysis" else [one.formula for one in shipped() if one.formula]
+    texts = (
+        FORMULAS.values()
+        if name == "analysis"
+        else [one.formula for one in shipped() if one.formula]
+    )
     for text in texts:
         for part in equation(text).split(";"):
             for side in part.split(" ~ "):
@@ -147,12 +190,19 @@ def test_a_formula_computes_what_its_operator_does(answer, tmp_path):
         lines += [f"    {one.strip()}" for one in where] + [f"    return {formula}"]
         for operands in points_of(record.name):
             given = [operands[i % 2] for i in range(record.arity)]
-            tensors = [Tensor._wrap(x) if isinstance(x, float) else gradtrace.tensor(x) for x in given]
+            tensors = [
+                Tensor._wrap(x) if isinstance(x, float) else gradtrace.tensor(x) for x in given
+            ]
             plain = [PLAIN[one] for one in record.plain_names]
             expected.append((record.name, (*given, *plain), float(record(*tensors, *plain).item())))
             shown = [f"as_tensor({x})" if isinstance(x, float) else f"tensor({x})" for x in given]
             shown += [
-                f"as_tensor({x})" if isinstance(x, float) else "tensor(True)" if x is True else repr(x) for x in plain
+                f"as_tensor({x})"
+                if isinstance(x, float)
+                else "tensor(True)"
+                if x is True
+                else repr(x)
+                for x in plain
             ]
             lines.append(f"print(as_tensor(formula_of_{record.name}({', '.join(shown)})).item())")
     program = tmp_path / "formulas.py"
@@ -161,6 +211,9 @@ def test_a_formula_computes_what_its_operator_does(answer, tmp_path):
     wrong = [
         f"{name}{args}: {value}, not {right}"
         for value, (name, args, right) in zip(found, expected, strict=True)
-        if not (math.isclose(value, right, rel_tol=1e-7, abs_tol=1e-12) or (value != value and right != right))
+        if not (
+            math.isclose(value, right, rel_tol=1e-7, abs_tol=1e-12)
+            or (value != value and right != right)
+        )
     ]
     assert len(expected) > 500 and not wrong, "\n".join(wrong)

@@ -87,7 +87,10 @@ OWN = {
         "--style": (NOTES, ("--style", "autograd")),
         "--theme": (NOTES, ("--theme", "dark")),
         "--direction": (NOTES, ("--direction", "up")),
-        "--fit": (("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"), ("--fit", "none")),
+        "--fit": (
+            ("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"),
+            ("--fit", "none"),
+        ),
         "--simple": (NOTES, ("--simple",)),
         "--detail": (NOTES, ("--detail",)),
         "--no-legend": (NOTES, ("--no-legend",)),
@@ -113,7 +116,10 @@ OWN = {
         "--embed": (NOTES, ("--embed",)),
         "--style": (NOTES, ("--style", "autograd")),
         "--direction": (NOTES, ("--direction", "up")),
-        "--fit": (("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"), ("--fit", "none")),
+        "--fit": (
+            ("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"),
+            ("--fit", "none"),
+        ),
         "--derivatives": (NOTES, ("--derivatives",)),
         "--depth": (("loop.txt", "--x", "1"), ("--depth", "all")),
         "--expand": (("loop.txt", "--x", "1"), ("--expand", "all")),
@@ -212,7 +218,10 @@ OWN = {
         },
         "--retain-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--retain-graph",)),
         "--create-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--create-graph",)),
-        "--zero-grad": (("x*x", "x+x", "--x", "2", "--backward", "2", "--retain-graph"), ("--zero-grad",)),
+        "--zero-grad": (
+            ("x*x", "x+x", "--x", "2", "--backward", "2", "--retain-graph"),
+            ("--zero-grad",),
+        ),
         "-e": (("x+1", "--x", "1"), ("-e", "x*2")),
         "--set": (("x*x", "x+x", "--x", "1"), ("--set", "x=3", "--x", "3")),
         "--params": (("w*2", "w*3"), ("--params", "p.json")),
@@ -283,7 +292,10 @@ OWN = {
     },
 }
 WITHOUT_INPUTS = ("ops", "replay", "verify", "doctor", "completion")
-BY_INPUT = ("repl", "tutorial")  # what these read is typed: their options are tried in tests of their own
+BY_INPUT = (
+    "repl",
+    "tutorial",
+)  # what these read is typed: their options are tried in tests of their own
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
     "--set": "print(x)", "--params": "print(w)", "--no-grad": "y = x + w\nprint(w)", "--dtype": "print(x, w.dtype)",
@@ -310,7 +322,11 @@ def compare(gt, here):
     def check(args, added):
         before, after = gt(*args), gt(*args, *added)
         assert 70 not in (before.exit_code, after.exit_code), before.stderr + after.stderr
-        assert (before.exit_code, before.stdout, before.stderr) != (after.exit_code, after.stdout, after.stderr)
+        assert (before.exit_code, before.stdout, before.stderr) != (
+            after.exit_code,
+            after.stdout,
+            after.stderr,
+        )
 
     return check
 
@@ -318,7 +334,9 @@ def compare(gt, here):
 def options(command):
     """The options of a command by their longest name."""
     params = cli.get_command(None, command).params
-    return {max(param.opts, key=len): param for param in params if param.param_type_name == "option"}
+    return {
+        max(param.opts, key=len): param for param in params if param.param_type_name == "option"
+    }
 
 
 def tried(command):
@@ -343,7 +361,13 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     limits = (
         set()
         if command in ("ops", "replay", "doctor", "completion", "tutorial")
-        else {"--allow-write", "--allow-import", "--allow-read", "--require-wall", *(limit.flag for limit in LIMITS)}
+        else {
+            "--allow-write",
+            "--allow-import",
+            "--allow-read",
+            "--require-wall",
+            *(limit.flag for limit in LIMITS),
+        }
     )
     engine = {"--engine", "--python"} & set(known)  # tests/torch/test_shell.py tries these
     assert command in BY_INPUT or set(known) == {*tried(command), *limits, *engine}
@@ -356,7 +380,12 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
 @pytest.mark.sampled(32)
 @pytest.mark.parametrize(
     ("command", "option"),
-    [(command, option) for command in COMMANDS if command not in ("run", *BY_INPUT) for option in tried(command)],
+    [
+        (command, option)
+        for command in COMMANDS
+        if command not in ("run", *BY_INPUT)
+        for option in tried(command)
+    ],
 )
 def test_every_option_makes_a_difference(compare, command, option):
     args, added = tried(command)[option]
@@ -381,7 +410,16 @@ def test_run_takes_an_expression(answer):
 
 
 @pytest.mark.parametrize(
-    "name", ["--engine=torch", "--engine", "--allow-write=..", "--python=p.py", "--open", "-og.svg", "--max-seconds=9"]
+    "name",
+    [
+        "--engine=torch",
+        "--engine",
+        "--allow-write=..",
+        "--python=p.py",
+        "--open",
+        "-og.svg",
+        "--max-seconds=9",
+    ],
 )
 def test_an_option_that_is_also_a_files_name_is_refused(name, process, here):
     """A shell writes it for `*`."""
@@ -389,6 +427,9 @@ def test_an_option_that_is_also_a_files_name_is_refused(name, process, here):
         (here / file).write_text("print('it runs')\n")
     done = process("run", *sorted(path.name for path in here.iterdir()))
     assert (done.returncode, done.stdout) == (2, ""), done
-    assert f"'{name}' is an option and also the name of a file here; write ./{name} for the file" in done.stderr
+    assert (
+        f"'{name}' is an option and also the name of a file here; write ./{name} for the file"
+        in done.stderr
+    )
     assert process("run", f"./{name}").stdout == "it runs\n"
     assert process("run", "a.py", "--", name).stdout == "it runs\n"

@@ -38,7 +38,9 @@ def project(here):
     (here / "lib" / "pkg").mkdir(parents=True)
     (here / "lib" / "mylayers.py").write_text(LAYERS)
     (here / "lib" / "pkg" / "__init__.py").write_text("from .scale import FACTOR\n")
-    (here / "lib" / "pkg" / "scale.py").write_text("FACTOR = 3.0\n\ndef scale(x):\n    return x * FACTOR\n")
+    (here / "lib" / "pkg" / "scale.py").write_text(
+        "FACTOR = 3.0\n\ndef scale(x):\n    return x * FACTOR\n"
+    )
     (here / "main.py").write_text(MAIN)
     return here / "lib"
 
@@ -52,11 +54,16 @@ def test_a_program_of_several_files(answer, project):
 @pytest.mark.parametrize("command", ["eval", "trace", "stats", "why", "paths", "graph"])
 def test_every_analysis(gt, project, command):
     result = gt(command, "main.py", "--allow-import", "lib")
-    assert result.exit_code == 0 and ("net.lin" if command == "graph" else "net.lin.weight") in result.stdout
+    assert (
+        result.exit_code == 0
+        and ("net.lin" if command == "graph" else "net.lin.weight") in result.stdout
+    )
 
 
 def test_places_name_their_file(answer, project):
-    steps = json.loads(answer("trace", "main.py", "--allow-import", "lib", "--format", "json"))["steps"]
+    steps = json.loads(answer("trace", "main.py", "--allow-import", "lib", "--format", "json"))[
+        "steps"
+    ]
     places = [(s["op"], s.get("file", ""), s["line"]) for s in steps if s["kind"] == "forward"]
     assert places[1:5] == [
         ("addmm", "mylayers.py", 11), ("relu", "mylayers.py", 12), ("mul", "pkg/scale.py", 4), ("sum", "", 8)
@@ -70,7 +77,10 @@ def test_places_name_their_file(answer, project):
 def test_a_failure_in_a_module_names_its_file(gt, project):
     (project / "pkg" / "scale.py").write_text("FACTOR = 3.0\n\ndef scale(x):\n    return x @ x\n")
     result = gt("graph", "main.py", "--allow-import", "lib", "-o", "g.svg")
-    assert result.exit_code == 1 and f"{os.path.join('pkg', 'scale.py')}:4:12: RuntimeError" in result.stderr
+    assert (
+        result.exit_code == 1
+        and f"{os.path.join('pkg', 'scale.py')}:4:12: RuntimeError" in result.stderr
+    )
     svg = (project.parent / "g.svg").read_text()
     assert "line 4 of pkg/scale.py" in svg and "x @ x" in svg
     (project / "pkg" / "scale.py").write_text("FACTOR = 3.0\ndef scale(x)\n")
@@ -80,7 +90,10 @@ def test_a_failure_in_a_module_names_its_file(gt, project):
 
 def test_without_the_switch_nothing_is_read(gt, project):
     result = gt("run", "main.py")
-    assert result.exit_code == 1 and "main.py:2:1: ModuleNotFoundError: No module named 'mylayers'" in result.stderr
+    assert (
+        result.exit_code == 1
+        and "main.py:2:1: ModuleNotFoundError: No module named 'mylayers'" in result.stderr
+    )
     assert "--allow-import DIR names the folder" in result.stderr
 
 
@@ -108,7 +121,9 @@ def test_files_that_cannot_be_executed(gt, project):
     assert result.exit_code == 2 and result.stderr.startswith("mylayers.py:1:10: syntax error: ")
     (project / "mylayers.py").write_text("import torch\n\n1 / 0\n")
     result = gt("run", "main.py", "--allow-import", "lib")
-    assert result.exit_code == 1 and result.stderr.startswith("mylayers.py:3:1: ZeroDivisionError: division by zero")
+    assert result.exit_code == 1 and result.stderr.startswith(
+        "mylayers.py:3:1: ZeroDivisionError: division by zero"
+    )
     (project / "mylayers.py").write_text("from ... import Block\n")
     result = gt("run", "main.py", "--allow-import", "lib")
     assert result.exit_code == 1 and result.stderr.startswith("mylayers.py:1:1: ImportError: ")
@@ -139,7 +154,9 @@ def test_a_missing_name_of_a_module(gt, project):
     (project.parent / "main.py").write_text("from mylayers import Blok\n")
     result = gt("run", "main.py", "--allow-import", "lib")
     assert result.exit_code == 1
-    assert result.stderr.startswith("main.py:1:1: ImportError: cannot import name 'Blok' from 'mylayers'")
+    assert result.stderr.startswith(
+        "main.py:1:1: ImportError: cannot import name 'Blok' from 'mylayers'"
+    )
 
 
 def test_modules_leave_with_the_run(answer, project, monkeypatch):
@@ -148,7 +165,9 @@ def test_modules_leave_with_the_run(answer, project, monkeypatch):
     monkeypatch.setitem(sys.modules, "mylayers", kept)
     before = list(sys.path), list(sys.meta_path), sys.modules.get("torch")
     for factor in (3.0, 4.0):
-        (project / "pkg" / "scale.py").write_text(f"FACTOR = {factor}\n\ndef scale(x):\n    return x * FACTOR\n")
+        (project / "pkg" / "scale.py").write_text(
+            f"FACTOR = {factor}\n\ndef scale(x):\n    return x * FACTOR\n"
+        )
         assert answer("run", "main.py", "--allow-import", "lib").startswith(f"{factor} ")
     assert sys.modules["mylayers"] is kept and not {"pkg", "pkg.scale"} & set(sys.modules)
     assert (sys.path, sys.meta_path, sys.modules.get("torch")) == before
@@ -185,7 +204,9 @@ def starred(here):
 
 def test_everything_of_an_own_module(answer, gt, starred):
     (starred / "star.py").write_text(STAR)
-    assert answer("run", "star.py", "--allow-import", "lib").startswith("(3.0, 'Linear') tensor(54.")
+    assert answer("run", "star.py", "--allow-import", "lib").startswith(
+        "(3.0, 'Linear') tensor(54."
+    )
     assert "w.grad = all 18" in answer("paths", "star.py", "--allow-import", "lib")
     for name in ("OTHER", "_hidden"):  # not exported
         (starred / "hidden.py").write_text(STAR + f"{name}\n")
@@ -196,7 +217,19 @@ def test_everything_of_an_own_module(answer, gt, starred):
 def test_an_expression_has_no_option_for_a_name_of_an_own_module(answer, starred):
     (starred / "e.txt").write_text("from pkg.scale import *\nx * FACTOR + OTHER\n")
     assert (
-        answer("eval", "e.txt", "--allow-import", "lib", "--x", "2", "--OTHER", "1", "--get", "root.value") == "7.0\n"
+        answer(
+            "eval",
+            "e.txt",
+            "--allow-import",
+            "lib",
+            "--x",
+            "2",
+            "--OTHER",
+            "1",
+            "--get",
+            "root.value",
+        )
+        == "7.0\n"
     )
 
 

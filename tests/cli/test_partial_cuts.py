@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
+HEAD = (
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
+)
 LEAF = HEAD + "a = torch.tensor([1., 2.], requires_grad=True)\n"
 NETS = HEAD + "net, head = nn.Linear(3, 3), nn.Linear(3, 3)\nx = torch.randn(4, 3)\n"
 
@@ -23,7 +25,8 @@ MISTAKES = {
         "mul on line 6 multiplies a by its own values without history (detach() on line 6)",
     ),
     "a number without a name": (
-        NETS + "e = net(x).abs()\nloss = e.mean() + e.quantile(0.9).item() * e.sum()\nloss.backward()\n",
+        NETS
+        + "e = net(x).abs()\nloss = e.mean() + e.quantile(0.9).item() * e.sum()\nloss.backward()\n",
         "depends on e.quantile(0.9) through e.quantile(0.9).item() on line 8 too",
     ),
     "a factor by .data": (
@@ -32,13 +35,18 @@ MISTAKES = {
     ),
 }
 MEANT = {
-    "a target network": NETS + "with torch.no_grad():\n    target = head(x)\nF.mse_loss(net(x), target).backward()\n",
-    "a bootstrapped target": NETS + "with torch.no_grad():\n    target = 1 + 0.9 * net(x).max(1).values\n"
+    "a target network": NETS
+    + "with torch.no_grad():\n    target = head(x)\nF.mse_loss(net(x), target).backward()\n",
+    "a bootstrapped target": NETS
+    + "with torch.no_grad():\n    target = 1 + 0.9 * net(x).max(1).values\n"
     "((net(x)[:, 0] - target) ** 2).mean().backward()\n",
-    "a metric": NETS + "loss = net(x).pow(2).mean()\nseen = loss.item() / 4\nprint(seen)\nloss.backward()\n",
-    "a running mean": NETS + "total = 0.\nfor i in range(3):\n    loss = net(x).pow(2).mean()\n    loss.backward()\n"
+    "a metric": NETS
+    + "loss = net(x).pow(2).mean()\nseen = loss.item() / 4\nprint(seen)\nloss.backward()\n",
+    "a running mean": NETS
+    + "total = 0.\nfor i in range(3):\n    loss = net(x).pow(2).mean()\n    loss.backward()\n"
     "    total = 0.9 * total + 0.1 * loss.item()\n",
-    "an advantage": NETS + "v = head(x).mean(1)\nlogp = net(x).log_softmax(1)[:, 0]\nadvantage = 1 - v\n"
+    "an advantage": NETS
+    + "v = head(x).mean(1)\nlogp = net(x).log_softmax(1)[:, 0]\nadvantage = 1 - v\n"
     "loss = -(logp * advantage.detach()).mean() + advantage.pow(2).mean()\nloss.backward()\n",
     "a shared trunk": NETS + "h = net(x)\nv, logp = head(h).mean(1), h.log_softmax(1)[:, 0]\n"
     "loss = -(logp * (1 - v.detach())).mean() + (1 - v).pow(2).mean()\nloss.backward()\n",
@@ -46,19 +54,23 @@ MEANT = {
     + "h = net(x)\nq = h.round()\ny = h + (q - h).detach()\ny.pow(2).mean().backward()\n",
     "a stop-gradient": NETS + "z1, z2 = net(x), net(x + 0.1)\np1, p2 = head(z1), head(z2)\n"
     "loss = -(F.cosine_similarity(p1, z2.detach()) + F.cosine_similarity(p2, z1.detach())).mean()\nloss.backward()\n",
-    "truncated time": HEAD + "cell = nn.RNNCell(3, 3)\nx, h = torch.randn(6, 2, 3), torch.zeros(2, 3)\n"
+    "truncated time": HEAD
+    + "cell = nn.RNNCell(3, 3)\nx, h = torch.randn(6, 2, 3), torch.zeros(2, 3)\n"
     "for i in range(6):\n    h = cell(x[i], h)\n    if i % 2:\n"
     "        h.pow(2).mean().backward()\n        h = h.detach()\n",
-    "a stable exponential": LEAF + "loss = (a - a.max().detach()).exp().sum().log()\nloss.backward()\n",
+    "a stable exponential": LEAF
+    + "loss = (a - a.max().detach()).exp().sum().log()\nloss.backward()\n",
     "weights of losses": LEAF
     + "b = a.sum()\nc = a.pow(2).sum()\nloss = b + b.item() / c.item() * c\nloss.backward()\n",
-    "a shift that cancels": LEAF + "m = a.max().item()\nloss = (a - m).exp().sum().log() + m\nloss.backward()\n",
+    "a shift that cancels": LEAF
+    + "m = a.max().item()\nloss = (a - m).exp().sum().log() + m\nloss.backward()\n",
     "a scale before a straight-through estimator": LEAF
     + "s = a.abs().max().item()\nq = (a.detach() / s).round() * s\n(a + (q - a).detach()).pow(2).sum().backward()\n",
     "a threshold": LEAF + "t = a.abs().mean().item()\na.clamp(0, t).sum().backward()\n",
     "a threshold in a comparison": NETS + "d = (net(x) - x).abs()\nc = 0.2 * d.max().item()\n"
     "loss = torch.where(d <= c, d, (d ** 2 + c ** 2) / (2 * c)).mean()\nloss.backward()\n",
-    "a learned temperature": NETS + "log_alpha = nn.Parameter(torch.zeros(1))\nlogp = -net(x) ** 2\n"
+    "a learned temperature": NETS
+    + "log_alpha = nn.Parameter(torch.zeros(1))\nlogp = -net(x) ** 2\n"
     "alpha = log_alpha.exp().item()\nloss = (alpha * logp).mean() - (log_alpha * (logp - 1).detach()).mean()\n"
     "loss.backward()\n",
     "a moving average": NETS
@@ -85,7 +97,9 @@ def test_a_missing_path_is_said(ask, case):
     program, words = MISTAKES[case]
     first = ask(program)[0]
     assert first["cause"] == "partial cut" and words in first["sentence"], first
-    assert not first["tried"] and first["advice"][0].startswith("leave it as it is"), first["advice"]
+    assert not first["tried"] and first["advice"][0].startswith("leave it as it is"), first[
+        "advice"
+    ]
 
 
 @pytest.mark.parametrize("case", MEANT)
@@ -94,17 +108,29 @@ def test_a_cut_that_is_meant_is_no_alarm(ask, case):
 
 
 def test_a_cut_that_is_meant_is_said_of_its_tensor(answer):
-    text = answer("why", "-", input=LEAF + "h = a * 2\nloss = (h + (h.round() - h).detach()).sum()\nloss.backward()\n")
-    assert "a.grad is [2, 2], from backward on line 8; another path is cut by detach() on\n  line 7." in text
+    text = answer(
+        "why",
+        "-",
+        input=LEAF + "h = a * 2\nloss = (h + (h.round() - h).detach()).sum()\nloss.backward()\n",
+    )
+    assert (
+        "a.grad is [2, 2], from backward on line 8; another path is cut by detach() on\n  line 7."
+        in text
+    )
 
 
 def test_a_backward_without_parentheses_is_noticed(ask):
     first = ask(LEAF + "loss = a.sum()\nloss.backward\n")[0]
     assert first["cause"] == "not called"
-    assert first["sentence"] == "line 7 names loss.backward without parentheses, so it is not called."
+    assert (
+        first["sentence"] == "line 7 names loss.backward without parentheses, so it is not called."
+    )
     assert first["tried"] == ["loss.backward() on line 7"]
     (named,) = ask(LEAF + "loss = a.sum()\nloss.backward\n", "a")
-    assert named["status"] == "none" and "line 7 names loss.backward without parentheses" in named["sentence"]
+    assert (
+        named["status"] == "none"
+        and "line 7 names loss.backward without parentheses" in named["sentence"]
+    )
 
 
 def test_a_threshold_is_remarked_on_in_a_training(answer):

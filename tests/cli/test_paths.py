@@ -58,7 +58,10 @@ dy/dw = dy/da da/dw + dy/db db/dw
 
 def test_the_notes_derivation_as_latex(answer):
     text = answer("paths", *NOTE, "--to", "w", "--symbolic", "latex")
-    assert r"\frac{\partial y}{\partial w} &= \frac{\partial y}{\partial a} \frac{\partial a}{\partial w} + " in text
+    assert (
+        r"\frac{\partial y}{\partial w} &= \frac{\partial y}{\partial a} \frac{\partial a}{\partial w} + "
+        in text
+    )
     assert r"&= 2 w + x + 1 \\" in text
     assert r"&= 2 \cdot 1 + 2 + 1 \\" in text
     assert text.count(r"\begin{align*}") == text.count(r"\end{align*}") == 2
@@ -78,7 +81,9 @@ def test_formulas(answer, expression, formula, value):
 
 
 def test_what_cannot_be_derived(refusal):
-    code, error = refusal("paths", "(x@w).sum()", "--x", "[[1,2],[3,4]]", "--w", "[[1,2],[3,4]]", "--symbolic", "text")
+    code, error = refusal(
+        "paths", "(x@w).sum()", "--x", "[[1,2],[3,4]]", "--w", "[[1,2],[3,4]]", "--symbolic", "text"
+    )
     assert code == 2 and "--symbolic derives scalars, and x has the shape (2, 2)" in error
     code, error = refusal("paths", "gelu(x)", "--x", 1, "--symbolic", "text")
     assert code == 2 and "--symbolic has no formula for gelu" in error
@@ -94,7 +99,11 @@ def test_more_paths_than_could_be_listed_are_counted(results):
 
 def test_a_long_path_is_shown_by_its_ends(answer):
     text = answer("paths", "y = x\nfor i in range(3000): y = y * 1.001\ny", "--x", 1)
-    assert "y → y * 1.001 #2999 → " in text and " → ... 2,989 more ... → " in text and text.count("\n") == 5
+    assert (
+        "y → y * 1.001 #2999 → " in text
+        and " → ... 2,989 more ... → " in text
+        and text.count("\n") == 5
+    )
     assert max(map(len, text.splitlines())) < 400
 
 
@@ -166,7 +175,9 @@ def test_nothing_to_list(answer, refusal):
 # ---- sums equal gradients
 
 
-UNARY = st.sampled_from(["sin({})", "exp({} * 0.1)", "tanh({})", "relu({})", "-{}", "{} ** 2", "{}.sum()", "{} * 0.5"])
+UNARY = st.sampled_from(
+    ["sin({})", "exp({} * 0.1)", "tanh({})", "relu({})", "-{}", "{} ** 2", "{}.sum()", "{} * 0.5"]
+)
 BINARY = st.sampled_from(["{} + {}", "{} * {}", "{} - {}", "maximum({}, {})", "{} / (1 + {} ** 2)"])
 
 
@@ -191,9 +202,14 @@ def test_sums_equal_gradients_on_random_graphs(results, source):
         total = found["total"]
         assert total == pytest.approx(found["gradient"], rel=1e-9, abs=1e-12)
         if found["paths"]:
-            columns = [p["product"] if isinstance(p["product"], list) else [p["product"]] for p in found["paths"]]
+            columns = [
+                p["product"] if isinstance(p["product"], list) else [p["product"]]
+                for p in found["paths"]
+            ]
             summed = [math.fsum(column) for column in zip(*columns, strict=True)]
-            assert summed == pytest.approx(total if isinstance(total, list) else [total], rel=1e-9, abs=1e-12)
+            assert summed == pytest.approx(
+                total if isinstance(total, list) else [total], rel=1e-9, abs=1e-12
+            )
 
 
 def test_as_a_process(process):

@@ -41,7 +41,9 @@ def test_a_program_writes_into_the_folder_that_was_named(tmp_path):
 def test_without_the_permission_nothing_is_written(tmp_path):
     done = run(save("x.npy"), tmp_path)
     assert done.returncode == 1 and files(tmp_path) == []
-    assert done.stderr.startswith("<stdin>:2:1: PermissionError: [Errno 13] Permission denied: 'x.npy'; ")
+    assert done.stderr.startswith(
+        "<stdin>:2:1: PermissionError: [Errno 13] Permission denied: 'x.npy'; "
+    )
     assert "--allow-write DIR" in done.stderr
 
 
@@ -98,7 +100,10 @@ CHANGES = {
 }
 
 
-WITHOUT_EFFECT = ("change the mode", "change the times")  # calls that are answered and change nothing
+WITHOUT_EFFECT = (
+    "change the mode",
+    "change the times",
+)  # calls that are answered and change nothing
 
 
 def test_nothing_outside_is_changed(folder):
@@ -113,7 +118,9 @@ def attempt(name, change):
         print(name)
 {lines}"""
     done = run(text, folder, "--allow-write=runs")
-    assert done.stdout.splitlines() == [name for name in CHANGES if name not in WITHOUT_EFFECT], done
+    assert done.stdout.splitlines() == [name for name in CHANGES if name not in WITHOUT_EFFECT], (
+        done
+    )
     assert files(folder) in (before, sorted([*before, "runs/new"]))
     now = (folder / "old").stat()
     assert (folder / "old").read_text() == "kept"

@@ -34,7 +34,9 @@ def refused(here, *arguments, code=2, **environment):
 def bare(here):
     """The environment of a machine without pygraphviz and without a `dot`."""
     (here / "stub").mkdir()
-    (here / "stub" / "pygraphviz.py").write_text("raise ImportError('libcgraph.so: cannot open shared object file')\n")
+    (here / "stub" / "pygraphviz.py").write_text(
+        "raise ImportError('libcgraph.so: cannot open shared object file')\n"
+    )
     return {"first": [str(here / "stub")], "PATH": str(here)}
 
 
@@ -44,7 +46,11 @@ def test_no_renderer(here, bare, suffix):
         pytest.importorskip("PIL")
     said = refused(here, *EXPR, "-o", f"g.{suffix}", code=1, **bare)
     assert "no Graphviz to draw with" in said
-    assert "pip install pygraphviz" in said and "apt-get install graphviz" in said and "-o FILE.dot" in said
+    assert (
+        "pip install pygraphviz" in said
+        and "apt-get install graphviz" in said
+        and "-o FILE.dot" in said
+    )
     assert not (here / f"g.{suffix}").exists()
 
 
@@ -63,7 +69,9 @@ def test_unknown_suffix(here, name):
 
 def test_a_folder_as_output(here):
     (here / "d.svg").mkdir()
-    assert "cannot write 'd.svg': is a directory; name a file in it" in refused(here, *EXPR, "-o", "d.svg")
+    assert "cannot write 'd.svg': is a directory; name a file in it" in refused(
+        here, *EXPR, "-o", "d.svg"
+    )
 
 
 def test_no_such_folder_is_told_before_the_program_runs(here):
@@ -76,7 +84,9 @@ def test_no_such_folder_is_told_before_the_program_runs(here):
 
 def test_a_file_where_a_folder_should_be(here):
     (here / "file").write_text("kept")
-    assert "not a directory; choose another place with -o" in refused(here, *EXPR, "-o", "file/g.svg")
+    assert "not a directory; choose another place with -o" in refused(
+        here, *EXPR, "-o", "file/g.svg"
+    )
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="no file can be made in Linux's /proc")
@@ -96,7 +106,9 @@ def test_a_full_disk(here):
 def test_a_machine_without_fonts_gets_the_same_picture(here):
     """The fonts come with gradtrace."""
     assert process(here, *EXPR, "-o", "with.pdf").returncode == 0
-    (here / "fonts.conf").write_text('<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig/>')
+    (here / "fonts.conf").write_text(
+        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig/>'
+    )
     code = (
         "from gradtrace.views import image; image.FONT_FOLDERS = ('/nowhere',); import sys; "
         "from gradtrace.cli.main import main; sys.argv[0] = 'gradtrace'; sys.exit(main())"

@@ -48,7 +48,20 @@ def empty(tmp_path, monkeypatch):
     (tmp_path / "p.json").write_text('{"x": 2, "w": 1}')
 
 
-SOURCES = ["x*w", "(x+w)*(w+1)", "e.txt", "./e.txt", "-", "(x*w).sum()", "x*", "exp(-x)*w", "-x*w", "", "1/0", "no.txt"]
+SOURCES = [
+    "x*w",
+    "(x+w)*(w+1)",
+    "e.txt",
+    "./e.txt",
+    "-",
+    "(x*w).sum()",
+    "x*",
+    "exp(-x)*w",
+    "-x*w",
+    "",
+    "1/0",
+    "no.txt",
+]
 VARIABLES = [
     ["--x", "2"],
     ["--x=-1e-3"],
@@ -110,7 +123,18 @@ def test_the_well_formed_is_read_without_click(text, options, order):
         ["eval", "learning_rate*2", "--learning-rate", "3"],
         ["eval", "µ*2", "--µ", "3"],
         ["eval", "x*inputs", "--x", "1", "-s", "inputs=3", "--inputs", "x"],
-        ["eval", "(x+w)*(w+1)", "--x", "2", "--w", "1", "--backward", "2", "--retain-graph", "--zero-grad"],
+        [
+            "eval",
+            "(x+w)*(w+1)",
+            "--x",
+            "2",
+            "--w",
+            "1",
+            "--backward",
+            "2",
+            "--retain-graph",
+            "--zero-grad",
+        ],
         ["graph", "x*w", "--x", "2", "--w", "3", "--theme", "dark", "-o", "g.dot"],
         ["run", "e.txt", "--params", "p.json", "--max-output", "100", "--max-seconds", "2.5"],
         ["eval", "x*", "--x", "2"],

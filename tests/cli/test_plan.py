@@ -65,4 +65,6 @@ def test_the_static_graph_of_a_script(answer, here):
     assert all(name.startswith("gradients/") for name in names[5:])
     assert "float32 (2, 2)" in text
     assert "rank=source" in answer("plan", "s.py", "--format", "dot")
-    assert json.loads(answer("plan", "s.py", "--format", "json"))["operations"][1]["inputs"] == ["x:0"]
+    assert json.loads(answer("plan", "s.py", "--format", "json"))["operations"][1]["inputs"] == [
+        "x:0"
+    ]

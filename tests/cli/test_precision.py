@@ -25,7 +25,9 @@ def document(answer, *args):
 
 def test_why_names_the_cancellation_and_tries_the_rewrite(answer):
     printed = answer("why", "--precision", *CANCELS)
-    assert "sqrt(x+1)-sqrt(x) cancels: it is 12.3 decimal orders smaller than its summands" in printed
+    assert (
+        "sqrt(x+1)-sqrt(x) cancels: it is 12.3 decimal orders smaller than its summands" in printed
+    )
     assert "To fix it (tried):\n  - (x + 1 - x) / (sqrt(x + 1) + sqrt(x)): " in printed
 
 
@@ -58,22 +60,29 @@ def test_usual_rewrites_are_tried_with_success(answer, expression, x, better):
     ("expression", "better"),
     [
         ("(x * x).mean(0) - x.mean(0) ** 2", "mean((x - mean(x, 0, keepdim=True)) ** 2, 0)"),
-        ("mean(x**2, 1, True) - mean(x, 1, True)**2", "mean((x - mean(x, 1, keepdim=True)) ** 2, 1, keepdim=True)"),
+        (
+            "mean(x**2, 1, True) - mean(x, 1, True)**2",
+            "mean((x - mean(x, 1, keepdim=True)) ** 2, 1, keepdim=True)",
+        ),
         ("(x * x).mean() - x.mean() ** 2", "mean((x - mean(x)) ** 2)"),
         ("exp(-10000 * x).sum(1).log()", "logsumexp(-10000 * x, 1)"),
         ("exp(-10000 * x).sum().log()", "logsumexp(-10000 * x, (0, 1))"),
     ],
 )
 def test_a_rewrite_has_the_dims_of_the_expression(answer, expression, better):
-    losses = document(answer, f"({expression}).sum()", "--x", "[[1, 1.00000001, 1.00000002], [1, 1.00000004, 1]]")[
-        "losses"
-    ]
+    losses = document(
+        answer, f"({expression}).sum()", "--x", "[[1, 1.00000001, 1.00000002], [1, 1.00000004, 1]]"
+    )["losses"]
     assert any(advice.startswith(f"{better}: ") for one in losses for advice in one["tried"])
 
 
 def test_dims_that_differ_are_no_variance(answer):
     printed = answer(
-        "why", "--precision", "(mean(x**2, 1, True) - mean(x)**2).sum()", "--x", "[[1, 1.00000001], [1, 1]]"
+        "why",
+        "--precision",
+        "(mean(x**2, 1, True) - mean(x)**2).sum()",
+        "--x",
+        "[[1, 1.00000001], [1, 1]]",
     )
     assert "** 2, " not in printed and "cancels" in printed
 
@@ -95,7 +104,10 @@ loss.backward()
             "elements of sigmoid(x) become 0: they are below the smallest number of float64",
         ),
         (("exp(-x).log()", "--x", "2000"), "1 of 1 elements of exp(-x) become 0"),
-        ((UNDERFLOW,), "loss is not finite: on line 3, 1 of 2 elements of p become 0: they are as small as 7.67e-53"),
+        (
+            (UNDERFLOW,),
+            "loss is not finite: on line 3, 1 of 2 elements of p become 0: they are as small as 7.67e-53",
+        ),
     ],
 )
 def test_a_logarithm_of_what_became_0_is_an_underflow(answer, here, args, said):
@@ -103,11 +115,25 @@ def test_a_logarithm_of_what_became_0_is_an_underflow(answer, here, args, said):
         here.joinpath("p.py").write_text(UNDERFLOW)
         args = ("p.py",)
     printed = " ".join(answer("why", "--precision", *args).split())
-    assert said in printed and "near 1" not in printed and "compute it in float64" not in printed * ("p.py" not in args)
+    assert (
+        said in printed
+        and "near 1" not in printed
+        and "compute it in float64" not in printed * ("p.py" not in args)
+    )
 
 
 def test_a_rewrite_that_does_not_help_is_not_shown(answer):
-    printed = answer("why", "--precision", "(exp(x) - 1) * 0 + (y - z)", "--x", "3", "--y", "1", "--z", "1.0000000001")
+    printed = answer(
+        "why",
+        "--precision",
+        "(exp(x) - 1) * 0 + (y - z)",
+        "--x",
+        "3",
+        "--y",
+        "1",
+        "--z",
+        "1.0000000001",
+    )
     assert "expm1" not in printed
 
 
@@ -151,7 +177,9 @@ def test_steps_of_a_loop_are_measured_one_by_one(answer, here):
     (here / "loop.py").write_text(LOOP)
     whole = document(answer, "./loop.py")
     step = document(answer, "./loop.py", "--step", "2")
-    assert whole["losses"][0]["evidence"][0]["line"] == step["losses"][0]["evidence"][0]["line"] == 9
+    assert (
+        whole["losses"][0]["evidence"][0]["line"] == step["losses"][0]["evidence"][0]["line"] == 9
+    )
     assert 0 < len(step["targets"]) < len(whole["targets"])
 
 
@@ -160,15 +188,18 @@ def test_a_parameter_begins_each_step_without_an_error(answer, here):
     text += "    (w * 0.3).sum().backward()\n    with torch.no_grad():\n"
     text += "        w -= 0.01 * w.grad\n        w.grad.zero_()\n"
     (here / "loop.py").write_text(text)
-    found = [one for one in document(answer, "./loop.py", "--all")["operations"] if one["line"] == 4]
+    found = [
+        one for one in document(answer, "./loop.py", "--all")["operations"] if one["line"] == 4
+    ]
     assert len(found) > 60 * 3
-    assert {one["inherited"] for one in found if one["operation"] == "mul" and not one["gradient"]} == {0}
+    assert {
+        one["inherited"] for one in found if one["operation"] == "mul" and not one["gradient"]
+    } == {0}
 
 
 def test_writes_through_data_do_not_leave_an_old_shadow(answer, here):
-    text = (
-        "import torch\nw = torch.ones(3, requires_grad=True)\na = (w * 2).sum()\nw.data.mul_(3.0)\nb = (w * 2).sum()\n"
-    )
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\na = (w * 2).sum()\n"
+    text += "w.data.mul_(3.0)\nb = (w * 2).sum()\n"
     (here / "data.py").write_text(f"{text}b.backward()\n")
     assert all(one["error"] < 1 for one in document(answer, "./data.py", "--all")["operations"])
 
@@ -185,7 +216,9 @@ def test_in_place_operations_and_views(answer, here):
 def test_random_numbers_and_results_are_those_of_the_run(answer, here):
     text = "import torch\ntorch.manual_seed(3)\nw = torch.ones(50, requires_grad=True)\n"
     text += "h = torch.nn.functional.dropout(w * 0.7, 0.5)\nloss = h.sum() + torch.rand(1).sum()\nloss.backward()\n"
-    (here / "drawn.py").write_text(f"{text}print(loss.item(), w.grad.sum().item(), torch.rand(1).item())\n")
+    (here / "drawn.py").write_text(
+        f"{text}print(loss.item(), w.grad.sum().item(), torch.rand(1).item())\n"
+    )
     plain, measured = (answer("run", "./drawn.py"), document(answer, "./drawn.py"))
     assert measured["losses"] == []
     assert answer("run", "./drawn.py") == plain
@@ -193,9 +226,8 @@ def test_random_numbers_and_results_are_those_of_the_run(answer, here):
 
 def test_what_the_program_prints_is_unchanged(gt, here):
     text = "import torch\ntorch.manual_seed(3)\nw = torch.randn(5, requires_grad=True)\n"
-    text += (
-        "torch.nn.functional.dropout(w.exp(), 0.5).sum().backward()\nprint(w.grad.tolist(), torch.rand(2).tolist())\n"
-    )
+    text += "torch.nn.functional.dropout(w.exp(), 0.5).sum().backward()\n"
+    text += "print(w.grad.tolist(), torch.rand(2).tolist())\n"
     (here / "drawn.py").write_text(text)
     assert gt("run", "./drawn.py").stdout == gt("why", "--precision", "./drawn.py").stderr
 
@@ -209,7 +241,9 @@ def test_decisions_that_rounding_changed_are_said(answer, here):
 
 def test_what_cannot_be_measured_is_said(answer, here):
     text = "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-    text += "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
+    text += (
+        "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
+    )
     text += "w = torch.ones(2, requires_grad=True)\nDouble.apply(w).sum().backward()\n"
     (here / "custom.py").write_text(text)
     notes = document(answer, "./custom.py")["notes"]
@@ -217,16 +251,23 @@ def test_what_cannot_be_measured_is_said(answer, here):
 
 
 def test_create_graph_and_a_second_pass(answer):
-    found = document(answer, "x ** 3", "--x", "0.3", "--create-graph", "--backward", "2", "--retain-graph")
+    found = document(
+        answer, "x ** 3", "--x", "0.3", "--create-graph", "--backward", "2", "--retain-graph"
+    )
     assert found["losses"] == []
     assert {one["name"] for one in found["targets"]} >= {"x ** 3", "x.grad of backward pass 2"}
 
 
 def test_a_program_that_fails_is_measured_up_to_its_error(gt, here):
-    (here / "fails.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 0.1\ny.backward()\n")
+    (here / "fails.py").write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 0.1\ny.backward()\n"
+    )
     result = gt("why", "--precision", "./fails.py")
     assert result.exit_code == 1
-    assert "No operation loses precision" in result.stdout or "No floating-point result" in result.stdout
+    assert (
+        "No operation loses precision" in result.stdout
+        or "No floating-point result" in result.stdout
+    )
 
 
 def test_what_depends_on_unmeasured_results_has_no_digits(answer):
@@ -235,7 +276,9 @@ def test_what_depends_on_unmeasured_results_has_no_digits(answer):
         "Every result depends on an operation that was not measured. "
         "Not measured: lgamma: its kernel computes in float64."
     )
-    y = json.loads(answer("eval", "1 - lgamma(x)", "--x", "6", "--precision", "--format", "json"))["tensors"][-1]
+    y = json.loads(answer("eval", "1 - lgamma(x)", "--x", "6", "--precision", "--format", "json"))[
+        "tensors"
+    ][-1]
     assert y["digits"] is None
 
 
@@ -251,7 +294,9 @@ def test_what_depends_on_unmeasured_results_has_no_digits(answer):
 )
 def test_error_functions_are_measured_in_float64(answer, expression, x, digits):
     """The digits are those of mpmath."""
-    found = json.loads(answer("eval", expression, "--x", str(x), "--precision", "--format", "json"))["tensors"]
+    found = json.loads(
+        answer("eval", expression, "--x", str(x), "--precision", "--format", "json")
+    )["tensors"]
     assert found[-1]["digits"] == pytest.approx(digits, abs=0.6)
     assert found[0]["grad_digits"] > 14
 
@@ -308,7 +353,8 @@ def test_a_result_is_not_exact_where_the_wider_type_has_no_digits_left(answer, e
 
 
 @pytest.mark.parametrize(
-    ("expression", "x"), [("x*3-6", "2"), ("exp(x-x.detach())-1", "2.3"), ("sin(x)-sin(x).detach()*0", "1e-9")]
+    ("expression", "x"),
+    [("x*3-6", "2"), ("exp(x-x.detach())-1", "2.3"), ("sin(x)-sin(x).detach()*0", "1e-9")],
 )
 def test_an_exact_difference_is_not_accused(answer, expression, x):
     assert document(answer, expression, "--x", x)["losses"] == []
@@ -334,7 +380,10 @@ loss.backward()
 @pytest.mark.parametrize(("text", "count"), [(SATURATED, "1 of 3"), (BEHIND_A_VIEW, "2 of 6")])
 def test_a_logarithm_of_zero_comes_from_what_was_rounded_to_one(answer, here, text, count):
     losses = losses_of(answer, here, text)
-    assert losses[0]["cause"] == "saturation" and f"{count} elements of p are rounded to 1" in losses[0]["sentence"]
+    assert (
+        losses[0]["cause"] == "saturation"
+        and f"{count} elements of p are rounded to 1" in losses[0]["sentence"]
+    )
     assert all(one["digits"] < 7.3 for one in losses)
     assert not any("log1p(" in advice for advice in losses[0]["advice"])
 
@@ -403,7 +452,10 @@ def scaled(answer, here, scale):
 
 def test_a_skipped_step_has_the_largest_scale_that_fits(answer, here):
     first = scaled(answer, here, 2.0**24)[0]
-    assert first["cause"] == "skipped step" and "the gradients of w are not finite" in first["sentence"]
+    assert (
+        first["cause"] == "skipped step"
+        and "the gradients of w are not finite" in first["sentence"]
+    )
     fits = float(first["advice"][0].partition("init_scale=")[2].partition(")")[0])
     assert scaled(answer, here, fits) == []
     assert scaled(answer, here, 2 * fits)[0]["cause"] == "skipped step"

@@ -27,7 +27,9 @@ def shell(clean, here):
     def run(line):
         line = re.sub(r"\bgradtrace\b(?!/)", f"{shlex.quote(sys.executable)} -m gradtrace", line)
         command = ["bash", "-o", "pipefail", "-c", line]
-        return subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8")
+        return subprocess.run(
+            command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8"
+        )
 
     return run
 
@@ -120,10 +122,18 @@ def test_a_full_disk_is_one_line(start):
 
 @pytest.mark.parametrize("way", ["-c", "-m cProfile"])
 def test_what_waits_for_the_end_of_the_process_is_not_lost(clean, way):
-    code = f"import atexit, sys; atexit.register(print, 'bye'); sys.argv = {['gradtrace', *NOTES]!r}; "
+    code = (
+        f"import atexit, sys; atexit.register(print, 'bye'); sys.argv = {['gradtrace', *NOTES]!r}; "
+    )
     code += "from gradtrace.cli.main import main; main()"
-    command = [sys.executable, "-c", code] if way == "-c" else [sys.executable, *way.split(), "-m", "gradtrace", *NOTES]
-    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8")
+    command = (
+        [sys.executable, "-c", code]
+        if way == "-c"
+        else [sys.executable, *way.split(), "-m", "gradtrace", *NOTES]
+    )
+    done = subprocess.run(
+        command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("name ")
     assert done.stdout.endswith("bye\n") if way == "-c" else "function calls" in done.stdout
@@ -131,13 +141,17 @@ def test_what_waits_for_the_end_of_the_process_is_not_lost(clean, way):
 
 def test_closed_streams(clean):
     command = f"{sys.executable} -m gradtrace eval 'x*1' --x 2 >&-"
-    done = subprocess.run(["sh", "-c", command], env=clean(), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", command], env=clean(), capture_output=True, text=True, timeout=60
+    )
     assert "Traceback" not in done.stderr
 
 
 def test_interrupt(start, here):
     (here / "s.py").write_text("print('ready')\nwhile True:\n    pass\n")
-    child = start("run", "s.py", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PYTHONUNBUFFERED": "1"})
+    child = start(
+        "run", "s.py", stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PYTHONUNBUFFERED": "1"}
+    )
     assert child.stdout.readline() == b"ready\n"
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=60)
@@ -150,7 +164,9 @@ def test_output_before_an_error_is_not_lost(process, here):
     done = process("run", "s.py")
     assert (done.returncode, done.stdout) == (1, "before\n")
     assert done.stderr.splitlines()[0] == "s.py:2:1: ValueError: bad"
-    both = process("run", "s.py", capture_output=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    both = process(
+        "run", "s.py", capture_output=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ).stdout
     assert both.index("before") < both.index("ValueError")
 
 

@@ -39,7 +39,10 @@ def test_they_reach_argparse(tmp_path: Path) -> None:
 def test_a_wrong_one_ends_the_program_as_argparse_does(tmp_path: Path) -> None:
     status, out, err = run(tmp_path, "--", "--none")
     assert (status, out) == (2, "")
-    assert err == "usage: script.py [-h] [--lr LR] [files ...]\nscript.py: error: unrecognized arguments: --none\n"
+    assert (
+        err
+        == "usage: script.py [-h] [--lr LR] [files ...]\nscript.py: error: unrecognized arguments: --none\n"
+    )
 
 
 def test_before_the_dashes_they_are_the_tool_s(tmp_path: Path) -> None:

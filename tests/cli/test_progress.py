@@ -61,7 +61,9 @@ def test_what_is_quick_says_nothing(monkeypatch):
 def test_without_stderr(monkeypatch):
     started = []
     monkeypatch.setattr(sys, "stderr", None)
-    monkeypatch.setattr(progress._thread, "start_new_thread", lambda *arguments: started.append(arguments))
+    monkeypatch.setattr(
+        progress._thread, "start_new_thread", lambda *arguments: started.append(arguments)
+    )
     with progress.shown("graph", "drawing 5 nodes") as heard:
         assert heard.write("lost") == len("lost")
         heard.flush()

@@ -62,16 +62,23 @@ def test_the_readers_read_what_was_named(folder):
 def test_without_the_permission_the_message_names_it(folder):
     done = run("print(open('data/t.csv').read())", folder)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("<stdin>:1:7: PermissionError: [Errno 13] Permission denied: 'data/t.csv'; ")
+    assert done.stderr.startswith(
+        "<stdin>:1:7: PermissionError: [Errno 13] Permission denied: 'data/t.csv'; "
+    )
     assert "--allow-read PATH" in done.stderr
 
 
 def test_several_paths_may_be_named(folder):
     options = ("--allow-read", "data/t.csv", "--allow-read", "data/sub")
-    done = run("print(open('data/t.csv').readline(), open('data/sub/h.txt').readline())", folder, *options)
+    done = run(
+        "print(open('data/t.csv').readline(), open('data/sub/h.txt').readline())", folder, *options
+    )
     assert done.stdout == "a,b\n hello\n\n", done.stderr
     done = run("open('data/c.json')", folder, *options)
-    assert done.returncode == 1 and "PermissionError: [Errno 13] Permission denied: 'data/c.json'" in done.stderr
+    assert (
+        done.returncode == 1
+        and "PermissionError: [Errno 13] Permission denied: 'data/c.json'" in done.stderr
+    )
 
 
 def test_a_program_reads_what_it_has_written(folder):
@@ -109,7 +116,9 @@ def test_what_is_read_counts_against_the_budget(folder):
         assert done.stderr.startswith("<stdin>:2:1: the program needs more memory"), done.stderr
 
 
-@pytest.mark.parametrize("path", ["data/away", "data/up/secret.txt", "data/environment", "data/../secret.txt"])
+@pytest.mark.parametrize(
+    "path", ["data/away", "data/up/secret.txt", "data/environment", "data/../secret.txt"]
+)
 def test_links_lead_nowhere(path, folder):
     (folder / "data/away").symlink_to(folder / "secret.txt")
     (folder / "data/up").symlink_to(folder)
@@ -133,18 +142,30 @@ def test_checkpoints_of_pytorch(folder):
     held = {
         "state": torch.nn.Linear(2, 1).state_dict(),
         "optimizer": optimizer.state_dict(),
-        "views": [torch.arange(10)[2:5], torch.ones(2).expand(3, 2), torch.arange(6).view(2, 3).t(), torch.zeros(0, 3)],
+        "views": [
+            torch.arange(10)[2:5],
+            torch.ones(2).expand(3, 2),
+            torch.arange(6).view(2, 3).t(),
+            torch.zeros(0, 3),
+        ],
         "others": ("x", None, True, 2.5, 10**12, torch.Size([1, 2]), torch.float16, parameter),
     }
     torch.save(held, folder / "data/held.pt")
     torch.save({"a": Command()}, folder / "data/command.pt")
     torch.save(torch.nn.Linear(2, 1), folder / "data/model.pt")
-    done = run("import torch\nprint(torch.load('data/held.pt', map_location='cpu'))", folder, "--allow-read", "data")
+    done = run(
+        "import torch\nprint(torch.load('data/held.pt', map_location='cpu'))",
+        folder,
+        "--allow-read",
+        "data",
+    )
     assert done.stdout == f"{torch.load(folder / 'data/held.pt')}\n", done.stderr
     for name, kind in (("command", "posix.system"), ("model", "torch.nn.modules.linear.Linear")):
         done = run(f"import torch\ntorch.load('data/{name}.pt')", folder, "--allow-read", "data")
         assert (done.returncode, done.stdout) == (1, "")
-        assert "UnpicklingError: Weights only load failed" in done.stderr and kind in done.stderr, done.stderr
+        assert "UnpicklingError: Weights only load failed" in done.stderr and kind in done.stderr, (
+            done.stderr
+        )
     assert not (folder / "made").exists()
 
 
@@ -175,7 +196,9 @@ print(Path("secret").exists(), Path("data/no").is_file())
         '{"a": 1} x/y',
         "False False",
     ]
-    done = run("from pathlib import Path\nPath('secret.txt').read_text()", folder, "--allow-read", "data")
+    done = run(
+        "from pathlib import Path\nPath('secret.txt').read_text()", folder, "--allow-read", "data"
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert "PermissionError: [Errno 13] Permission denied: 'secret.txt'" in done.stderr
 
@@ -201,7 +224,9 @@ def test_numpy_names_an_empty_table_by_its_file(folder):
 
 @pytest.mark.parametrize("header", [b"-" * 8999 + b"1", b"{'descr': ", b"(" * 5000, b"\xff", b"{}"])
 def test_a_damaged_header_of_an_array_is_an_error_of_one_line(header, folder):
-    (folder / "data/bad.npy").write_bytes(b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header)
+    (folder / "data/bad.npy").write_bytes(
+        b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header
+    )
     done = run("import numpy as np\nnp.load('data/bad.npy')", folder, "--allow-read", "data")
     assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
     assert done.stderr.startswith("<stdin>:2:1: "), done.stderr

@@ -87,7 +87,9 @@ def test_a_program_with_inputs_and_a_seed(answer, records):
     saved = records("e.txt", "--seed", "5", "--x", "1,2,4")
     assert answer("eval", saved) == answer("eval", "e.txt", "--seed", "5", "--x", "1,2,4")
     assert answer("check", saved) == answer("check", "e.txt", "--seed", "5", "--x", "1,2,4")
-    assert answer("eval", saved, "--w", "3") == answer("eval", "e.txt", "--seed", "5", "--x", "1,2,4", "--w", "3")
+    assert answer("eval", saved, "--w", "3") == answer(
+        "eval", "e.txt", "--seed", "5", "--x", "1,2,4", "--w", "3"
+    )
 
 
 def test_the_file_is_json_and_npy_and_always_the_same(records, here):
@@ -97,7 +99,10 @@ def test_the_file_is_json_and_npy_and_always_the_same(records, here):
         document = json.loads(file.read("record.json"))
         assert (document["schema"], document["version"]) == ("gradtrace/record", 2)
         for name in file.namelist():
-            assert name == "record.json" or np.load(io.BytesIO(file.read(name)), allow_pickle=False).size
+            assert (
+                name == "record.json"
+                or np.load(io.BytesIO(file.read(name)), allow_pickle=False).size
+            )
 
 
 def test_a_large_array_beyond_the_budget_stays_a_summary(answer, records, here):
@@ -121,7 +126,9 @@ def test_a_failed_write_leaves_the_old_file(gt, records, here, monkeypatch):
     monkeypatch.setattr(file, "put_table", fail)
     result = gt("run", "view.py", "-o", "run.gt")
     assert result.exit_code == 2 and "no space left" in result.stderr
-    assert (here / saved).read_bytes() == before and not [p for p in here.iterdir() if "tmp" in p.name]
+    assert (here / saved).read_bytes() == before and not [
+        p for p in here.iterdir() if "tmp" in p.name
+    ]
 
 
 # ---- run -o
@@ -145,11 +152,17 @@ def test_a_program_that_fails_has_a_record(gt, here, name):
     assert saved.exit_code == 1 and saved.stderr == bare.stderr
     for command in (*COMMANDS, "run"):
         ours, theirs = gt(*command.split(), "fail.py"), gt(*command.split(), "run.gt")
-        assert (theirs.stdout, theirs.stderr, theirs.exit_code) == (ours.stdout, ours.stderr, ours.exit_code), command
+        assert (theirs.stdout, theirs.stderr, theirs.exit_code) == (
+            ours.stdout,
+            ours.stderr,
+            ours.exit_code,
+        ), command
 
 
 def test_what_only_the_tools_own_backward_refuses_is_no_failure_of_the_program(gt, here):
-    (here / "vector.py").write_text("import torch\nw = torch.ones(3, requires_grad=True)\ny = w * 2\nprint('end')\n")
+    (here / "vector.py").write_text(
+        "import torch\nw = torch.ones(3, requires_grad=True)\ny = w * 2\nprint('end')\n"
+    )
     result = gt("run", "vector.py", "-o", "run.gt")
     assert (result.exit_code, result.stdout) == (0, "end\n")
     for command in ("eval", "why", "trace"):
@@ -159,7 +172,9 @@ def test_what_only_the_tools_own_backward_refuses_is_no_failure_of_the_program(g
 
 # ---- commands that run the recorded program again
 
-REBOUND = "x: data = [1, 2, 3]\nw: leaf = 2.0\nk: data = 1\nx = x * 2\n(x * w * k).sum() * randn(1)\n"
+REBOUND = (
+    "x: data = [1, 2, 3]\nw: leaf = 2.0\nk: data = 1\nx = x * 2\n(x * w * k).sum() * randn(1)\n"
+)
 
 
 def test_inputs_are_those_that_the_run_began_with(answer, gt, here):
@@ -184,17 +199,27 @@ def test_a_plan_and_a_map_take_the_recorded_inputs(answer, gt, here):
 def test_how_backward_was_called_is_recorded(answer, gt, here):
     (here / "e.txt").write_text("w: leaf = 2.0\nh = w * w\ny = h * 3\n")
     assert gt("graph", "e.txt", "--output", "h", "-o", "run.gt").exit_code == 0
-    assert answer("paths", "run.gt") == answer("paths", "e.txt", "--output", "h") != answer("paths", "e.txt")
+    assert (
+        answer("paths", "run.gt")
+        == answer("paths", "e.txt", "--output", "h")
+        != answer("paths", "e.txt")
+    )
 
 
 @pytest.mark.slow
 def test_a_long_loop_runs_again_where_every_pass_is_asked_for(answer, gt, here):
-    (here / "long.py").write_text(LOOP.replace("range(12)", "range(120)").replace("torch.manual_seed(0)\n", ""))
+    (here / "long.py").write_text(
+        LOOP.replace("range(12)", "range(120)").replace("torch.manual_seed(0)\n", "")
+    )
     assert gt("run", "long.py", "-o", "run.gt").exit_code == 0
     whole = json.loads(answer("trace", "run.gt", "--format", "json"))["steps"]
-    assert answer("trace", "run.gt", "--format", "json") == answer("trace", "run.gt", "--format", "json")
+    assert answer("trace", "run.gt", "--format", "json") == answer(
+        "trace", "run.gt", "--format", "json"
+    )
     steps = json.loads(answer("stats", "run.gt", "--format", "json"))["training"]["steps"]
-    values = [s["outputs"][0]["value"] for s in whole if s["kind"] == "forward" and s["op"] == "mean"]
+    values = [
+        s["outputs"][0]["value"] for s in whole if s["kind"] == "forward" and s["op"] == "mean"
+    ]
     assert len(steps) == 120 and [step["loss"] for step in steps] == values
 
 
@@ -212,7 +237,9 @@ def test_numbers_that_no_seed_fixes_cannot_be_drawn_again(answer, gt, here):
 
 def test_own_modules_are_in_the_record(answer, gt, here):
     (here / "lib").mkdir()
-    (here / "lib" / "parts.py").write_text("import torch\n\ndef f(x):\n    return torch.relu(x) * 3\n")
+    (here / "lib" / "parts.py").write_text(
+        "import torch\n\ndef f(x):\n    return torch.relu(x) * 3\n"
+    )
     (here / "main.py").write_text(
         "import torch\nfrom parts import *\nw = torch.ones(2, requires_grad=True)\nf(w).sum()\n"
     )
@@ -240,7 +267,11 @@ def rewritten(content, change):
     traces = {name: record.trace(name) for name in ("all", "eval", "graph", "watched")}
     changed = change(traces["all"])
     out = io.BytesIO()
-    file.write(record.about, {name: changed if t is traces["all"] else t for name, t in traces.items()}, out)
+    file.write(
+        record.about,
+        {name: changed if t is traces["all"] else t for name, t in traces.items()},
+        out,
+    )
     return out.getvalue()
 
 
@@ -266,7 +297,10 @@ def each(table, index=0, **fields):
 def replaced(content, name, data):
     """The file with another entry of this name; None leaves it out."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for known in old.namelist():
             if known != name:
                 new.writestr(known, old.read(known))
@@ -326,9 +360,9 @@ TRACES = {
     "an operation out of range": each("tensors", operation=999),
     "a function out of range": each("tensors", function=999),
     "a first version after itself": each("tensors", first=5),
-    "an operand out of range": lambda t: each("operations", inputs=(t.operations[0].inputs[0]._replace(tensor=4096),))(
-        t
-    ),
+    "an operand out of range": lambda t: each(
+        "operations", inputs=(t.operations[0].inputs[0]._replace(tensor=4096),)
+    )(t),
     "an output out of range": each("operations", outputs=(12345,)),
     "an operation without a result": each("operations", outputs=()),
     "a scope out of range": each("operations", scope=99),
@@ -375,7 +409,9 @@ BYTES = {
     "a huge number": lambda c: replaced(c, "record.json", b"9" * 100_000),
     "an array left out": lambda c: replaced(c, "arrays/0.npy", None),
     "an array that is none": lambda c: replaced(c, "arrays/0.npy", b"no array"),
-    "a pickle": lambda c: replaced(c, "arrays/0.npy", npy(np.array([{"a": 1}], object), allow_pickle=True)),
+    "a pickle": lambda c: replaced(
+        c, "arrays/0.npy", npy(np.array([{"a": 1}], object), allow_pickle=True)
+    ),
     "another type": lambda c: replaced(c, "arrays/0.npy", npy(np.array([1 + 2j]))),
     "texts": lambda c: replaced(c, "arrays/0.npy", npy(np.array(["a", "b"]))),
     "an array cut short": lambda c: replaced(c, "arrays/0.npy", npy(np.ones(8))[:-8]),
@@ -383,7 +419,9 @@ BYTES = {
         c, "arrays/0.npy", npy(np.ones(8)).replace(b"(8,), ", b"(8000000000000,), ")[:190]
     ),
     "another entry": lambda c: replaced(c, "../../evil.py", b"print('out')"),
-    "a bit flipped in an array": lambda c: c[: c.index(b"NUMPY") + 90] + b"\x7f" + c[c.index(b"NUMPY") + 91 :],
+    "a bit flipped in an array": lambda c: (
+        c[: c.index(b"NUMPY") + 90] + b"\x7f" + c[c.index(b"NUMPY") + 91 :]
+    ),
 }
 
 
@@ -403,7 +441,10 @@ def test_a_damaged_file_is_an_error_with_its_name(gt, records, here, how):
     for command in ("trace", "stats", "why"):
         result = gt(command, "bad.gt")
         assert result.exit_code == 2 and result.stdout == "", result.stdout[:200]
-        assert result.stderr.startswith("gradtrace") and "bad.gt: not a record of a run:" in result.stderr
+        assert (
+            result.stderr.startswith("gradtrace")
+            and "bad.gt: not a record of a run:" in result.stderr
+        )
 
 
 def test_flipped_bytes_never_show_a_traceback(gt, records, here):
@@ -419,14 +460,17 @@ def test_flipped_bytes_never_show_a_traceback(gt, records, here):
 
 
 @pytest.mark.parametrize(
-    "name", [TABLE, *(pytest.param(n, marks=pytest.mark.slow) for n in ("values.npy", "tables.npy"))]
+    "name",
+    [TABLE, *(pytest.param(n, marks=pytest.mark.slow) for n in ("values.npy", "tables.npy"))],
 )
 def test_random_numbers_never_show_a_fault(gt, records, here, name):
     content = (here / records("view.py")).read_bytes()
     chance = random.Random(1)
 
     def somewhere(array):
-        array.flat[chance.randrange(array.size)] = chance.choice((0, 1, 3, -1, -7, 50, 10**6, 2**31 - 1))
+        array.flat[chance.randrange(array.size)] = chance.choice(
+            (0, 1, 3, -1, -7, 50, 10**6, 2**31 - 1)
+        )
 
     for _ in range(80):
         (here / "bad.gt").write_bytes(numbers(content, name, somewhere))
@@ -448,19 +492,25 @@ def test_a_record_whose_parts_do_not_fit_together_is_an_error(gt, records, here)
     def change(trace):
         foreign = next(t.value for t in trace.tensors if t.value.shape == (20, 8))
         swapped = [
-            t._replace(value=foreign) if t.first != t.id and t.value.shape == (12, 8) else t for t in trace.tensors
+            t._replace(value=foreign) if t.first != t.id and t.value.shape == (12, 8) else t
+            for t in trace.tensors
         ]
         return trace._replace(tensors=tuple(swapped))
 
     (here / "bad.gt").write_bytes(rewritten((here / records("loop.py")).read_bytes(), change))
     result = gt("stats", "bad.gt")
-    assert result.exit_code == 2 and "the record is damaged, or this is a fault" in result.stderr, result
+    assert result.exit_code == 2 and "the record is damaged, or this is a fault" in result.stderr, (
+        result
+    )
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(gt, records, here):
     content = (here / records("view.py")).read_bytes()
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for name in old.namelist():
             new.writestr(name, old.read(name))
         with new.open("arrays/99.npy", "w") as entry:

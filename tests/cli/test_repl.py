@@ -82,12 +82,19 @@ len(text)
 
 
 def test_an_error_is_told_with_its_place_and_the_session_goes_on(talk):
-    code, out, err = talk("a = 1\nb = nope + a\nb +\nimport socket\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n")
+    code, out, err = talk(
+        "a = 1\nb = nope + a\nb +\nimport socket\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n"
+    )
     assert (code, out) == (1, "1\n'on'\n")
     lines = err.splitlines()
-    assert lines[0].startswith("repl:2:5: NameError: name 'nope' is not defined") and lines[2] == "        ^~~~"
+    assert (
+        lines[0].startswith("repl:2:5: NameError: name 'nope' is not defined")
+        and lines[2] == "        ^~~~"
+    )
     assert "repl:3:4: syntax error" in err
-    assert "ZeroDivisionError: division by zero" in err and "    return x / 0" in err  # the line of an earlier entry
+    assert (
+        "ZeroDivisionError: division by zero" in err and "    return x / 0" in err
+    )  # the line of an earlier entry
 
 
 def test_questions_are_functions(talk):
@@ -109,7 +116,10 @@ def test_a_graph_of_one_tensor_has_what_it_was_computed_from(talk):
 
 
 def test_a_name_of_a_question_may_be_a_variable(talk):
-    assert talk("graph = 3\ngraph + 1\ndel graph\nw: leaf = 2\ngraph(w)\n")[:2] == (0, "4\nw   2   leaf\n")
+    assert talk("graph = 3\ngraph + 1\ndel graph\nw: leaf = 2\ngraph(w)\n")[:2] == (
+        0,
+        "4\nw   2   leaf\n",
+    )
     assert talk("w: leaf = 2\nfor i in range(2): why(w)\n\n")[1].count("w.grad is None") == 2
 
 
@@ -118,8 +128,12 @@ def test_why_backward_fails(talk):
     assert code == 1 and "Trying to backward through the graph a second time" in err
     assert "w.grad is 5, from backward on line 4." in out
     out = talk(NOTES + "y.backward()\ny.backward()\nwhy()\n1\nwhy()\n")[1]
-    assert "y's graph was used a second time: the backward on line 4 had freed what mul\nsaved." in out
-    assert out.count("a second time") == 1 and "w.grad is 5" in out  # told until something else was typed
+    assert (
+        "y's graph was used a second time: the backward on line 4 had freed what mul\nsaved." in out
+    )
+    assert (
+        out.count("a second time") == 1 and "w.grad is 5" in out
+    )  # told until something else was typed
 
 
 def test_a_drawing(talk, here):
@@ -144,11 +158,17 @@ def test_forgetting(talk):
 def test_what_is_asked_of_nothing_or_wrongly(talk):
     code, _, err = talk('why()\nw: leaf = 1\nwhy("nobody")\nwhy(w * 2)\n')
     assert code == 1 and len(err.splitlines()) == 3
-    assert "no tensor yet; for instance: w: leaf = 1.0" in err and "takes the tensor of a variable" in err
+    assert (
+        "no tensor yet; for instance: w: leaf = 1.0" in err
+        and "takes the tensor of a variable" in err
+    )
 
 
 def test_help_and_the_ways_out(talk):
-    assert all(f"  {name}(" in talk("help()\n")[1] for name in ("why", "graph", "trace", "paths", "stats", "table"))
+    assert all(
+        f"  {name}(" in talk("help()\n")[1]
+        for name in ("why", "graph", "trace", "paths", "stats", "table")
+    )
     for leave in ("exit()", "quit", "import sys\nsys.exit(0)\nquit()"):
         assert talk(f"1\n{leave}\n2\n")[:2] == (0, "1\n")
     assert talk("raise SystemExit(3)\n2\n")[:2] == (3, "")
@@ -157,7 +177,10 @@ def test_help_and_the_ways_out(talk):
 def test_seeds_limits_and_dtypes(talk):
     assert talk("randn(2)\n", "--seed", "1") == talk("randn(2)\n", "--seed", "1")
     assert talk("randn(2)\n", "--seed", "1") != talk("randn(2)\n", "--seed", "2")
-    assert talk("x: leaf = 1\nx / 3\n", "--dtype", "float32")[1] == "tensor(0.3333, grad_fn=<DivBackward0>)\n"
+    assert (
+        talk("x: leaf = 1\nx / 3\n", "--dtype", "float32")[1]
+        == "tensor(0.3333, grad_fn=<DivBackward0>)\n"
+    )
     code, out, err = talk("while True: pass\n\n1 + 1\n", "--max-seconds", "0.5")
     assert (code, out) == (1, "2\n") and "--max-seconds" in err
 

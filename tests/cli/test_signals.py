@@ -40,7 +40,11 @@ def ended(here, clean, args, number, seconds, to_group):
     time.sleep(seconds)
     (os.killpg if to_group else os.kill)(process.pid, number)
     _, said = process.communicate(timeout=60)
-    left = sorted(str(path.relative_to(here)) for path in here.rglob("*") if path.is_file() and path.name not in FILES)
+    left = sorted(
+        str(path.relative_to(here))
+        for path in here.rglob("*")
+        if path.is_file() and path.name not in FILES
+    )
     return process.returncode, said, left
 
 
@@ -48,7 +52,9 @@ def ended(here, clean, args, number, seconds, to_group):
 @pytest.mark.parametrize("seconds", [1, 1.7])
 @pytest.mark.parametrize("to_group", [True, False])
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(name, to_group, seconds, here, clean):
+def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
+    name, to_group, seconds, here, clean
+):
     code, said, left = ended(here, clean, OUTPUTS[name], signal.SIGINT, seconds, to_group)
     assert code == 130 and said.endswith("gradtrace: interrupted\n") and "report" not in said
     assert not [file for file in left if file.endswith(".tmp") or not file.startswith("parts/")]

@@ -47,28 +47,43 @@ def test_the_notes_example(answer, document):
 
 def test_numbers_of_values_and_gradients(document):
     (x, y, total) = document("relu(x).sum()", "--x", "3,-4,0,0")["nodes"]
-    assert (x["value"]["norm"], x["value"]["mean"], x["value"]["largest"], x["value"]["zeros"]) == (5, -0.25, 4, 0.5)
+    assert (x["value"]["norm"], x["value"]["mean"], x["value"]["largest"], x["value"]["zeros"]) == (
+        5,
+        -0.25,
+        4,
+        0.5,
+    )
     assert (x["grad"]["norm"], x["grad"]["zeros"]) == (1, 0.75)
     assert (y["level"], y["depth"], y["grad"]["largest"]) == (1, 1, 1)
     assert (total["level"], total["depth"]) == (2, 0)
 
 
 def test_what_is_computed_twice_or_for_nothing(document):
-    found = document("-", "--x", 2, "--w", 1, input="unused = x * 5\ny = (x + w) * (x + w)\n")["structure"]
+    found = document("-", "--x", 2, "--w", 1, input="unused = x * 5\ny = (x + w) * (x + w)\n")[
+        "structure"
+    ]
     assert found["common"] == [["x + w #1", "x + w #2"]]
     assert found["dead"] == ["unused"]
-    chained = document("-", "--x", 2, input="a = sin(x) * 2\nb = sin(x) * 2\ny = a - b\n")["structure"]["common"]
+    chained = document("-", "--x", 2, input="a = sin(x) * 2\nb = sin(x) * 2\ny = a - b\n")[
+        "structure"
+    ]["common"]
     assert chained == [["sin(x) #1", "sin(x) #2"], ["a", "b"]]
 
 
 def test_the_first_bad_node(document, answer, gt):
     found = document("(x + log(v)).sum() * 2", "--x", 1, "--v", 0)["bad"]
-    assert [(b["where"], b["op"], b["line"]) for b in found] == [("forward", "log", 1), ("backward", "log", 1)]
+    assert [(b["where"], b["op"], b["line"]) for b in found] == [
+        ("forward", "log", 1),
+        ("backward", "log", 1),
+    ]
     assert found[0]["inputs"] == [{"label": "v", "value": 0}]
     assert document("sqrt(x * 0)", "--x", 1)["bad"][0]["where"] == "backward"
     result = gt("stats", "sqrt(x*0)", "--x", 1, "--anomaly")
     assert result.exit_code == 1
-    assert result.stdout == "first bad node in backward: the derivative of sqrt on line 1 is not finite (x*0 is 0)\n"
+    assert (
+        result.stdout
+        == "first bad node in backward: the derivative of sqrt on line 1 is not finite (x*0 is 0)\n"
+    )
     assert answer("stats", *NOTE, "--anomaly") == "every value and every gradient is finite\n"
 
 
@@ -92,7 +107,9 @@ def test_long_tables_show_what_stands_out(answer):
 
 
 def test_formats(answer):
-    assert answer("stats", *NOTE, "--format", "csv").startswith("label,op,module,level,depth,line,norm")
+    assert answer("stats", *NOTE, "--format", "csv").startswith(
+        "label,op,module,level,depth,line,norm"
+    )
     lines = answer("stats", *NOTE, "--format", "jsonl").splitlines()
     assert [json.loads(line)["label"] for line in lines] == ["x", "w", "x+w", "w+1", "(x+w)*(w+1)"]
 
@@ -136,7 +153,10 @@ def test_a_loop_that_diverges(answer, here):
     rows = [line.split() for line in lines[2:32]]
     assert [int(row[0]) for row in rows] == list(range(1, 31))
     assert [row[1] for row in rows[3:6]] == ["inf", "nan", "nan"]
-    assert "Inf in the loss: mse_loss, line 10" in lines[5] and "NaN in m.0.weight before the step" in lines[6]
+    assert (
+        "Inf in the loss: mse_loss, line 10" in lines[5]
+        and "NaN in m.0.weight before the step" in lines[6]
+    )
     assert "diverging: the loss is inf first in step 4 and NaN first in step 5" in said
     assert "step 4, the first with a value that is not finite" in said
     assert "first bad node in forward: mse_loss on line 10" in said
@@ -145,14 +165,28 @@ def test_a_loop_that_diverges(answer, here):
 def test_a_loop_as_data(answer, here):
     (here / "steep.py").write_text(DIVERGING)
     found = json.loads(answer("stats", "steep.py", "--format", "json"))["training"]
-    assert (found["first_inf"], found["first_nan"], found["diverges"], found["step"]) == (4, 5, True, 4)
+    assert (found["first_inf"], found["first_nan"], found["diverges"], found["step"]) == (
+        4,
+        5,
+        True,
+        4,
+    )
     first = found["steps"][0]
-    assert [p["name"] for p in first["parameters"]] == ["m.0.weight", "m.0.bias", "m.2.weight", "m.2.bias"]
-    assert first["grad_norm"] == pytest.approx(sum(p["grad_norm"] ** 2 for p in first["parameters"]) ** 0.5)
+    assert [p["name"] for p in first["parameters"]] == [
+        "m.0.weight",
+        "m.0.bias",
+        "m.2.weight",
+        "m.2.bias",
+    ]
+    assert first["grad_norm"] == pytest.approx(
+        sum(p["grad_norm"] ** 2 for p in first["parameters"]) ** 0.5
+    )
     assert found["steps"][3]["bad"] == {
         "where": "forward", "label": "the loss", "op": "mse_loss", "what": "Inf", "line": 10
     }  # fmt: skip
-    lines = [json.loads(line) for line in answer("stats", "steep.py", "--format", "jsonl").splitlines()]
+    lines = [
+        json.loads(line) for line in answer("stats", "steep.py", "--format", "jsonl").splitlines()
+    ]
     assert [line["step"] for line in lines] == list(range(1, 31)) and lines[4]["loss"] == "NaN"
     table = answer("stats", "steep.py", "--format", "csv").splitlines()
     assert len(table) == 31 and table[0].endswith("m.2.bias.grad_norm,m.2.bias.update")
@@ -167,7 +201,10 @@ def test_the_numbers_of_a_loop(answer, here):
     steps = json.loads(answer("stats", "loop.py", "--format", "json"))["training"]["steps"]
     assert [s["loss"] for s in steps[:3]] == [12.5, 3.125, 0.78125]
     assert [s["grad_norm"] for s in steps[:3]] == [5, 2.5, 1.25]
-    assert all(s["parameters"] == [{"name": "w", "grad_norm": s["grad_norm"], "update": 0.5}] for s in steps)
+    assert all(
+        s["parameters"] == [{"name": "w", "grad_norm": s["grad_norm"], "update": 0.5}]
+        for s in steps
+    )
     small = answer("stats", "loop.py", "--max-record", 0)
     assert small == answer("stats", "loop.py")
     assert "the loss falls from 12.5" in small and "more steps are not shown (--all)" in small
@@ -188,7 +225,11 @@ def test_the_gradients_norm_is_that_of_what_the_optimiser_holds(document, here, 
     )
     steps = document("loop.py", *engine)["training"]["steps"]
     assert [s["grad_norm"] for s in steps] == [5, 2.5, 1.25]
-    assert [p["grad_norm"] for s in steps for p in s["parameters"] if p["name"] == "kept"] == [10, 20, 30]
+    assert [p["grad_norm"] for s in steps for p in s["parameters"] if p["name"] == "kept"] == [
+        10,
+        20,
+        30,
+    ]
 
 
 def test_parameters_that_are_written_through_data_are_in_every_step(document, here):
@@ -213,7 +254,9 @@ def test_updates_beyond_the_budget_are_still_known(answer, here):
         "import torch\nw = torch.full((30, 30), 2., requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.25)\n"
         "for i in range(4):\n    opt.zero_grad()\n    loss = (w * w).sum() / 2\n    loss.backward()\n    opt.step()\n"
     )
-    steps = json.loads(answer("stats", "loop.py", "--format", "json", "--max-record", 0))["training"]["steps"]
+    steps = json.loads(answer("stats", "loop.py", "--format", "json", "--max-record", 0))[
+        "training"
+    ]["steps"]
     assert [s["update"] for s in steps] == [0.25] * 4
     assert [s["grad_norm"] for s in steps] == [pytest.approx(60 * 0.75**i) for i in range(4)]
 
@@ -242,7 +285,16 @@ for i in range(2):
 
 @pytest.mark.parametrize(
     "command",
-    ["stats", "why", "why --precision", "trace", "graph", "page -o out.html", "run -o out.gt", "run"],
+    [
+        "stats",
+        "why",
+        "why --precision",
+        "trace",
+        "graph",
+        "page -o out.html",
+        "run -o out.gt",
+        "run",
+    ],
 )
 def test_a_program_whose_parameters_have_no_shape_yet(gt, here, command):
     (here / "lazy.py").write_text(UNUSED)
@@ -250,4 +302,6 @@ def test_a_program_whose_parameters_have_no_shape_yet(gt, here, command):
     result = gt(name, "lazy.py", *options)
     assert "fault of gradtrace" not in result.stderr and result.exit_code in (0, 1)
     if command == "why":
-        assert "No operation of these steps reads net.head.weight" in " ".join(result.stdout.split())
+        assert "No operation of these steps reads net.head.weight" in " ".join(
+            result.stdout.split()
+        )

@@ -58,7 +58,13 @@ def test_eval_of_a_step_shows_it_as_it_was(answer, loop, step):
 def test_trace_of_a_step_or_a_pass(answer, loop):
     steps = json.loads(answer("trace", loop, "--step", 3, "--format", "json"))["steps"]
     assert [s["pass"] for s in steps if s["kind"] == "start"] == [3]
-    assert [s["op"] for s in steps if s["kind"] == "forward"] == ["mul", "sub", "pow", "mul", "sub_"]
+    assert [s["op"] for s in steps if s["kind"] == "forward"] == [
+        "mul",
+        "sub",
+        "pow",
+        "mul",
+        "sub_",
+    ]
     only = json.loads(answer("trace", loop, "--pass", 3, "--format", "json"))["steps"]
     assert [s["op"] for s in only if s["kind"] == "forward"] == ["mul", "sub", "pow"]
     assert [s["pass"] for s in only if s["kind"] == "start"] == [3]
@@ -93,16 +99,26 @@ def test_steps_end_with_the_optimiser(answer, here):
         said = answer("trace", "train.py", "--step", step, "--format", "json")
         steps = json.loads(said)["steps"]
         assert [s["pass"] for s in steps if s["kind"] == "start"] == [2 * step - 1, 2 * step]
-        assert [s["op"] for s in steps if s["kind"] == "forward"] == ["t", "addmm", "pow", "sum"] * 2
+        assert [s["op"] for s in steps if s["kind"] == "forward"] == [
+            "t",
+            "addmm",
+            "pow",
+            "sum",
+        ] * 2
 
 
 def test_what_is_no_step(refusal, here, loop):
     code, said = refusal("eval", loop, "--step", 5)
     assert code == 2 and "no step 5; the loop has the steps 1 to 4" in said
-    assert "no backward pass 9; the program has the passes 1 to 4" in refusal("trace", loop, "--pass", 9)[1]
+    assert (
+        "no backward pass 9; the program has the passes 1 to 4"
+        in refusal("trace", loop, "--pass", 9)[1]
+    )
     assert "choose two parts" in refusal("eval", loop, "--step", 1, "--pass", 1)[1]
     assert "'0' is not a step" in refusal("eval", loop, "--step", 0)[1]
-    (here / "line.py").write_text("import torch\nx = torch.ones(1, requires_grad=True)\n(x * 2).sum().backward()\n")
+    (here / "line.py").write_text(
+        "import torch\nx = torch.ones(1, requires_grad=True)\n(x * 2).sum().backward()\n"
+    )
     assert "no training loop" in refusal("eval", "line.py", "--step", 1)[1]
 
 

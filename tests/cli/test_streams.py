@@ -42,7 +42,9 @@ def on_terminal(folder, *args, columns=80):
     """What a terminal of so many columns gets."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([*COMMAND, *args], cwd=folder, env=ENVIRONMENT, stdin=slave, stdout=slave, stderr=slave)
+    process = subprocess.Popen(
+        [*COMMAND, *args], cwd=folder, env=ENVIRONMENT, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
     found = b""
     try:
@@ -107,7 +109,10 @@ def test_a_table_keeps_the_rights_of_the_file_that_it_replaces(tmp_path):
     (tmp_path / "o.csv").chmod(0o640)
     (tmp_path / "l.csv").symlink_to("o.csv")
     subprocess.run(
-        [*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"], cwd=tmp_path, env=ENVIRONMENT, check=True
+        [*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        check=True,
     )
     assert (tmp_path / "l.csv").is_symlink() and (tmp_path / "o.csv").read_text().startswith("x,w,")
     assert (tmp_path / "o.csv").stat().st_mode & 0o777 == 0o640
@@ -128,7 +133,12 @@ def test_stdout_and_stderr_keep_their_order_on_one_file(tmp_path):
     (tmp_path / "p.py").write_text(lines)
     command = [*COMMAND, "run", "./p.py"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert done.stdout == "".join(f"out {i}\nerr {i}\n" for i in range(300))
 
@@ -139,7 +149,9 @@ def test_only_a_command_that_names_stdin_reads_it(tmp_path):
     (tmp_path / "names").write_text("a\nb\n")
     for args, rest in ((("run", "./p.py"), "a\nb\n"), (("eval", "x", "--x", "@-"), "")):
         with (tmp_path / "names").open() as names:
-            subprocess.run([*COMMAND, *args], cwd=tmp_path, env=ENVIRONMENT, stdin=names, capture_output=True)
+            subprocess.run(
+                [*COMMAND, *args], cwd=tmp_path, env=ENVIRONMENT, stdin=names, capture_output=True
+            )
             assert os.read(names.fileno(), 99).decode() == rest
 
 
@@ -153,14 +165,19 @@ def test_a_reader_that_has_gone_and_a_full_disk_are_told(tmp_path):
     assert (done.returncode, done.stderr) == (141, "")
     with open("/dev/full", "w") as full:
         done = subprocess.run([*COMMAND, "run", "./p.py"], stdout=full, **run)
-    assert (done.returncode, done.stderr) == (1, "gradtrace: cannot write the output: no space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "gradtrace: cannot write the output: no space left on device\n",
+    )
 
 
 @pytest.mark.parametrize("closed", [0, 2])
 def test_a_closed_stream_is_nobodys(closed, tmp_path):
     (tmp_path / "p.py").write_text("print(1)\n")
     command = f"{sys.executable} -m gradtrace run ./p.py {closed}>&-"
-    done = subprocess.run(command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (0, "1\n")
 
 
@@ -171,20 +188,36 @@ def test_what_a_large_table_prints_arrives_whole(tmp_path):
         cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lines = done.stdout.splitlines()
-    assert len(lines) == 400_000 and lines[-1].startswith('{"x": 1.0') and done.stdout.endswith("}\n")
+    assert (
+        len(lines) == 400_000 and lines[-1].startswith('{"x": 1.0') and done.stdout.endswith("}\n")
+    )
 
 
 @pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0"])
 def test_stdin_is_read_by_its_path(tmp_path, path):
     done = subprocess.run(
-        [*COMMAND, "run", path], input=b"print(3)\n", env=ENVIRONMENT, capture_output=True, cwd=tmp_path
+        [*COMMAND, "run", path],
+        input=b"print(3)\n",
+        env=ENVIRONMENT,
+        capture_output=True,
+        cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (0, b"3\n"), done.stderr
 
 
 def test_a_hangup_that_nohup_ignores_ends_nothing(tmp_path):
     (tmp_path / "p.py").write_text("print(1)\nfor i in range(10 ** 9):\n    x = i\n")
-    ignored = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *COMMAND, "run", "--max-seconds", "3", "./p.py"]
+    ignored = [
+        "sh",
+        "-c",
+        'trap "" HUP; exec "$@"',
+        "sh",
+        *COMMAND,
+        "run",
+        "--max-seconds",
+        "3",
+        "./p.py",
+    ]
     with subprocess.Popen(
         ignored, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True
     ) as run:
@@ -196,6 +229,8 @@ def test_a_hangup_that_nohup_ignores_ends_nothing(tmp_path):
 
 def test_long_lines_are_written_whole_without_a_buffer(process, here):
     """Timer signals interrupt writes to a pipe."""
-    (here / "p.py").write_text("import torch, sys\nprint('a' * 10**7)\nprint('b' * 10**7, file=sys.stderr)\n")
+    (here / "p.py").write_text(
+        "import torch, sys\nprint('a' * 10**7)\nprint('b' * 10**7, file=sys.stderr)\n"
+    )
     done = process("run", "p.py", env={"PYTHONUNBUFFERED": "1"})
     assert (done.returncode, len(done.stdout), len(done.stderr)) == (0, 10**7 + 1, 10**7 + 1)

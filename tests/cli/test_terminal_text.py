@@ -88,7 +88,13 @@ def changed(path, target, change):
 
 def texts_of(value):
     """The places of all texts in a JSON document: (container, key)."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    pairs = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, one in pairs:
         if isinstance(one, str):
             yield value, key
@@ -100,14 +106,18 @@ def texts_of(value):
 def record(request, gt, here):
     """A record whose texts can be made hostile: `record(numbers)` does that; without numbers to all that may be."""
     (here / "p.txt").write_text("x * x")
-    (here / "p.py").write_text(PROGRAM.replace("END", request.param).replace("HOSTILE", repr(HOSTILE)[1:-1]))
+    (here / "p.py").write_text(
+        PROGRAM.replace("END", request.param).replace("HOSTILE", repr(HOSTILE)[1:-1])
+    )
     gt("run", "p.py", "-o", "whole.gt")
     count = 0
 
     def poison(chosen):
         def change(document):
             nonlocal count
-            places = [place for place in texts_of(document) if place[1] not in ("schema", "random_state")]
+            places = [
+                place for place in texts_of(document) if place[1] not in ("schema", "random_state")
+            ]
             count = len(places)
             for number, (container, key) in enumerate(places):
                 if number in chosen:
@@ -147,7 +157,9 @@ def test_every_text_of_a_record_in_a_file(record, gt, here):
 
 
 def test_names_and_messages(gt, here):
-    (here / f"{HOSTILE}.py").write_text("import torch\ntorch.ones(1, requires_grad=True).sum()\n1/0\n")
+    (here / f"{HOSTILE}.py").write_text(
+        "import torch\ntorch.ones(1, requires_grad=True).sum()\n1/0\n"
+    )
     (here / f"{HOSTILE}.txt").write_text("x * (")
     (here / f"{HOSTILE}.ipynb").write_text("{}")
     (here / "w.py").write_text(f"import warnings\nwarnings.warn({HOSTILE!r})\n")
@@ -174,12 +186,25 @@ def test_notebooks(gt, here):
         "source": f"%%gradtrace eval x*x --x 2\n{HOSTILE}",
         "outputs": [
             {"output_type": "stream", "name": HOSTILE, "text": HOSTILE},
-            {"output_type": "execute_result", "execution_count": HOSTILE, "data": {"text/plain": HOSTILE}},
+            {
+                "output_type": "execute_result",
+                "execution_count": HOSTILE,
+                "data": {"text/plain": HOSTILE},
+            },
             {"output_type": "error", "ename": HOSTILE, "evalue": HOSTILE, "traceback": [HOSTILE]},
         ],
     }
-    cells_of_it = [cell, {**cell, "source": "1 + 1"}, {**cell, "source": f"raise ValueError({HOSTILE!r})"}]
-    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"name": HOSTILE}}, "cells": cells_of_it}
+    cells_of_it = [
+        cell,
+        {**cell, "source": "1 + 1"},
+        {**cell, "source": f"raise ValueError({HOSTILE!r})"},
+    ]
+    book = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": HOSTILE}},
+        "cells": cells_of_it,
+    }
     (here / "n.ipynb").write_text(json.dumps(book))
     for format in ("table", "json"):
         check(gt("verify", "n.ipynb", "--format", format))

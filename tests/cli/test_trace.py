@@ -24,7 +24,10 @@ def steps(answer):
     """The steps of a source as plain data."""
 
     def read(*args, **extra):
-        return [json.loads(line) for line in answer("trace", *args, "--format", "jsonl", **extra).splitlines()]
+        return [
+            json.loads(line)
+            for line in answer("trace", *args, "--format", "jsonl", **extra).splitlines()
+        ]
 
     return read
 
@@ -48,7 +51,13 @@ def test_the_notes_example_as_a_table(answer):
 
 def test_order_contributions_and_hooks(steps):
     found = steps("-", input=NOTE)
-    assert [s["of"] for s in backward(found)] == ["loss", "y1-y2", "y2", "y1", "x"]  # the later created runs first
+    assert [s["of"] for s in backward(found)] == [
+        "loss",
+        "y1-y2",
+        "y2",
+        "y1",
+        "x",
+    ]  # the later created runs first
     y2, y1, x = backward(found)[2:]
     assert y2["upstream"] == 40 and y2["hooks"][0]["before"] == 4 and y2["hooks"][0]["after"] == 40
     assert y2["hooks"][0]["changed"] and not y1["hooks"][0]["changed"]
@@ -107,14 +116,20 @@ y = MyReLU.apply(x)
     found = steps("-", input=source)
     turn = next(s for s in found if s.get("function") == "MyReLUBackward")
     assert turn["upstream"] == [-2.5, 4.5]
-    assert turn["sent"] == [{"to": "x", "tensor": turn["sent"][0]["tensor"], "local": [0, 1], "downstream": [0, 4.5]}]
+    assert turn["sent"] == [
+        {"to": "x", "tensor": turn["sent"][0]["tensor"], "local": [0, 1], "downstream": [0, 4.5]}
+    ]
     assert turn["freed"] == [{"name": "saved_tensors[0]", "label": "x", "bytes": 8}]
     inside = [s["op"] for s in found if s["kind"] == "forward" and s["step"] > turn["step"]]
     assert inside == ["clone", "lt", "index_put_"]  # what its backward called
 
 
 def test_what_was_saved_and_its_bytes(steps):
-    saved = {s["op"]: s["saved"] for s in steps("(x.exp() * x).sum()", "--x", "1,2,3") if s["kind"] == "forward"}
+    saved = {
+        s["op"]: s["saved"]
+        for s in steps("(x.exp() * x).sum()", "--x", "1,2,3")
+        if s["kind"] == "forward"
+    }
     assert saved["exp"] == [{"name": "result", "label": "x.exp()", "bytes": 24}]
     assert [(item["label"], item["bytes"]) for item in saved["mul"]] == [("x.exp()", 24), ("x", 24)]
     assert saved["sum"] == []
@@ -122,7 +137,11 @@ def test_what_was_saved_and_its_bytes(steps):
 
 def test_an_overwritten_value_is_shown_as_it_was(steps):
     source = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\ny.add_(1)\nz = y.sum()\nz\n"
-    made = [(s["op"], s["outputs"][0]["value"]) for s in steps("-", input=source) if s["kind"] == "forward"]
+    made = [
+        (s["op"], s["outputs"][0]["value"])
+        for s in steps("-", input=source)
+        if s["kind"] == "forward"
+    ]
     assert made == [("mul", [2, 2]), ("add_", [3, 3]), ("sum", 6)]
 
 
@@ -150,13 +169,19 @@ def test_every_format(answer):
     document = json.loads(answer("trace", *source, "--format", "json"))
     assert (document["schema"], document["version"]) == ("gradtrace/trace", 1)
     assert [s["step"] for s in document["steps"]] == [1, 2, 3, 4, 5]
-    assert answer("trace", *source, "--format", "csv").splitlines()[0].startswith("step,kind,line,name,tensor")
+    assert (
+        answer("trace", *source, "--format", "csv")
+        .splitlines()[0]
+        .startswith("step,kind,line,name,tensor")
+    )
     assert answer("trace", *source, "--format", "md").startswith("| step | kind |")
 
 
 @pytest.mark.slow
 def test_many_operations_are_written_as_they_are_read(answer):
-    text = answer("trace", "y = x\nfor i in range(5000):\n    y = y * 1.0001\n", "--x", 1, "--format", "jsonl")
+    text = answer(
+        "trace", "y = x\nfor i in range(5000):\n    y = y * 1.0001\n", "--x", 1, "--format", "jsonl"
+    )
     assert text.count("\n") == 2 * 5000 + 3
 
 

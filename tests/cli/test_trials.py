@@ -85,8 +85,12 @@ def test_what_helps_is_tried(ask, case):
 
 
 def test_the_masked_rows_are_0_as_advised(answer):
-    program = MASKED.replace("float('-inf')", "-1e9").replace("dim=1)", "dim=1).masked_fill(~keep, 0.)")
-    document = json.loads(answer("eval", "-", "--format", "json", "--output", "attention", input=program))
+    program = MASKED.replace("float('-inf')", "-1e9").replace(
+        "dim=1)", "dim=1).masked_fill(~keep, 0.)"
+    )
+    document = json.loads(
+        answer("eval", "-", "--format", "json", "--output", "attention", input=program)
+    )
     (rows,) = [row["value"] for row in document["tensors"] if row["name"] == "attention"]
     assert rows == [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
 
@@ -103,8 +107,14 @@ def test_backward_is_not_advised_on_what_does_not_require_grad(gt, ask):
 
 
 def test_every_way_that_is_cut_is_said(ask):
-    program = LEAF + "v = torch.tensor(3., requires_grad=True)\nloss = w.detach() + w.item() * 3 + v\nloss.backward()\n"
-    assert "only through detach() on line 4, and through item() on line 4" in ask(program, "w")["sentence"]
+    program = (
+        LEAF
+        + "v = torch.tensor(3., requires_grad=True)\nloss = w.detach() + w.item() * 3 + v\nloss.backward()\n"
+    )
+    assert (
+        "only through detach() on line 4, and through item() on line 4"
+        in ask(program, "w")["sentence"]
+    )
 
 
 def test_a_trial_prints_and_writes_nothing(gt, here):
@@ -116,7 +126,9 @@ def test_a_trial_prints_and_writes_nothing(gt, here):
     result = gt("why", "-", "--allow-write", "out", input=program)
     assert result.stderr.count("once") == 1
     assert "To fix it (tried):\n  - (w - 3).clamp(min=1e-12).sqrt() on line 9" in result.stdout
-    written = sorted(path.name.partition(".")[0] for path in (here / "out").rglob("*") if path.is_file())
+    written = sorted(
+        path.name.partition(".")[0] for path in (here / "out").rglob("*") if path.is_file()
+    )
     assert written == ["events", "w"]  # once each
 
 
@@ -136,4 +148,6 @@ def test_a_record_of_pytorch_is_tried_on_this_engine(process, here):
     pytest.importorskip("torch")
     (here / "p.py").write_text(LEAF + "y = torch.sqrt(w - 3)\ny.backward()\n")
     result = process("why", "--engine", "torch", "p.py")
-    assert result.stdout.endswith("To fix it (tried):\n  - (w - 3).clamp(min=1e-12).sqrt() on line 3\n")
+    assert result.stdout.endswith(
+        "To fix it (tried):\n  - (w - 3).clamp(min=1e-12).sqrt() on line 3\n"
+    )

@@ -50,4 +50,6 @@ def test_an_element_that_only_errors_keep_finite_is_called_so(why):
 
 
 def test_an_infinite_result_is_still_called_so(why):
-    assert "z is not finite: on line 3, 1 of 2 elements of x.exp() overflow" in why(OVERFLOW, "--precision")
+    assert "z is not finite: on line 3, 1 of 2 elements of x.exp() overflow" in why(
+        OVERFLOW, "--precision"
+    )

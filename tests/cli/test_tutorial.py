@@ -44,9 +44,14 @@ def test_without_a_terminal_all_steps_from_one_on_are_printed(process):
     assert (done.returncode, done.stderr) == (0, "")
     assert "Step 5 of" not in done.stdout and done.stdout.count("\nQuestion: ") == 2
     assert "loss is nan: softmax on line 6" in done.stdout and "\nAnswer: -inf\n" in done.stdout
-    assert "wrong: 1 of 1 derivatives of y" in done.stdout and "This was the last step." in done.stdout
+    assert (
+        "wrong: 1 of 1 derivatives of y" in done.stdout and "This was the last step." in done.stdout
+    )
     assert "\x1b" not in done.stdout
-    assert "\x1b[1mStep 7 of 7" in process("tutorial", "--no-input", "--step", "7", "--color", "always").stdout
+    assert (
+        "\x1b[1mStep 7 of 7"
+        in process("tutorial", "--no-input", "--step", "7", "--color", "always").stdout
+    )
 
 
 def test_the_list_of_steps(answer):
@@ -71,7 +76,9 @@ def test_what_counts_as_right(typed, answers, right):
 
 def test_at_a_terminal(at_terminal):
     t = at_terminal("tutorial", until="Enter to run it> ")
-    t.say("x*x\n")  # an expression in place of the command: its own error, and the same prompt again
+    t.say(
+        "x*x\n"
+    )  # an expression in place of the command: its own error, and the same prompt again
     assert "no value for x" in t.until("Enter to run it> ")
     t.say('gradtrace eval "x*x" --x 7 --get x.grad\n')
     assert "14.0" in t.until("Enter to run it> ")

@@ -11,7 +11,9 @@ def value(answer):
     """The value that x gets, as --get prints it."""
 
     def read(text, *args, **extra):
-        return answer("eval", "x*1", "--x", text, "--no-backward", "--get", "x", *args, **extra).strip()
+        return answer(
+            "eval", "x*1", "--x", text, "--no-backward", "--get", "x", *args, **extra
+        ).strip()
 
     return read
 
@@ -220,7 +222,10 @@ def test_stdin_is_data_and_never_a_program(complaint):
 
 
 def test_stdin_serves_one_variable(refusal):
-    assert "stdin is already read for --x" in refusal("eval", "x*w", "--x", "@-", "--w", "@-", input="2")[1]
+    assert (
+        "stdin is already read for --x"
+        in refusal("eval", "x*w", "--x", "@-", "--w", "@-", input="2")[1]
+    )
 
 
 # ---- --params, --set, and which one wins
@@ -229,9 +234,24 @@ def test_stdin_serves_one_variable(refusal):
 def test_params(answer, refusal, here):
     (here / "p.json").write_text('{"x": 2, "w": [1, 2], "z": "ones(2)"}')
     assert answer("eval", "(x*w*z).sum()", "--params", "p.json", "--format", "value") == "6.0\n"
-    assert answer("eval", "(x*w*z).sum()", "--params", "p.json", "-s", "x=3", "--format", "value") == "9.0\n"
     assert (
-        answer("eval", "(x*w*z).sum()", "--params", "p.json", "-s", "x=3", "--x", "4", "--format", "value") == "12.0\n"
+        answer("eval", "(x*w*z).sum()", "--params", "p.json", "-s", "x=3", "--format", "value")
+        == "9.0\n"
+    )
+    assert (
+        answer(
+            "eval",
+            "(x*w*z).sum()",
+            "--params",
+            "p.json",
+            "-s",
+            "x=3",
+            "--x",
+            "4",
+            "--format",
+            "value",
+        )
+        == "12.0\n"
     )
     assert answer("eval", "x*2", "--params", "-", "--format", "value", input='{"x": 1}') == "2.0\n"
     assert "no variable 'w'" in refusal("eval", "x*2", "--params", "p.json")[1]
@@ -265,10 +285,34 @@ def test_dtypes(answer, here):
 
 def test_no_grad(answer):
     said = answer(
-        "eval", "x*w", "--x", "2", "--w", "3", "--no-grad", "x", "--get", "x.requires_grad", "--get", "w.grad"
+        "eval",
+        "x*w",
+        "--x",
+        "2",
+        "--w",
+        "3",
+        "--no-grad",
+        "x",
+        "--get",
+        "x.requires_grad",
+        "--get",
+        "w.grad",
     )
     assert said.splitlines() == ["False", "2.0"]
-    said = answer("eval", "x*w*z", "--x", "2", "--w", "3", "--z", "1", "--no-grad", "x,w", "--get", "w.requires_grad")
+    said = answer(
+        "eval",
+        "x*w*z",
+        "--x",
+        "2",
+        "--w",
+        "3",
+        "--z",
+        "1",
+        "--no-grad",
+        "x,w",
+        "--get",
+        "w.requires_grad",
+    )
     assert said == "False\n"
 
 
@@ -277,7 +321,21 @@ def test_annotated_defaults(answer, here):
     said = answer("eval", "d.txt", "--get", "w.grad", "--get", "x.requires_grad", "--get", "y")
     assert said.splitlines() == ["6.0", "False", "9.0"]
     said = answer(
-        "eval", "d.txt", "--w", "2", "--x", "1,1", "--get", "w.grad", "--get", "x.requires_grad", "--get", "y"
+        "eval",
+        "d.txt",
+        "--w",
+        "2",
+        "--x",
+        "1,1",
+        "--get",
+        "w.grad",
+        "--get",
+        "x.requires_grad",
+        "--get",
+        "y",
     )
     assert said.splitlines() == ["2.0", "False", "4.0"]
-    assert answer("eval", "d.txt", "--no-grad", "w", "--get", "w.requires_grad", "--get", "y") == "False\n9.0\n"
+    assert (
+        answer("eval", "d.txt", "--no-grad", "w", "--get", "w.requires_grad", "--get", "y")
+        == "False\n9.0\n"
+    )

@@ -80,20 +80,28 @@ def test_the_five_notes(gt, name):
         pytest.importorskip("tensorboardX")
     result = gt("verify", NOTES / f"{name}.txt", "--format", "json", "--allow-write", "data")
     found = json.loads(result.stdout)["cells"]
-    assert {label: v for label, v in verdicts(found).items() if label in EXPECTED[name]} == EXPECTED[name]
-    assert result.exit_code == (1 if name.startswith("note_3") else 0)  # which holds nothing to compare
+    assert {
+        label: v for label, v in verdicts(found).items() if label in EXPECTED[name]
+    } == EXPECTED[name]
+    assert result.exit_code == (
+        1 if name.startswith("note_3") else 0
+    )  # which holds nothing to compare
 
 
 def test_an_error_about_an_earlier_cell_has_no_place_of_this_one(cells):
     """The node that fails in cell 2 was made in cell 1, whose places are not those of this text."""
     made = "".join(f"a{i} = w * {i}\n" for i in range(40))
-    text = f"```python\nimport torch\nw = torch.ones(2, requires_grad=True)\n{made}y = (w * w).sum()\n"
+    text = (
+        f"```python\nimport torch\nw = torch.ones(2, requires_grad=True)\n{made}y = (w * w).sum()\n"
+    )
     code, found = cells("note.md", text + "y.backward()\n```\n\n```python\ny.backward()\n```\n")
     assert code == 1 and found[1]["verdict"] == "failed" and "a second time" in found[1]["detail"]
 
 
 def test_a_cell_that_writes_needs_the_permission(process, here):
-    document = json.loads(process("verify", NOTES / "note_5_function_hooks_tensorboard.txt", "--format=json").stdout)
+    document = json.loads(
+        process("verify", NOTES / "note_5_function_hooks_tensorboard.txt", "--format=json").stdout
+    )
     (cell,) = [cell for cell in document["cells"] if cell["label"] == "In [26]"]
     assert cell["verdict"] == "no record" and not (here / "data").exists()
     (here / "n.md").write_text("```python\nopen('data', 'w')\n```\n")
@@ -124,12 +132,17 @@ tensor([2.])
 def test_a_record_of_a_second_run(cells, gt, here):
     """Where a number is missing the cell was run before; where none is, the record is of other code."""
     code, found = cells("n.txt", TWICE.format(number=3))
-    assert (code, verdicts(found)) == (0, {"In [1]": "no record", "In [3]": "run twice", "In [5]": "same"})
+    assert (code, verdicts(found)) == (
+        0,
+        {"In [1]": "no record", "In [3]": "run twice", "In [5]": "same"},
+    )
     assert found[1]["detail"].startswith("In [2] is missing: the cell was run twice")
     assert "a second time (or directly access" in found[1]["printed"]
     code, found = cells("n.txt", TWICE.format(number=2))
     assert (code, verdicts(found)["In [2]"]) == (1, "differs")
-    assert found[1]["detail"] == "the record is RuntimeError, but the code as it stands raises nothing"
+    assert (
+        found[1]["detail"] == "the record is RuntimeError, but the code as it stands raises nothing"
+    )
 
 
 def test_an_error_in_what_an_earlier_cell_made(cells):
@@ -137,9 +150,15 @@ def test_an_error_in_what_an_earlier_cell_made(cells):
     earlier = "def f(x):\n    a = x + 1\n    b = a * 2\n    c = b - a\n    return [1][c]\n"
     graph = "import torch\nw = torch.ones(2, requires_grad=True)\ny = ((w * w).exp() * w).sum()\n"
     code, found = cells(
-        "n.txt", f"In [1]:\n{earlier}{graph}\nIn [2]:\ny.backward()\n\nIn [3]:\ny.backward()\n\nIn [4]:\nf(3)\n"
+        "n.txt",
+        f"In [1]:\n{earlier}{graph}\nIn [2]:\ny.backward()\n\nIn [3]:\ny.backward()\n\nIn [4]:\nf(3)\n",
     )
-    assert code == 1 and [c["verdict"] for c in found] == ["no record", "no record", "failed", "failed"]
+    assert code == 1 and [c["verdict"] for c in found] == [
+        "no record",
+        "no record",
+        "failed",
+        "failed",
+    ]
     assert "a second time" in found[2]["detail"] and "IndexError" in found[3]["detail"]
 
 
@@ -149,13 +168,19 @@ def test_strictly(gt, here):
     )
     done = gt("verify", "n.txt")
     assert done.exit_code == 0
-    assert "nothing differs but what today's PyTorch writes otherwise (1; --strict counts it)" in done.stdout
+    assert (
+        "nothing differs but what today's PyTorch writes otherwise (1; --strict counts it)"
+        in done.stdout
+    )
     assert gt("verify", "n.txt", "--strict").exit_code == 1
 
 
 def test_markdown(cells):
     code, found = cells("note.md", MARKDOWN.format(first=12, second=13))
-    assert (code, verdicts(found)) == (0, {"block 1": "same", "block 2": "same", "block 3": "not run"})
+    assert (code, verdicts(found)) == (
+        0,
+        {"block 1": "same", "block 2": "same", "block 3": "not run"},
+    )
     code, found = cells("note.md", MARKDOWN.format(first=11, second=13))
     assert (code, verdicts(found)["block 1"]) == (1, "differs")
     assert found[0]["detail"] == "line 1: recorded 'tensor(11.)', now 'tensor(12.)'"
@@ -166,11 +191,15 @@ def test_update_rewrites_what_differs_and_nothing_else(gt, here):
     assert gt("verify", "note.md", "--update").exit_code == 0
     assert (here / "note.md").read_text() == MARKDOWN.format(first=12, second=13)
     before = NOTES / "note_1_graph_and_dynamic_graph.txt"
-    (here / "one.txt").write_text(before.read_text().replace("tensor([5.])\n\n\n---", "tensor([6.])\n\n\n---"))
+    (here / "one.txt").write_text(
+        before.read_text().replace("tensor([5.])\n\n\n---", "tensor([6.])\n\n\n---")
+    )
     gt("verify", "one.txt", "--update")
     changed = [
         (a, b)
-        for a, b in zip(before.read_text().split("\n"), (here / "one.txt").read_text().split("\n"), strict=True)
+        for a, b in zip(
+            before.read_text().split("\n"), (here / "one.txt").read_text().split("\n"), strict=True
+        )
         if a != b
     ]
     assert len(changed) == 1 and "AddBackward0 object at 0x" in changed[0][1]
@@ -178,16 +207,33 @@ def test_update_rewrites_what_differs_and_nothing_else(gt, here):
 
 def test_a_notebook(cells, gt, here):
     def cell(source, *outputs, kind="code", count=1):
-        return {"cell_type": kind, "source": source, "outputs": list(outputs), "execution_count": count}
+        return {
+            "cell_type": kind,
+            "source": source,
+            "outputs": list(outputs),
+            "execution_count": count,
+        }
 
     stream = {"output_type": "stream", "name": "stdout", "text": ["tensor(4.)\n"]}
     result = {"output_type": "execute_result", "data": {"text/plain": ["tensor([5.])"]}}
-    error = {"output_type": "error", "ename": "RuntimeError", "evalue": "another message", "traceback": []}
+    error = {
+        "output_type": "error",
+        "ename": "RuntimeError",
+        "evalue": "another message",
+        "traceback": [],
+    }
     document = {
         "cells": [
             cell("# Title", kind="markdown"),
             cell(
-                ["import torch\n", "def f(x):\n", "    return x * k\n", "k = 2\n", "print(f(torch.tensor(2.)))"], stream
+                [
+                    "import torch\n",
+                    "def f(x):\n",
+                    "    return x * k\n",
+                    "k = 2\n",
+                    "print(f(torch.tensor(2.)))",
+                ],
+                stream,
             ),
             cell("k = 5\nf(torch.ones(1))", result, count=2),
             cell("w = torch.ones(2, requires_grad=True)\n(w * 2).backward()", error, count=3),
@@ -198,7 +244,12 @@ def test_a_notebook(cells, gt, here):
         "nbformat_minor": 5,
     }
     code, found = cells("n.ipynb", json.dumps(document))
-    assert verdicts(found) == {"In [1]": "same", "In [2]": "same", "In [3]": "version", "In [4]": "differs"}
+    assert verdicts(found) == {
+        "In [1]": "same",
+        "In [2]": "same",
+        "In [3]": "version",
+        "In [4]": "differs",
+    }
     assert code == 1
     gt("verify", "n.ipynb", "--update")
     code, found = cells("n.ipynb", (here / "n.ipynb").read_text())

@@ -75,14 +75,19 @@ def cells(process, here):
 
 def test_a_command_line_is_run_and_compared(cells):
     code, found = cells("note.md", NOTE.format(name="y"))
-    assert code == 0 and [(one["line"], one["verdict"]) for one in found] == [(2, "same"), (4, "same")]
+    assert code == 0 and [(one["line"], one["verdict"]) for one in found] == [
+        (2, "same"),
+        (4, "same"),
+    ]
     code, found = cells("note.md", NOTE.format(name="x.grad"))
     assert code == 1 and found[1]["detail"] == "line 1: recorded '6.0', now '2.0'"
 
 
 def test_the_record_of_a_command_line_is_rewritten(cells, here):
     code, _ = cells("note.md", NOTE.format(name="x.grad"), "--update")
-    assert code == 0 and (here / "note.md").read_text() == NOTE.format(name="x.grad").replace("6.0", "2.0")
+    assert code == 0 and (here / "note.md").read_text() == NOTE.format(name="x.grad").replace(
+        "6.0", "2.0"
+    )
 
 
 def test_an_error_is_compared_too(cells):
@@ -99,7 +104,9 @@ def test_a_command_line_that_fails_without_a_record_fails(cells):
 def test_what_asks_for_a_right_is_not_run(cells, here):
     (here / "secret.csv").write_text("31337\n")
     lines = [f"$ gradtrace {one}" for one in RIGHTS]
-    _, found = cells("note.md", "```console\n$ gradtrace eval '2*3' --get y\n6\n" + "\n".join(lines) + "\n```\n")
+    _, found = cells(
+        "note.md", "```console\n$ gradtrace eval '2*3' --get y\n6\n" + "\n".join(lines) + "\n```\n"
+    )
     assert found[0]["verdict"] == "same"
     for line, one, reason in zip(lines, found[1:], RIGHTS.values(), strict=True):
         assert one["verdict"] == "not run" and one["detail"].startswith(reason), (line, one)
@@ -117,14 +124,18 @@ def test_a_file_is_read_only_where_it_is_allowed(cells, here):
     lines = ["eval shown/cube.py --get x.grad", "eval 'sum(x)' --x @shown/cube.csv --get y"]
     outside = ", and verify reads nothing but the document and what --allow-read names"
     refused = {
-        **dict.fromkeys(["shown/link.py", "shown/../secret.py", "secret.py", str(here / "secret.py")], outside),
+        **dict.fromkeys(
+            ["shown/link.py", "shown/../secret.py", "secret.py", str(here / "secret.py")], outside
+        ),
         **dict.fromkeys(["shown/pipe.py", "shown"], ", which is not a regular file"),
         "shown/missing.py": ", which does not exist",
     }
     note = "```console\n$ gradtrace {}\n12.0\n$ gradtrace {}\n3.0\n".format(*lines)
     note += "".join(f"$ gradtrace run {path}\n" for path in refused) + "```\n"
     code, found = cells("note.md", note, "--allow-read", "shown")
-    assert code == 0 and [one["verdict"] for one in found] == ["same", "same"] + ["not run"] * len(refused), found
+    assert code == 0 and [one["verdict"] for one in found] == ["same", "same"] + ["not run"] * len(
+        refused
+    ), found
     for path, one in zip(refused, found[2:], strict=True):
         assert one["detail"].startswith(f"it reads {path}{refused[path]}"), one
     _, found = cells("note.md", note)
@@ -153,7 +164,11 @@ def test_a_confined_process_gets_nothing_by_asking_for_more(here):
 def test_the_check_of_a_command_line_opens_no_file(here):
     """Of words that a broken process sends: one that opens a pipe would wait for ever."""
     os.mkfifo(here / "pipe")
-    for words in (["check", "pipe", "--\uff41gainst=torch"], ["check", "pipe", "--against", "torch"], ["run", "pipe"]):
+    for words in (
+        ["check", "pipe", "--\uff41gainst=torch"],
+        ["check", "pipe", "--against", "torch"],
+        ["run", "pipe"],
+    ):
         assert console.hindrance(words)
 
 
@@ -166,7 +181,16 @@ def test_every_option_of_a_document_s_command_is_judged():
     assert (
         known - console.HARMLESS
         == {
-            *("--allow-import", "--allow-read", "--allow-write", "--engine", "--python", "--against", "--params", "-o"),
+            *(
+                "--allow-import",
+                "--allow-read",
+                "--allow-write",
+                "--engine",
+                "--python",
+                "--against",
+                "--params",
+                "-o",
+            ),
             *("--open", "--tensorboard", "--debug", "--runs", "--speed"),
             *(f"--max-{what}" for what in MOST),
         }
@@ -181,7 +205,9 @@ def notebook(*cells):
             "execution_count": None,
             "metadata": {},
             "source": source,
-            "outputs": [{"output_type": "display_data", "metadata": {}, "data": {"text/plain": shown}}]
+            "outputs": [
+                {"output_type": "display_data", "metadata": {}, "data": {"text/plain": shown}}
+            ]
             if shown
             else [],
         }
@@ -192,7 +218,10 @@ def notebook(*cells):
 
 def test_a_magic_runs_on_its_cell_with_the_notebooks_values(cells):
     text = notebook(
-        ("%load_ext gradtrace\nimport torch\nw = torch.tensor([2., 3.], requires_grad=True)\nx = torch.ones(2)", ""),
+        (
+            "%load_ext gradtrace\nimport torch\nw = torch.tensor([2., 3.], requires_grad=True)\nx = torch.ones(2)",
+            "",
+        ),
         ("%%gradtrace eval --get w.grad\n(w * x * 4).sum()", "[4.0, 4.0]"),
         ("%%gradtrace eval --get x.requires_grad\n(w * x).sum()", "False"),
         ("%%gradtrace eval --get w.grad\n(w * x).sum()", "[2.0, 2.0]"),
@@ -205,6 +234,15 @@ def test_a_magic_runs_on_its_cell_with_the_notebooks_values(cells):
         ("%%gradtrace run\nprint(1 / 0)", "6"),
     )
     code, found = cells("note.ipynb", text)
-    verdicts = ["no record", "same", "same", "differs", "no record", *["not run"] * 4, "same", "differs"]
+    verdicts = [
+        "no record",
+        "same",
+        "same",
+        "differs",
+        "no record",
+        *["not run"] * 4,
+        "same",
+        "differs",
+    ]
     assert code == 1 and [one["verdict"] for one in found] == verdicts, found
     assert "division by zero" in found[-1]["detail"] + found[-1]["printed"]

@@ -13,7 +13,12 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 print(w.grad * 2)
 """
 BELOW = "```python\n" + CODE + "```\n\n"
-CELL = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": CODE.splitlines(keepends=True)}
+CELL = {
+    "cell_type": "code",
+    "execution_count": 1,
+    "metadata": {},
+    "source": CODE.splitlines(keepends=True),
+}
 # name -> (file, text with {} for the record)
 FORMATS = {
     "a bare fence": ("n.md", BELOW + "```\n{}\n```\n"),
@@ -35,7 +40,13 @@ FORMATS = {
     ),
 }  # fmt: skip
 RIGHT = ("tensor([4., 8.])", "tensor([ 4.,  8.])", "tensor([4.0, 8.0])")
-WRONG = ("tensor([4., 9.])", "tensor([4., 8.1])", "tensor([4., -8.])", "tensor([4.])", "sensor([4., 8.])")
+WRONG = (
+    "tensor([4., 9.])",
+    "tensor([4., 8.1])",
+    "tensor([4., -8.])",
+    "tensor([4.])",
+    "sensor([4., 8.])",
+)
 
 
 @pytest.fixture
@@ -61,7 +72,9 @@ def test_each_format_with_the_right_numbers_and_with_wrong_ones(verify, form):
     for record in WRONG:
         code, found = verify(name, text.format(record))
         assert (code, found["passed"]) == (1, False)
-        if form != "notebook text" or record.startswith("tensor"):  # there another word is code, which fails
+        if form != "notebook text" or record.startswith(
+            "tensor"
+        ):  # there another word is code, which fails
             assert found["counts"]["differs"] == 1, (record, found)
 
 
@@ -124,7 +137,8 @@ def test_a_note_in_which_nothing_was_compared(process, here, what):
 )
 def test_numbers_as_numbers_and_texts_as_texts(verify, record, printed, is_same):
     code, found = verify(
-        "n.md", f"```python\nprint({printed!r})\n```\n```\n{record}\n```\n```python\n1\n```\n```\n1\n```\n"
+        "n.md",
+        f"```python\nprint({printed!r})\n```\n```\n{record}\n```\n```python\n1\n```\n```\n1\n```\n",
     )
     assert (code == 0) == is_same, found
 
@@ -196,7 +210,9 @@ def test_it_says_of_each_cell_of_a_notebook_what_it_did(process, here, name):
     done = process("verify", NOTEBOOKS / f"{name}.ipynb", "--format", "json")
     found = [cell["verdict"].replace(" ", "-") for cell in json.loads(done.stdout)["cells"]]
     wanted = SAID[name].split()
-    assert [w if (f, w) == ("same", "random") else f for f, w in zip(found, wanted, strict=True)] == wanted
+    assert [
+        w if (f, w) == ("same", "random") else f for f, w in zip(found, wanted, strict=True)
+    ] == wanted
     assert done.returncode == ("refused" in wanted)
 
 
@@ -212,7 +228,11 @@ def test_a_wrong_number_in_a_notebook_is_found(process, here, name):
         output["ename"] = "KeyError"
     else:
         lines = output["text"] if "text" in output else output["data"]["text/plain"]
-        last = next(i for i in reversed(range(len(lines))) if any(char.isdigit() or char == "T" for char in lines[i]))
+        last = next(
+            i
+            for i in reversed(range(len(lines)))
+            if any(char.isdigit() or char == "T" for char in lines[i])
+        )
         changed = lines[last].translate(str.maketrans("0123456789T", "1234567890t"))
         lines[last] = changed
     (here / "n.ipynb").write_text(json.dumps(document))
@@ -243,7 +263,9 @@ y   6   MulBackward0
 @pytest.mark.parametrize(("wrong", "verdict"), [("grad 5", "same"), ("grad 6", "differs")])
 def test_a_notebook_that_draws_is_compared_by_its_text(verify, wrong, verdict):
     shown = {"image/svg+xml": "<svg/>", "text/plain": TREE.rstrip().replace("grad 5", wrong)}
-    outputs = [{"output_type": "execute_result", "data": shown, "metadata": {}, "execution_count": 1}]
+    outputs = [
+        {"output_type": "execute_result", "data": shown, "metadata": {}, "execution_count": 1}
+    ]
     cell = {**CELL, "source": DRAWN, "outputs": outputs}
     code, document = verify("n.ipynb", json.dumps({"cells": [cell]}))
     (checked,) = document["cells"]
@@ -265,6 +287,7 @@ def test_the_library_may_have_another_name(verify):
 
 def test_a_cell_that_records_pytorch_is_not_run(verify):
     code, document = verify(
-        "n.md", "```python\nimport gradtrace.torch as gt\n```\n\n```python\n1 + 1\n```\n\n```\n2\n```\n"
+        "n.md",
+        "```python\nimport gradtrace.torch as gt\n```\n\n```python\n1 + 1\n```\n\n```\n2\n```\n",
     )
     assert code == 0 and [one["verdict"] for one in document["cells"]] == ["not run", "same"]

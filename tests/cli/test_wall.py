@@ -9,7 +9,9 @@ import pytest
 
 from gradtrace.sandbox import kernel
 
-pytestmark = pytest.mark.skipif(not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp")
+pytestmark = pytest.mark.skipif(
+    not kernel.offered().stands, reason="this kernel has no Landlock or no seccomp"
+)
 ROOT = str(Path(__file__).parents[2])
 REFUSED = {
     "read": "open('secret').read()",
@@ -114,9 +116,21 @@ def test_a_named_tuple_and_a_value_read_from_a_file_in_the_midst_of_a_run(tmp_pa
         "x = torch.ones(2, requires_grad=True)\nprint(P(1, 2))\nx * 3\n"
     )
     (tmp_path / "v.json").write_text("[1.0, 2.0]")
-    command = [sys.executable, "-m", "gradtrace", "eval", "./p.py", "--grad-tensors", "@v.json", "--get", "x.grad"]
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "eval",
+        "./p.py",
+        "--grad-tensors",
+        "@v.json",
+        "--get",
+        "x.grad",
+    ]
     environment = {**os.environ, "PYTHONPATH": ROOT}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stdout) == (0, "[3.0, 6.0]\n"), done
 
 

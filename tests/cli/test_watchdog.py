@@ -61,7 +61,9 @@ BIG = {
 
 
 @pytest.mark.parametrize("limit", ["--max-process", "--max-memory"])
-@pytest.mark.parametrize("name", ["arange", *(pytest.param(n, marks=pytest.mark.slow) for n in BIG if n != "arange")])
+@pytest.mark.parametrize(
+    "name", ["arange", *(pytest.param(n, marks=pytest.mark.slow) for n in BIG if n != "arange")]
+)
 def test_memory_beyond_a_limit_is_an_error(name, limit, tmp_path):
     done = run(tmp_path, f"import torch\ny = {BIG[name]}\n", limit, "700000000")
     assert (done.returncode, done.stdout) == (1, ""), done
@@ -89,7 +91,9 @@ SMALL = {
 
 
 @pytest.mark.parametrize("memory", [15_000_000, pytest.param(50_000_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["lists", *(pytest.param(n, marks=pytest.mark.slow) for n in SMALL if n != "lists")])
+@pytest.mark.parametrize(
+    "name", ["lists", *(pytest.param(n, marks=pytest.mark.slow) for n in SMALL if n != "lists")]
+)
 def test_small_values_end_before_python_itself_lacks_memory(name, memory, tmp_path):
     text = (
         "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = []\nclass A: pass\n"
@@ -102,10 +106,15 @@ def test_small_values_end_before_python_itself_lacks_memory(name, memory, tmp_pa
     assert in_place or done.stderr == "gradtrace: out of memory; use smaller inputs\n", done
 
 
-@pytest.mark.parametrize("limit", ["--max-memory=0", "--max-process=0", "--max-memory=1", "--max-process=1000000"])
+@pytest.mark.parametrize(
+    "limit", ["--max-memory=0", "--max-process=0", "--max-memory=1", "--max-process=1000000"]
+)
 def test_however_small_the_limit_an_error_is_told(limit, tmp_path):
     done = run(tmp_path, "import torch\nx = torch.ones(10**8)\ny = x + x\n", limit)
-    assert (done.returncode, done.stdout) == (1, "") and f"{limit.partition('=')[0]} or GRADTRACE_MAX" in done.stderr
+    assert (done.returncode, done.stdout) == (
+        1,
+        "",
+    ) and f"{limit.partition('=')[0]} or GRADTRACE_MAX" in done.stderr
 
 
 def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):

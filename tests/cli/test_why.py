@@ -54,7 +54,10 @@ def test_a_name_that_a_failure_came_before(gt):
     script = LEAF + "y = w.foo()\nloss = y.sum()\n"
     told = gt("why", "-", "loss", input=script)
     line = script[: script.index("foo")].count("\n") + 1
-    assert told.exit_code == 2 and f"the program failed on line {line} with AttributeError" in told.stderr
+    assert (
+        told.exit_code == 2
+        and f"the program failed on line {line} with AttributeError" in told.stderr
+    )
 
 
 def test_the_text(answer):
@@ -63,7 +66,8 @@ def test_the_text(answer):
             "why",
             "-",
             "w",
-            input=LEAF + "a = w.detach()\nv = torch.ones(1, requires_grad=True)\n(a * v).backward()\n",
+            input=LEAF
+            + "a = w.detach()\nv = torch.ones(1, requires_grad=True)\n(a * v).backward()\n",
         )
         == """\
 w.grad is None: a * v depends on it only through detach() on line 3.
@@ -96,7 +100,9 @@ def test_a_function_called_without_apply(answer):
     )
     text = answer("why", "-", "w", input=script)
     assert "w.grad is 2" in text and "note: Double.forward without apply runs as plain code" in text
-    assert "w.grad is 200" in answer("why", "-", "w", input=script.replace("forward(None, w)", "apply(w)"))
+    assert "w.grad is 200" in answer(
+        "why", "-", "w", input=script.replace("forward(None, w)", "apply(w)")
+    )
 
 
 def test_names(answer, refusal):
@@ -125,12 +131,17 @@ def test_tensors_with_one_reason_share_a_line(gt, here):
         "y = (a * b * w).sum()\ny.backward()\n"
     )
     said = gt("why", "p.py").stdout
-    assert "a.grad is None: it is a leaf that was made without requires_grad=True.\n  Likewise b.\n" in said
+    assert (
+        "a.grad is None: it is a leaf that was made without requires_grad=True.\n  Likewise b.\n"
+        in said
+    )
     assert "w.grad is [1, 1]" in said
 
 
 def test_records_without_a_rank_are_not_taken_for_ranks(gt, refusal, here):
-    (here / "a.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n")
+    (here / "a.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n"
+    )
     for name in ("a.gt", "b.gt"):
         assert gt("run", "a.py", "-o", name).exit_code == 0
     code, said = refusal("why", "a.gt", "b.gt")

@@ -5,7 +5,8 @@ LEAF = "import torch\nw = torch.tensor(3., requires_grad=True)\n"  # w on line 2
 # id: (script, name, status, cause, the line that the evidence must show, words of the sentence)
 GRADIENTS = {
     "detach": (
-        LEAF + "a = w.detach() * 2\nb = a + w * 0\nc = a * a\nc = c + torch.ones(1, requires_grad=True)\n"
+        LEAF
+        + "a = w.detach() * 2\nb = a + w * 0\nc = a * a\nc = c + torch.ones(1, requires_grad=True)\n"
         "c.sum().backward()\n",
         "w",
         "none",
@@ -22,7 +23,8 @@ GRADIENTS = {
         ".data on line 4",
     ),
     "no_grad": (
-        LEAF + "with torch.no_grad():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
+        LEAF
+        + "with torch.no_grad():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
         "w",
         "none",
         "no_grad",
@@ -30,7 +32,8 @@ GRADIENTS = {
         "under no_grad",
     ),
     "inference_mode": (
-        LEAF + "with torch.inference_mode():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n"
+        LEAF
+        + "with torch.inference_mode():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n"
         "(v + a.clone()).backward()\n",
         "w",
         "none",
@@ -39,7 +42,8 @@ GRADIENTS = {
         "under inference_mode",
     ),
     "decorator": (
-        LEAF + "@torch.no_grad()\ndef f(x):\n    return x * 2\nv = torch.tensor(1., requires_grad=True)\n"
+        LEAF
+        + "@torch.no_grad()\ndef f(x):\n    return x * 2\nv = torch.tensor(1., requires_grad=True)\n"
         "(f(w) * v).backward()\n",
         "w",
         "none",
@@ -48,7 +52,8 @@ GRADIENTS = {
         "mul on line 5",
     ),
     "comparison": (
-        LEAF + "mask = (w > 1).float()\nv = torch.tensor(1., requires_grad=True)\n(mask * v).backward()\n",
+        LEAF
+        + "mask = (w > 1).float()\nv = torch.tensor(1., requires_grad=True)\n(mask * v).backward()\n",
         "w",
         "none",
         "comparison",
@@ -99,7 +104,8 @@ GRADIENTS = {
         "a numpy array",
     ),
     "copied": (
-        LEAF + "b = torch.tensor([w, 2 * w])\nv = torch.tensor(1., requires_grad=True)\n(b.sum() * v).backward()\n",
+        LEAF
+        + "b = torch.tensor([w, 2 * w])\nv = torch.tensor(1., requires_grad=True)\n(b.sum() * v).backward()\n",
         "b",
         "none",
         "copied",
@@ -123,7 +129,8 @@ GRADIENTS = {
         "it holds int64",
     ),
     "frozen": (
-        LEAF + "w.requires_grad_(False)\nv = torch.tensor(1., requires_grad=True)\n(w * v).backward()\n",
+        LEAF
+        + "w.requires_grad_(False)\nv = torch.tensor(1., requires_grad=True)\n(w * v).backward()\n",
         "w",
         "none",
         "frozen",
@@ -140,7 +147,8 @@ GRADIENTS = {
         "set to False on line 5",
     ),
     "detach_": (
-        LEAF + "a = w * 2\na.detach_()\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
+        LEAF
+        + "a = w * 2\na.detach_()\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
         "a",
         "none",
         "detach_",
@@ -204,7 +212,8 @@ GRADIENTS = {
         "line 4 has bound the name to another tensor",
     ),
     "inputs=": (
-        LEAF + "v = torch.tensor(1., requires_grad=True)\nloss = w * v\nloss.backward(inputs=[v])\n",
+        LEAF
+        + "v = torch.tensor(1., requires_grad=True)\nloss = w * v\nloss.backward(inputs=[v])\n",
         "w",
         "none",
         "inputs=",
@@ -264,9 +273,30 @@ GRADIENTS = {
         11,
         "FBackward returned None",
     ),
-    "dead relu": (LEAF + "a = torch.relu(w - 5)\na.backward()\n", "w", "zero", "dead relu", 3, "relu on line 3"),
-    "clamp": (LEAF + "a = w.clamp(0, 1)\na.backward()\n", "w", "zero", "clamp", 3, "outside of its bounds"),
-    "mask": (LEAF + "mask = torch.zeros(1)\n(w * mask).sum().backward()\n", "w", "zero", "mask", 4, "mask, which"),
+    "dead relu": (
+        LEAF + "a = torch.relu(w - 5)\na.backward()\n",
+        "w",
+        "zero",
+        "dead relu",
+        3,
+        "relu on line 3",
+    ),
+    "clamp": (
+        LEAF + "a = w.clamp(0, 1)\na.backward()\n",
+        "w",
+        "zero",
+        "clamp",
+        3,
+        "outside of its bounds",
+    ),
+    "mask": (
+        LEAF + "mask = torch.zeros(1)\n(w * mask).sum().backward()\n",
+        "w",
+        "zero",
+        "mask",
+        4,
+        "mask, which",
+    ),
     "untaken where": (
         LEAF + "y = torch.where(w > 5, w * 2, torch.tensor(0.))\ny.backward()\n",
         "w",
@@ -283,8 +313,22 @@ GRADIENTS = {
         3,
         "its derivative is 0 everywhere",
     ),
-    "saturated": (LEAF + "y = torch.sigmoid(w * 100)\ny.backward()\n", "w", "zero", "saturated", 3, "is saturated"),
-    "cancelled": (LEAF + "y = w * 2 - w * 2\ny.backward()\n", "w", "zero", "cancelled", 2, "cancels out"),
+    "saturated": (
+        LEAF + "y = torch.sigmoid(w * 100)\ny.backward()\n",
+        "w",
+        "zero",
+        "saturated",
+        3,
+        "is saturated",
+    ),
+    "cancelled": (
+        LEAF + "y = w * 2 - w * 2\ny.backward()\n",
+        "w",
+        "zero",
+        "cancelled",
+        2,
+        "cancels out",
+    ),
     "not chosen": (
         LEAF + "v = torch.tensor(9., requires_grad=True)\ntorch.maximum(w, v).backward()\n",
         "w",
@@ -293,7 +337,14 @@ GRADIENTS = {
         4,
         "chose other elements",
     ),
-    "zeroed": (LEAF + "(w * w).backward()\nw.grad.zero_()\n", "w", "zero", "zeroed", 4, "where it was 6"),
+    "zeroed": (
+        LEAF + "(w * w).backward()\nw.grad.zero_()\n",
+        "w",
+        "zero",
+        "zeroed",
+        4,
+        "where it was 6",
+    ),
     "zeroed by an alias": (
         LEAF + "(w * w).backward()\ng = w.grad.detach_()\ng.zero_()\n",
         "w",
@@ -334,8 +385,22 @@ GRADIENTS = {
         4,
         "w.grad is 12: 2 passes added up",
     ),
-    "assigned": (LEAF + "w.grad = torch.tensor(7.)\n", "w", "gradient", "assigned", 3, "set by the program"),
-    "plain": (LEAF + "a = w * w\nb = a + w\nb.backward()\n", "w", "gradient", "backward", 5, "w.grad is 7"),
+    "assigned": (
+        LEAF + "w.grad = torch.tensor(7.)\n",
+        "w",
+        "gradient",
+        "assigned",
+        3,
+        "set by the program",
+    ),
+    "plain": (
+        LEAF + "a = w * w\nb = a + w\nb.backward()\n",
+        "w",
+        "gradient",
+        "backward",
+        5,
+        "w.grad is 7",
+    ),
     "changed behind autograd": (
         LEAF + "y = w ** 2\nw.data.mul_(10)\ny.backward()\n",
         "w",

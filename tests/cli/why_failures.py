@@ -92,7 +92,13 @@ FAILURES = {
         [2, 3],
         "w is a leaf that requires grad, and line 3",
     ),
-    "leaf in place by a method": (LEAF + "w.add_(1)\n", "leaf in place", "w", [2, 3], "line 3 changes it"),
+    "leaf in place by a method": (
+        LEAF + "w.add_(1)\n",
+        "leaf in place",
+        "w",
+        [2, 3],
+        "line 3 changes it",
+    ),
     "flags of a non-leaf": (
         LEAF + "y = w * 2\ny.requires_grad = False\n",
         "not a leaf",

@@ -4,7 +4,12 @@ import torch
 
 import gradtrace.torch as gt
 
-KEPT = {"structure": 1, "summary": 2, "compare": 3, "values": 3}  # single numbers, statistics, what can be compared
+KEPT = {
+    "structure": 1,
+    "summary": 2,
+    "compare": 3,
+    "values": 3,
+}  # single numbers, statistics, what can be compared
 
 
 def plain(y):

@@ -92,7 +92,12 @@ PLANTED = {
         "eps=1e-05 in A, 0.001 in B",
     ),
     "BatchNorm in eval": Planted(
-        "SETUP", "net.norm.eval()", FORWARD, ("self.norm(x)",), ("self.norm(x)",), "training in A, eval in B"
+        "SETUP",
+        "net.norm.eval()",
+        FORWARD,
+        ("self.norm(x)",),
+        ("self.norm(x)",),
+        "training in A, eval in B",
     ),
     "one Dropout in eval": Planted(
         "SETUP",
@@ -103,10 +108,19 @@ PLANTED = {
         "eval in B|train against eval",
     ),
     "another draw of Dropout": Planted(
-        "SETUP", "torch.manual_seed(5)", ("random draw",), ("self.drop(h)",), ("self.drop(h)",), "another draw"
+        "SETUP",
+        "torch.manual_seed(5)",
+        ("random draw",),
+        ("self.drop(h)",),
+        ("self.drop(h)",),
+        "another draw",
     ),
     "another probability of Dropout": Planted(
-        "SETUP", "net.blocks[1].drop.p = 0.6", ("random draw", "forward"), ("self.drop(h)",), ("self.drop(h)",)
+        "SETUP",
+        "net.blocks[1].drop.p = 0.6",
+        ("random draw", "forward"),
+        ("self.drop(h)",),
+        ("self.drop(h)",),
     ),
     "a forgotten transpose": Planted(
         "q = self.q(x)",
@@ -117,10 +131,20 @@ PLANTED = {
         "",
     ),
     "a missing scale": Planted(
-        "scores = scores / math.sqrt(8)", "scores = scores", ONLY, ("math.sqrt",), ("torch.softmax",), "B = A * 2.82843"
+        "scores = scores / math.sqrt(8)",
+        "scores = scores",
+        ONLY,
+        ("math.sqrt",),
+        ("torch.softmax",),
+        "B = A * 2.82843",
     ),
     "another scale": Planted(
-        "math.sqrt(8)", "8", FORWARD, ("math.sqrt",), ("scores / 8",), "B = A * 0.353553|in A, 8 in B"
+        "math.sqrt(8)",
+        "8",
+        FORWARD,
+        ("math.sqrt",),
+        ("scores / 8",),
+        "B = A * 0.353553|in A, 8 in B",
     ),
     "a mask": Planted(
         "weights = torch.softmax(scores, -1)",
@@ -138,10 +162,19 @@ PLANTED = {
         "dim=",
     ),
     "the weights not normalised": Planted(
-        "weights = torch.softmax(scores, -1)", "weights = torch.exp(scores)", ONLY, ("torch.softmax",), ("torch.exp",)
+        "weights = torch.softmax(scores, -1)",
+        "weights = torch.exp(scores)",
+        ONLY,
+        ("torch.softmax",),
+        ("torch.exp",),
     ),
     "a dtype cast": Planted(
-        "h = torch.tanh(h)", "h = torch.tanh(h.half().float())", ONLY, ("torch.tanh",), (".half()",), ""
+        "h = torch.tanh(h)",
+        "h = torch.tanh(h.half().float())",
+        ONLY,
+        ("torch.tanh",),
+        (".half()",),
+        "",
     ),
     "another activation": Planted(
         "h = torch.tanh(h)", "h = torch.sigmoid(h)", ONLY, ("torch.tanh",), ("torch.sigmoid",)
@@ -193,15 +226,31 @@ PLANTED = {
         ("Scaled.apply",),
         "",
     ),
-    "weight decay": Planted("lr=0.01", "lr=0.01, weight_decay=0.1", ("update",), ("opt.step()",), ("opt.step()",), ""),
+    "weight decay": Planted(
+        "lr=0.01", "lr=0.01, weight_decay=0.1", ("update",), ("opt.step()",), ("opt.step()",), ""
+    ),
     "another learning rate": Planted(
-        "lr=0.01", "lr=0.02", ("update",), ("opt.step()",), ("opt.step()",), "lr=0.01 in A, 0.02 in B"
+        "lr=0.01",
+        "lr=0.02",
+        ("update",),
+        ("opt.step()",),
+        ("opt.step()",),
+        "lr=0.01 in A, 0.02 in B",
     ),
-    "other betas": Planted("lr=0.01", "lr=0.01, betas=(0.5, 0.999)", ("update",), ("opt.step()",), ("opt.step()",), ""),
+    "other betas": Planted(
+        "lr=0.01", "lr=0.01, betas=(0.5, 0.999)", ("update",), ("opt.step()",), ("opt.step()",), ""
+    ),
     "another optimiser": Planted(
-        "torch.optim.Adam", "torch.optim.SGD", ("update",), ("opt.step()",), ("opt.step()",), "Adam in A, SGD in B"
+        "torch.optim.Adam",
+        "torch.optim.SGD",
+        ("update",),
+        ("opt.step()",),
+        ("opt.step()",),
+        "Adam in A, SGD in B",
     ),
-    "gradients not cleared": Planted("    opt.zero_grad()\n", "", ("backward",), ("",), ("",), "not cleared"),
+    "gradients not cleared": Planted(
+        "    opt.zero_grad()\n", "", ("backward",), ("",), ("",), "not cleared"
+    ),
     "clipped gradients": Planted(
         "    loss.backward()\n",
         "    loss.backward()\n    nn.utils.clip_grad_norm_(net.parameters(), 0.01)\n",
@@ -229,7 +278,9 @@ PLANTED = {
         ("F.cross_entropy",),
         "",
     ),
-    "a mean over another dim": Planted("x = x.mean(1)", "x = x.amax(1)", ONLY, ("x.mean(1)",), ("x.amax(1)",)),
+    "a mean over another dim": Planted(
+        "x = x.mean(1)", "x = x.amax(1)", ONLY, ("x.mean(1)",), ("x.amax(1)",)
+    ),
 }
 EXTRA = {
     "a custom backward": (

@@ -36,11 +36,18 @@ def test_the_same_run(gt, here, first, second):
         return
     assert found.verdict == "equal in what both keep" and found.equal
     assert (data["verdict"], data["bit_equal"], data["complete"]) == ("equal", False, False)
-    assert (data["compared"], data["total"], data["by_statistics"]) == (1, 4, 3 if known == 2 else 0)
-    assert "equal in what both keep: 1 of 4 values" in str(found) and 'record with level="compare"' in str(found)
-    assert ("of 3 more only ranges, means and norms are kept, which agree within the tolerance" in str(found)) == (
-        known == 2
+    assert (data["compared"], data["total"], data["by_statistics"]) == (
+        1,
+        4,
+        3 if known == 2 else 0,
     )
+    assert "equal in what both keep: 1 of 4 values" in str(
+        found
+    ) and 'record with level="compare"' in str(found)
+    assert (
+        "of 3 more only ranges, means and norms are kept, which agree within the tolerance"
+        in str(found)
+    ) == (known == 2)
 
 
 @pytest.mark.sampled(5)
@@ -77,10 +84,16 @@ def test_an_input_that_differs_is_found_in_summaries(change):
 
 
 def test_one_rounding_is_not_equal_to_the_bit():
-    first, second = recorded("compare", plain), recorded("compare", plain, lambda x: x * (1 + 2**-22))
+    first, second = (
+        recorded("compare", plain),
+        recorded("compare", plain, lambda x: x * (1 + 2**-22)),
+    )
     found = gradtrace_torch.compare(first, second)
     assert found.verdict == "equal within tolerance" and not found.data()["bit_equal"]
     assert not gradtrace_torch.compare(first, second, exact=True).equal
-    first, second = recorded("summary", plain), recorded("summary", plain, lambda x: x * (1 + 2**-22))
+    first, second = (
+        recorded("summary", plain),
+        recorded("summary", plain, lambda x: x * (1 + 2**-22)),
+    )
     assert not gradtrace_torch.compare(first, second, exact=True).equal
     assert "within the tolerance" in str(gradtrace_torch.compare(first, second))

@@ -72,7 +72,9 @@ def test_a_planted_difference_is_found(verdict, name, engine):
     for side, text, wanted in zip(("a", "b"), texts, (planted.a, planted.b), strict=True):
         line = text.splitlines()[first[side]["line"] - 1]
         assert any(one in line for one in wanted), line
-    assert not planted.words or any(word in first["reason"] for word in planted.words.split("|")), first["reason"]
+    assert not planted.words or any(word in first["reason"] for word in planted.words.split("|")), (
+        first["reason"]
+    )
     assert first["before"] <= 1e-5
 
 
@@ -81,7 +83,9 @@ def test_a_shorter_dtype_is_equal_within_its_tolerance(verdict):
         "net = nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 3))\n"
         "CAST\nx = torch.randn(5, 6).to(net[0].weight.dtype)\nloss = net(x).float().pow(2).mean()\nloss.backward()\n"
     )
-    code, found = verdict("torch", text.replace("CAST\n", ""), text.replace("CAST", "net.bfloat16()"))
+    code, found = verdict(
+        "torch", text.replace("CAST\n", ""), text.replace("CAST", "net.bfloat16()")
+    )
     assert (code, found["verdict"], found["bit_equal"]) == (0, "equal", False)
     assert 1e-4 < found["largest"]["relative"] < 0.1
 
@@ -123,7 +127,9 @@ LOOP = HEAD + (
 
 @pytest.mark.parametrize("engine", ["gradtrace", "torch"])
 def test_a_difference_that_fades_before_the_result_is_named(verdict, engine):
-    code, found = verdict(engine, LOOP.replace("STEP", "c"), LOOP.replace("STEP", "(c if i != 20 else 1.001 * c)"))
+    code, found = verdict(
+        engine, LOOP.replace("STEP", "c"), LOOP.replace("STEP", "(c if i != 20 else 1.001 * c)")
+    )
     assert (code, found["verdict"]) == (0, "equal")
     (note,) = found["notes"]
     line = LOOP.splitlines().index("    h = torch.tanh(h * w + STEP)") + 1

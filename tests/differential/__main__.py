@@ -41,10 +41,16 @@ def outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     parser.add_argument("--programs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the first program; the others follow"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--show", type=int, default=20, help="print so many kinds of differences in full")
-    parser.add_argument("--tolerate", type=int, default=0, help="so many unexplained differences are no failure")
+    parser.add_argument(
+        "--show", type=int, default=20, help="print so many kinds of differences in full"
+    )
+    parser.add_argument(
+        "--tolerate", type=int, default=0, help="so many unexplained differences are no failure"
+    )
     options = parser.parse_args()
     try:
         import torch

@@ -21,7 +21,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"cross|cosine_similarity",
         "rounding: PyTorch's kernel contracts products and sums, and a quotient or a comparison makes that large",
     ),
-    (r"hooks", r"register_(pre)?hook", "what a node's hooks see of arguments and outputs without a gradient"),
+    (
+        r"hooks",
+        r"register_(pre)?hook",
+        "what a node's hooks see of arguments and outputs without a gradient",
+    ),
     (
         r"^error: none\n  for: (AttributeError|TypeError): .*'NoneType'",
         r"AddTo",
@@ -32,7 +36,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"",
         "where a result lies in memory, and so whether a view of it is possible",
     ),
-    (r"^v\d+(\.grad)?: ", r"topk|median|mode\(", "which of equal elements topk, median and mode choose"),
+    (
+        r"^v\d+(\.grad)?: ",
+        r"topk|median|mode\(",
+        "which of equal elements topk, median and mode choose",
+    ),
     (
         r"^v\d+: ",
         r"logcumsumexp|logaddexp|layer_norm",
@@ -43,17 +51,37 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"\.logit\(|digamma|\*\* v\d",
         "rounding: the last digits of logit, digamma and pow, which a comparison or a power makes large",
     ),
-    (r"'s graph: ", r"cosine_similarity", "a composed function has other steps for these shapes and flags"),
+    (
+        r"'s graph: ",
+        r"cosine_similarity",
+        "a composed function has other steps for these shapes and flags",
+    ),
     (
         r"grad_fn: ViewBackward0 for AsStridedBackward0",
         r"requires_grad_\(False\)",
         "the flag of a base changed under its view",
     ),
-    (r"^v\d+: .*\de-(0[6-9]|1\d)", r" - |sub", "rounding: the difference of two nearly equal numbers"),
-    (r"grad: ", r"logsigmoid(.|\n)*\.data = ", "PyTorch's derivative reads a buffer of forward, ours the operand"),
-    (r"^v\d+: ", r"addc(mul|div)_|lerp_", "an operand that shares memory with the tensor that it changes"),
+    (
+        r"^v\d+: .*\de-(0[6-9]|1\d)",
+        r" - |sub",
+        "rounding: the difference of two nearly equal numbers",
+    ),
+    (
+        r"grad: ",
+        r"logsigmoid(.|\n)*\.data = ",
+        "PyTorch's derivative reads a buffer of forward, ours the operand",
+    ),
+    (
+        r"^v\d+: ",
+        r"addc(mul|div)_|lerp_",
+        "an operand that shares memory with the tensor that it changes",
+    ),
     (r"ZeroTensors are immutable", r"", "a fault of PyTorch's"),
-    (r"'s graph: ", r"inner|smooth_l1_loss", "a composed function has other steps for these shapes and flags"),
+    (
+        r"'s graph: ",
+        r"inner|smooth_l1_loss",
+        "a composed function has other steps for these shapes and flags",
+    ),
     (
         r"dtype: |error: ",
         r"lerp\(|clamp\(|cummin|cross_entropy|diff\(|softmax|torch\.normal\(|median\(|tensordot\(",
@@ -80,7 +108,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"inference_mode",
         "tensors of inference mode used outside of it: PyTorch's kernels count versions and views of their own results",
     ),
-    (r"a second time", r"", "what a rule of the recorded graph saves, and so whether a second pass meets freed values"),
+    (
+        r"a second time",
+        r"",
+        "what a rule of the recorded graph saves, and so whether a second pass meets freed values",
+    ),
     (
         r"modified by an inplace operation",
         r"",
@@ -98,7 +130,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"",
         "PyTorch's kernel lacks a dtype that we compute",
     ),
-    (r"for torch::autograd::NotImplemented", r"", "a result without elements of an operator without a derivative"),
+    (
+        r"for torch::autograd::NotImplemented",
+        r"",
+        "a result without elements of an operator without a derivative",
+    ),
     (
         r"\.grad: .* for None|\.grad: None for|requires_grad: ",
         r"",

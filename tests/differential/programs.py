@@ -37,7 +37,9 @@ class Program:
         problem = run_both(self.ours, self.theirs, text)
         if problem[0]:
             return Difference(self.seed, list(self.statements), *problem)
-        self.scene.facts = [fact(name, value) for name, value in self.theirs.variables().items()][-9:]
+        self.scene.facts = [fact(name, value) for name, value in self.theirs.variables().items()][
+            -9:
+        ]
         return None
 
 
@@ -50,7 +52,11 @@ def run_both(ours: World, theirs: World, text: str) -> tuple[str, bool]:
 
 def fact(name: str, value: Any) -> Fact:
     numbers = array(value)
-    calm = numbers.size <= LARGEST and bool(np.isfinite(numbers).all()) and bool((np.abs(numbers) < TAME).all())
+    calm = (
+        numbers.size <= LARGEST
+        and bool(np.isfinite(numbers).all())
+        and bool((np.abs(numbers) < TAME).all())
+    )
     dtype = str(value.dtype).removeprefix("torch.")
     try:
         is_leaf = value.is_leaf
@@ -92,7 +98,9 @@ def shrink(found: Difference, ours: Any, theirs: Any) -> Difference:
 
 def kind(what: str) -> str:
     """A difference without its numbers and names, to count alike ones together."""
-    return re.sub(r"v\d+", "v", re.sub(r"= ?\[.*|v# = .*", "", re.sub(r"-?\d+\.?\d*(e-?\d+)?", "#", what)))[:160]
+    return re.sub(
+        r"v\d+", "v", re.sub(r"= ?\[.*|v# = .*", "", re.sub(r"-?\d+\.?\d*(e-?\d+)?", "#", what))
+    )[:160]
 
 
 def unstable(found: Difference, ours: Any, theirs: Any) -> bool:
@@ -109,7 +117,10 @@ def unstable(found: Difference, ours: Any, theirs: Any) -> bool:
     a, b = plain.variables(), moved.variables()
     if a.keys() != b.keys():
         return True
-    return not all(same_numbers(array(a[name]), array(b[name])) and same_gradient(a[name], b[name]) for name in a)
+    return not all(
+        same_numbers(array(a[name]), array(b[name])) and same_gradient(a[name], b[name])
+        for name in a
+    )
 
 
 def same_gradient(a: Any, b: Any) -> bool:
@@ -124,4 +135,6 @@ def nudge(text: str) -> str:
         return text
     share = 1e-6 if "float32" in text else 1e-13
     dice = random.Random(text)
-    return re.sub(r"-?\d+\.\d+", lambda number: repr(float(number[0]) + share * dice.uniform(-1, 1)), text)
+    return re.sub(
+        r"-?\d+\.\d+", lambda number: repr(float(number[0]) + share * dice.uniform(-1, 1)), text
+    )

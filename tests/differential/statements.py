@@ -25,7 +25,9 @@ fmod floor_divide copysign xlogy eq ne lt le gt ge logical_and logical_or logica
 OPERATORS = words("+ - * / // % ** < <= > >= == !=")
 REDUCTIONS = words("""sum mean prod amax amin logsumexp var std all any norm cumsum cumprod softmax log_softmax argmax
 argmin max min median mode sort argsort logcumsumexp cummax cummin count_nonzero nansum nanmean aminmax""")
-NEEDS_DIM = frozenset(words("logsumexp cumsum cumprod softmax log_softmax logcumsumexp cummax cummin mode"))
+NEEDS_DIM = frozenset(
+    words("logsumexp cumsum cumprod softmax log_softmax logcumsumexp cummax cummin mode")
+)
 IN_PLACE_UNARY = words("""abs_ neg_ exp_ sin_ cos_ tanh_ sigmoid_ relu_ sqrt_ square_ reciprocal_ floor_ round_ zero_
 log1p_ expm1_ sign_ trunc_ frac_ nan_to_num_ erf_""")
 IN_PLACE_BINARY = words("add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_")
@@ -112,7 +114,9 @@ def numbers(scene: Scene, shape: tuple[int, ...], dtype: str) -> str:
         if dtype.startswith("int"):
             return str(scene.dice.randrange(-4, 5))
         if scene.chance(0.15):
-            return scene.choice(["0.0", "-0.0", "1.0", "-1.0", "2.0", "0.5", "-0.5", "3.0", "-3.0", "6.0", "20.0"])
+            return scene.choice(
+                ["0.0", "-0.0", "1.0", "-1.0", "2.0", "0.5", "-0.5", "3.0", "-3.0", "6.0", "20.0"]
+            )
         return repr(round(scene.dice.uniform(-2.5, 2.5), 3))
 
     def nest(rest: tuple[int, ...]) -> str:
@@ -134,7 +138,12 @@ def create(scene: Scene) -> str:
     shape, name = some_shape(scene), scene.new()
     if scene.chance(0.15):
         return f"{name} = torch." + scene.choice(
-            [f"ones({list(shape)})", f"zeros({list(shape)})", f"full({list(shape)}, {scene.scalar()})", "arange(4.)"]
+            [
+                f"ones({list(shape)})",
+                f"zeros({list(shape)})",
+                f"full({list(shape)}, {scene.scalar()})",
+                "arange(4.)",
+            ]
             + ["arange(6).reshape(2, 3)", "linspace(-1, 1, 3)", "eye(2)", "arange(1, 4)"]
         )
     if scene.facts and scene.chance(0.15):
@@ -151,7 +160,16 @@ def create(scene: Scene) -> str:
 def unary(scene: Scene) -> str:
     x, name = scene.float() if scene.chance(0.9) else scene.pick(), scene.choice(UNARY)
     text = x.name
-    if name in {"sqrt", "rsqrt", "log", "log2", "log10", "lgamma", "digamma", "reciprocal"} and scene.chance(0.7):
+    if name in {
+        "sqrt",
+        "rsqrt",
+        "log",
+        "log2",
+        "log10",
+        "lgamma",
+        "digamma",
+        "reciprocal",
+    } and scene.chance(0.7):
         text = f"({x.name}.abs() + 0.5)"
     if name in {"asin", "acos", "atanh", "erfinv", "logit"} and scene.chance(0.7):
         text = f"({x.name}.sin() * 0.9)" if name != "logit" else f"{x.name}.sigmoid()"
@@ -207,10 +225,17 @@ def reduction(scene: Scene) -> str:
     x, name = scene.float() if scene.chance(0.85) else scene.pick(), scene.choice(REDUCTIONS)
     arguments = []
     if name in NEEDS_DIM or scene.chance(0.6):
-        wide = name in {"sum", "mean", "amax", "amin", "logsumexp", "var", "std"} and scene.chance(0.2)
+        wide = name in {"sum", "mean", "amax", "amin", "logsumexp", "var", "std"} and scene.chance(
+            0.2
+        )
         dim: Any = (scene.dim(x), scene.dim(x)) if wide else scene.dim(x)
         arguments.append(f"{dim}" if scene.chance(0.5) else f"dim={dim}")
-        fixed = name.startswith(("cum", "logcum")) or name in {"softmax", "log_softmax", "sort", "argsort"}
+        fixed = name.startswith(("cum", "logcum")) or name in {
+            "softmax",
+            "log_softmax",
+            "sort",
+            "argsort",
+        }
         if not fixed and name != "count_nonzero" and scene.chance(0.3):
             arguments.append("keepdim=True")
     if name in {"sort", "argsort"}:
@@ -218,7 +243,9 @@ def reduction(scene: Scene) -> str:
     if name in {"var", "std"} and scene.chance(0.3):
         arguments.append("unbiased=False" if scene.chance(0.5) else "correction=0")
     call = f"{x.name}.{name}({', '.join(arguments)})"
-    if name in {"max", "min", "median", "mode", "sort", "cummax", "cummin"} and (arguments or name in {"sort", "mode"}):
+    if name in {"max", "min", "median", "mode", "sort", "cummax", "cummin"} and (
+        arguments or name in {"sort", "mode"}
+    ):
         call += ".values" if scene.chance(0.8) else "[1]"
     if name == "aminmax":
         call += ".max"
@@ -331,7 +358,9 @@ def rearrange(scene: Scene) -> str:
             f"torch.cat(({x.name}, {x.name}, {y.name}))",
             f"{x.name}.flip({scene.choice([d, '()'])})",
             f"{x.name}.roll(1, {d})",
-            f"{x.name}.repeat(2, {', '.join(['1'] * len(x.shape))})" if x.shape else f"{x.name}.repeat(2)",
+            f"{x.name}.repeat(2, {', '.join(['1'] * len(x.shape))})"
+            if x.shape
+            else f"{x.name}.repeat(2)",
             f"{x.name}.repeat_interleave(2, {d})",
             f"torch.tile({x.name}, (2,))",
             f"{x.name}.index_select({d}, torch.tensor({at}))",
@@ -361,8 +390,18 @@ def rearrange(scene: Scene) -> str:
 def cast(scene: Scene) -> str:
     x = scene.pick()
     form = scene.choice(
-        [f"{x.name}.to(torch.{scene.choice(DTYPES)})", f"{x.name}.double()", f"{x.name}.float()", f"{x.name}.long()"]
-        + [f"{x.name}.type_as({scene.pick().name})", f"{x.name}.bool()", f"{x.name}.clone()", f"{x.name}.data"]
+        [
+            f"{x.name}.to(torch.{scene.choice(DTYPES)})",
+            f"{x.name}.double()",
+            f"{x.name}.float()",
+            f"{x.name}.long()",
+        ]
+        + [
+            f"{x.name}.type_as({scene.pick().name})",
+            f"{x.name}.bool()",
+            f"{x.name}.clone()",
+            f"{x.name}.data",
+        ]
         + [f"{x.name}.detach().clone().requires_grad_()", f"{x.name}.detach()"]
     )
     return f"{scene.new()} = {form}"
@@ -372,7 +411,9 @@ def cast(scene: Scene) -> str:
 
 
 def in_place(scene: Scene) -> str:
-    x = scene.pick(lambda fact: fact.dtype.startswith("float") and not (fact.is_leaf and fact.requires_grad))
+    x = scene.pick(
+        lambda fact: fact.dtype.startswith("float") and not (fact.is_leaf and fact.requires_grad)
+    )
     if scene.chance(0.1):
         x = scene.pick()
     target = x.name if scene.chance(0.7) else view_of(scene, x)
@@ -391,14 +432,18 @@ def in_place(scene: Scene) -> str:
             f"{x.name}[...] = {other}",
             f"{x.name}[{x.name} > 0] = {scene.scalar()}",
             f"{x.name}[-1] += {scene.scalar()}" if size(x.shape) and x.shape else f"{x.name} += 1",
-            f"{x.name}[..., 0] *= {scene.scalar()}" if size(x.shape) and x.shape else f"{x.name} *= 2",
+            f"{x.name}[..., 0] *= {scene.scalar()}"
+            if size(x.shape) and x.shape
+            else f"{x.name} *= 2",
             f"{target}.addcmul_({scene.mate(x).name}, {scene.mate(x).name})",
             f"{x.name}.lerp_({scene.mate(x).name}, 0.5)",
             f"{x.name}.t_()",
             f"{x.name}.unsqueeze_(0)",
             f"{x.name}.squeeze_()",
             f"{x.name}.transpose_(0, -1)",
-            f"{x.name}.index_fill_(0, torch.tensor([0]), 2.0)" if size(x.shape) else f"{x.name}.zero_()",
+            f"{x.name}.index_fill_(0, torch.tensor([0]), 2.0)"
+            if size(x.shape)
+            else f"{x.name}.zero_()",
             f"{x.name}.detach_()",
             f"F.relu({target}, inplace=True)",
             f"{target}.cumsum_(0)",
@@ -415,7 +460,9 @@ def in_place(scene: Scene) -> str:
 def custom(scene: Scene) -> str:
     x = scene.float()
     target = x.name if scene.chance(0.6) else view_of(scene, x)
-    in_place = scene.choice([f"Twice.apply({target})", f"AddTo.apply({target}, {scene.float().name})"])
+    in_place = scene.choice(
+        [f"Twice.apply({target})", f"AddTo.apply({target}, {scene.float().name})"]
+    )
     statement = scene.choice(
         [
             in_place,
@@ -522,7 +569,10 @@ def layer(scene: Scene) -> str:
     x = scene.pick(lambda fact: fact.dtype.startswith("float") and len(fact.shape) >= 1)
     y = scene.pick(lambda fact: fact.shape == x.shape and fact.dtype == x.dtype)
     last = list(x.shape[-1:])
-    target = [scene.dice.randrange(max(last[0] if last else 1, 1)) for _ in range(x.shape[0] if x.shape else 1)]
+    target = [
+        scene.dice.randrange(max(last[0] if last else 1, 1))
+        for _ in range(x.shape[0] if x.shape else 1)
+    ]
     reduction = scene.choice(["", ", reduction='sum'", ", reduction='none'"])
     form = scene.choice(
         [
@@ -563,17 +613,49 @@ def random_numbers(scene: Scene) -> str:
     seed = f"torch.manual_seed({scene.dice.randrange(1000)})"
     if scene.chance(0.3):
         fill = scene.choice(
-            ["normal_()", "normal_(1, 0.5)", "uniform_(-1, 2)", "bernoulli_(0.3)", "exponential_(2)", "random_(5)"]
-            + ["random_(-2, 3)", "geometric_(0.4)", "log_normal_(0, 0.5)", "bernoulli_(torch.tensor(0.6))"]
+            [
+                "normal_()",
+                "normal_(1, 0.5)",
+                "uniform_(-1, 2)",
+                "bernoulli_(0.3)",
+                "exponential_(2)",
+                "random_(5)",
+            ]
+            + [
+                "random_(-2, 3)",
+                "geometric_(0.4)",
+                "log_normal_(0, 0.5)",
+                "bernoulli_(torch.tensor(0.6))",
+            ]
         )
         return f"{seed}; {x.name if scene.chance(0.7) else view_of(scene, x)}.{fill}"
     sizes = list(some_shape(scene))
     form = scene.choice(
-        [f"torch.randn({sizes})", f"torch.rand({sizes})", f"torch.randint(-3, 4, {sizes})", "torch.randn(17)"]
-        + [f"torch.randn({sizes}, dtype=torch.float64)", f"torch.normal(0.5, 2.0, {sizes})", "torch.randperm(4)"]
-        + [f"torch.rand_like({x.name})", f"torch.randn_like({x.name})", f"torch.bernoulli({x.name}.sigmoid())"]
-        + [f"torch.normal({x.name}, 1.0)", f"torch.poisson({x.name}.sigmoid())", f"F.dropout({x.name}, 0.4)"]
-        + [f"F.alpha_dropout({x.name}, 0.4, True)", f"torch.multinomial({x.name}.reshape(-1).sigmoid(), 1)"]
+        [
+            f"torch.randn({sizes})",
+            f"torch.rand({sizes})",
+            f"torch.randint(-3, 4, {sizes})",
+            "torch.randn(17)",
+        ]
+        + [
+            f"torch.randn({sizes}, dtype=torch.float64)",
+            f"torch.normal(0.5, 2.0, {sizes})",
+            "torch.randperm(4)",
+        ]
+        + [
+            f"torch.rand_like({x.name})",
+            f"torch.randn_like({x.name})",
+            f"torch.bernoulli({x.name}.sigmoid())",
+        ]
+        + [
+            f"torch.normal({x.name}, 1.0)",
+            f"torch.poisson({x.name}.sigmoid())",
+            f"F.dropout({x.name}, 0.4)",
+        ]
+        + [
+            f"F.alpha_dropout({x.name}, 0.4, True)",
+            f"torch.multinomial({x.name}.reshape(-1).sigmoid(), 1)",
+        ]
     )
     return f"{seed}; {scene.new()} = {form}"
 

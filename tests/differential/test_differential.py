@@ -10,7 +10,9 @@ import gradtrace
 
 from . import explained, programs, statements, worlds
 
-torch = pytest.importorskip("torch", reason="the differential test needs PyTorch: pip install torch==2.13.0")
+torch = pytest.importorskip(
+    "torch", reason="the differential test needs PyTorch: pip install torch==2.13.0"
+)
 
 
 def test_random_programs_agree() -> None:
@@ -31,7 +33,10 @@ def test_random_programs_agree() -> None:
         ("v = torch.tensor(1.0, requires_grad=True)", "v = torch.tensor(1.0)"),
         ("v = torch.ones(2, requires_grad=True) * 2", "v = torch.ones(2, requires_grad=True) + 1"),
         ("v = torch.ones(2).add_(1)", "v = torch.ones(2) + 1"),
-        ("v = torch.ones(2, requires_grad=True); v.sum().backward()", "v = torch.ones(2, requires_grad=True)"),
+        (
+            "v = torch.ones(2, requires_grad=True); v.sum().backward()",
+            "v = torch.ones(2, requires_grad=True)",
+        ),
         ("v = torch.ones(2)", "w = torch.ones(2)"),
     ],
 )

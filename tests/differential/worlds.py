@@ -183,7 +183,9 @@ def names(node: Any) -> list[str]:
         following = []
         for node in level:
             edges = node.next_functions
-            found.append(f"{depth} {node.name()} {[(each and each.name(), number) for each, number in edges]}")
+            found.append(
+                f"{depth} {node.name()} {[(each and each.name(), number) for each, number in edges]}"
+            )
             following += [each for each, _ in edges if each is not None]
         level = following[:8]
     return found

@@ -16,8 +16,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = {name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
-OWN = ("analysis", "batch", "cli", "documents", "lang", "static", "torch", "trace", "views", "errors.py", "limits.py")
+PYTHON = {
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+OWN = (
+    "analysis",
+    "batch",
+    "cli",
+    "documents",
+    "lang",
+    "static",
+    "torch",
+    "trace",
+    "views",
+    "errors.py",
+    "limits.py",
+)
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -31,7 +47,11 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     if text := ast.get_docstring(tree):
         yield 1, "module", text
     for node in ast.walk(tree):
-        if isinstance(node, DEFINITIONS) and not node.name.startswith("_") and (text := ast.get_docstring(node)):
+        if (
+            isinstance(node, DEFINITIONS)
+            and not node.name.startswith("_")
+            and (text := ast.get_docstring(node))
+        ):
             yield node.lineno, node.name, text
 
 
@@ -44,7 +64,11 @@ def messages(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.JoinedStr):
             skipped.update(id(inner) for inner in ast.walk(node) if inner is not node)
     for node in ast.walk(tree):
-        if id(node) not in skipped and len(text := written(node)) > 12 and len(re.findall(r"[A-Za-z]{2,}", text)) > 3:
+        if (
+            id(node) not in skipped
+            and len(text := written(node)) > 12
+            and len(re.findall(r"[A-Za-z]{2,}", text)) > 3
+        ):
             yield node.lineno, "text", text
 
 
@@ -57,7 +81,9 @@ def written(node: ast.AST) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        return "".join(
+            part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
+        )
     return ""
 
 

@@ -18,7 +18,12 @@ from gradtrace.trace.flight_log import FlightWriter
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted(DOCS.rglob("*.md")),
+]
 CHECKED = re.compile(r"<!-- \[\[\[cog.*?<!-- \[\[\[end\]\]\] -->", re.DOTALL)  # by cog, in CI
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SHELL = ("", "sh", "yaml")
@@ -40,7 +45,12 @@ NOT_RUN = {
     "replay capsules/step-37": "tests/torch/test_replay.py runs it, with transformers",
     "tcp://host": "tests/batch/test_cluster.py starts a scheduler of its own",
 }
-NEEDS = {"--engine torch": "torch", "gradtrace replay": "torch", ".parquet": "pyarrow", "--workers": "distributed"}
+NEEDS = {
+    "--engine torch": "torch",
+    "gradtrace replay": "torch",
+    ".parquet": "pyarrow",
+    "--workers": "distributed",
+}
 
 NET = """import os
 import torch
@@ -100,19 +110,33 @@ def same_but_for_rounding(one, other):
     if one == other:
         return True
     numbers = [[float(number) for number in NUMBER.findall(file)] for file in (one, other)]
-    return NUMBER.split(one) == NUMBER.split(other) and numbers[0] == pytest.approx(numbers[1], rel=1e-3, abs=1e-6)
+    return NUMBER.split(one) == NUMBER.split(other) and numbers[0] == pytest.approx(
+        numbers[1], rel=1e-3, abs=1e-6
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(page))], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(commands(page))], ids=lambda page: page.stem
+)
 def test_the_commands_of_a_page_run(place, page):
     """In their order: some read what one before them wrote."""
-    env = {**os.environ, "PATH": f"{place}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    env = {
+        **os.environ,
+        "PATH": f"{place}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "NO_COLOR": "1",
+    }
     for command in commands(page):
-        if any(part in command and importlib.util.find_spec(module) is None for part, module in NEEDS.items()):
+        if any(
+            part in command and importlib.util.find_spec(module) is None
+            for part, module in NEEDS.items()
+        ):
             continue
         made_before(command, place, env)
-        done = subprocess.run(["bash", "-c", command], cwd=place, env=env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=place, env=env, capture_output=True, text=True, timeout=300
+        )
         assert done.returncode == 0 and "Traceback" not in done.stderr, (command, done.stderr)
         if written := re.search(r" -o (\S+)", command):
             path = place / written[1]
@@ -133,7 +157,14 @@ def made_before(command, place, env):
         log.close()
     if ".gtc" in command:
         (place / "net.py").write_text(NET)
-        subprocess.run([sys.executable, "net.py"], cwd=place, env=env, capture_output=True, check=True, timeout=300)
+        subprocess.run(
+            [sys.executable, "net.py"],
+            cwd=place,
+            env=env,
+            capture_output=True,
+            check=True,
+            timeout=300,
+        )
 
 
 def table(path):

@@ -26,6 +26,8 @@ def test_groff_reads_them_without_a_warning():
     groff = shutil.which("groff")
     if groff is None:
         pytest.skip("groff is not installed")
-    done = subprocess.run([groff, "-man", "-ww", "-Tutf8", "-Kutf8", *PAGES], capture_output=True, text=True)
+    done = subprocess.run(
+        [groff, "-man", "-ww", "-Tutf8", "-Kutf8", *PAGES], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "gradtrace-tutorial" in done.stdout

@@ -19,14 +19,30 @@ DIALECT = re.compile(r"\b(anew|whoever|mends?|mended|(is|are) told|of one's own|
 QUOTED = "is no longer supported, and in a future"  # PyTorch's message about addcdiv
 SUFFIXES = {".py", ".pyi", ".md", ".txt", ".html", ".css", ".js", ".toml", ".yml", ".yaml", ".1"}
 # recorded output of PyTorch, and programs as their authors wrote them
-FOREIGN_SUBJECTS = ("behaviour", "distributions", "neighbours", "notebooks", "notes", "seeds", "tutorials", "wild")
-FOREIGN = (*(f"tests/recorded/{subject}/" for subject in FOREIGN_SUBJECTS), "gradtrace/ops/signatures.txt")
+FOREIGN_SUBJECTS = (
+    "behaviour",
+    "distributions",
+    "neighbours",
+    "notebooks",
+    "notes",
+    "seeds",
+    "tutorials",
+    "wild",
+)
+FOREIGN = (
+    *(f"tests/recorded/{subject}/" for subject in FOREIGN_SUBJECTS),
+    "gradtrace/ops/signatures.txt",
+)
 
 
 def texts():
     """Every text file of the project, its path from the root first."""
     parts = ("gradtrace", "tests", "docs", "examples", "benchmarks", ".github")
-    files = [*ROOT.glob("*.*"), *ROOT.glob(".ci/*"), *(path for part in parts for path in (ROOT / part).rglob("*"))]
+    files = [
+        *ROOT.glob("*.*"),
+        *ROOT.glob(".ci/*"),
+        *(path for part in parts for path in (ROOT / part).rglob("*")),
+    ]
     for path in files:
         name = path.relative_to(ROOT).as_posix()
         is_text = path.suffix in SUFFIXES or name.startswith(".ci/")
@@ -71,9 +87,15 @@ DOUBTFUL = {
 
 def definitions():
     """How often each name is given to a class, and to a function or method."""
-    nodes = [node for path in PACKAGE.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    nodes = [
+        node
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
     classes = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
-    functions = Counter(node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    functions = Counter(
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
     return classes, functions
 
 
@@ -82,8 +104,12 @@ def files_of_one_name():
     folders = defaultdict(set)
     for path in PACKAGE.rglob("*.py"):
         folders[path.name].add(path.parent)
-    pairs = {name: [(a, b) for a in found for b in found if a != b] for name, found in folders.items()}
-    near = {name for name in pairs if any(b in (a.parent, *a.parent.iterdir()) for a, b in pairs[name])}
+    pairs = {
+        name: [(a, b) for a in found for b in found if a != b] for name, found in folders.items()
+    }
+    near = {
+        name for name in pairs if any(b in (a.parent, *a.parent.iterdir()) for a, b in pairs[name])
+    }
     return sorted(near - {"__init__.py"})
 
 
@@ -92,12 +118,25 @@ def test_names_that_say_too_little_only_become_fewer():
     classes, functions = definitions()
     doubles = sorted(name for name, count in classes.items() if count > 1)
     files = files_of_one_name()
-    counts = {"classes of one name": len(doubles), "files of one name in neighbouring folders": len(files)}
-    counts |= {f"functions called {name}": functions[name] for name in ("run", "render", "text", "found", "one")}
-    assert {what: count for what, count in counts.items() if count > DOUBTFUL[what]} == {}, (doubles, files)
+    counts = {
+        "classes of one name": len(doubles),
+        "files of one name in neighbouring folders": len(files),
+    }
+    counts |= {
+        f"functions called {name}": functions[name]
+        for name in ("run", "render", "text", "found", "one")
+    }
+    assert {what: count for what, count in counts.items() if count > DOUBTFUL[what]} == {}, (
+        doubles,
+        files,
+    )
 
 
 def test_no_code_of_the_readme_is_wider_than_githubs_page():
     """A line of 97 characters fills the 830 pixels that GitHub gives to a page; a longer one has to be scrolled."""
-    blocks = re.findall(r"^```.*?^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert blocks and not [line for block in blocks for line in block.splitlines() if len(line) > 97]
+    blocks = re.findall(
+        r"^```.*?^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert blocks and not [
+        line for block in blocks for line in block.splitlines() if len(line) > 97
+    ]

@@ -50,14 +50,18 @@ def site(tmp_path_factory):
     )
     if made.returncode:
         pytest.skip(f"the packages of the playground cannot be had: {made.stderr[-200:]}")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for archive in (
         "gradtrace.zip",
         "pyodide/python_stdlib.zip",
     ):  # compiled: this halves the time to the first picture
         names = zipfile.ZipFile(folder / "playground" / archive).namelist()
-        assert any(name.endswith(".pyc") for name in names) and not any(name.endswith(".py") for name in names)
+        assert any(name.endswith(".pyc") for name in names) and not any(
+            name.endswith(".py") for name in names
+        )
     yield f"http://127.0.0.1:{server.server_port}/playground/"
     server.shutdown()
     server.server_close()
@@ -69,9 +73,17 @@ def browser():
     if shutil.which("chromedriver") is None:
         pytest.skip("chromedriver is not installed")
     options = webdriver.ChromeOptions()
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-component-update"):
+    for flag in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-background-networking",
+        "disable-component-update",
+    ):
         options.add_argument(f"--{flag}")
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
+    )
     yield driver
     driver.quit()
 
@@ -79,7 +91,9 @@ def browser():
 def runs(browser, count):
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, WAIT).until(lambda d: d.execute_script("return document.body.dataset.runs") == str(count))
+    WebDriverWait(browser, WAIT).until(
+        lambda d: d.execute_script("return document.body.dataset.runs") == str(count)
+    )
 
 
 def has_numpy(browser):
@@ -90,7 +104,9 @@ def test_every_example_of_the_menu_runs(site, browser):
     browser.get("about:blank")
     browser.get(site)
     runs(browser, 1)
-    names = browser.execute_script("return [...document.getElementById('examples').options].map(o => o.value)")
+    names = browser.execute_script(
+        "return [...document.getElementById('examples').options].map(o => o.value)"
+    )
     assert len(names) == (8 if has_numpy(browser) else 3)
     for number, name in enumerate(names):
         browser.execute_script(CHOOSE, name)
@@ -140,15 +156,22 @@ def test_the_playground(site, browser):
     if not has_numpy(browser):
         assert "numpy is not installed" in text(browser, "error")
 
-    loaded = browser.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    loaded = browser.execute_script(
+        "return performance.getEntriesByType('resource').map(e => e.name)"
+    )
     assert len(loaded) == len(set(loaded)), "a file was loaded twice: a preload that does not fit"
     host = site.removesuffix("playground/")
-    assert loaded and all(name.startswith((host, "data:", "blob:", "about:")) for name in loaded), loaded
+    assert loaded and all(name.startswith((host, "data:", "blob:", "about:")) for name in loaded), (
+        loaded
+    )
 
     browser.get("about:blank")
     browser.get(address)
     runs(browser, 1)
-    assert browser.execute_script("return document.getElementById('program').value") == "x: leaf = 2\ny = x * x * x\n"
+    assert (
+        browser.execute_script("return document.getElementById('program').value")
+        == "x: leaf = 2\ny = x * x * x\n"
+    )
 
 
 def test_without_numpy_the_error_says_what_to_install(tmp_path):
@@ -159,6 +182,14 @@ def test_without_numpy_the_error_says_what_to_install(tmp_path):
     for command in ("eval", "why", "graph -o g.svg"):
         line = [sys.executable, "without.py", *command.split(), "p.py"]
         done = subprocess.run(
-            line, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+            line,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
         )
-        assert done.returncode == 1 and "numpy is not installed" in done.stderr and "pip install numpy" in done.stderr
+        assert (
+            done.returncode == 1
+            and "numpy is not installed" in done.stderr
+            and "pip install numpy" in done.stderr
+        )

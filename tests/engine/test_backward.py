@@ -66,10 +66,15 @@ def test_grad_leaves_the_leaves_alone(x):
 def test_a_nodes_hook_sees_what_its_inputs_get():
     """Broadcasting and promotion are undone before the hook, and conditions have no place, as in PyTorch."""
     row = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    table, number = torch.ones(2, 3, requires_grad=True), torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    table, number = (
+        torch.ones(2, 3, requires_grad=True),
+        torch.tensor(2.0, dtype=torch.float64, requires_grad=True),
+    )
     seen = []
     for result in (row * table, table - row, row * number, torch.where(table > 0, row, table)):
-        result.grad_fn.register_hook(lambda inner, outer: seen.append([(list(g.shape), g.dtype) for g in inner]))
+        result.grad_fn.register_hook(
+            lambda inner, outer: seen.append([(list(g.shape), g.dtype) for g in inner])
+        )
         result.sum().backward()
     single, double = torch.float32, torch.float64
     assert seen == [

@@ -18,15 +18,34 @@ from pathlib import Path
 import pytest
 
 CONTROL = "numpy's own dot product"
-SIDE = 300  # of a square array of 90,000 elements: OpenBLAS divides a dot product of more than 10,000
-ELEMENT_BY_ELEMENT = {"elementwise", "loss", "normalization", "reduction", "scan", "structural"}  # kinds of operators
-COMPOSITES = {"cosine_similarity", "dist", "norm", "pairwise_distance", "vector_norm"}  # written with operators
+SIDE = (
+    300  # of a square array of 90,000 elements: OpenBLAS divides a dot product of more than 10,000
+)
+ELEMENT_BY_ELEMENT = {
+    "elementwise",
+    "loss",
+    "normalization",
+    "reduction",
+    "scan",
+    "structural",
+}  # kinds of operators
+COMPOSITES = {
+    "cosine_similarity",
+    "dist",
+    "norm",
+    "pairwise_distance",
+    "vector_norm",
+}  # written with operators
 
 
 def times_run_by_other_threads() -> int:
     """Return how often the kernel ran the threads of this process other than the one that asks."""
     main = str(threading.get_native_id())
-    paths = [Path("/proc/self/task", thread, "schedstat") for thread in os.listdir("/proc/self/task") if thread != main]
+    paths = [
+        Path("/proc/self/task", thread, "schedstat")
+        for thread in os.listdir("/proc/self/task")
+        if thread != main
+    ]
     return sum(int(path.read_text().split()[2]) for path in paths)
 
 
@@ -56,7 +75,9 @@ def forward_and_backward(function: Callable[..., object], operands: int) -> bool
     """Call a function on large tensors that require grad, and backward; return whether it takes such operands."""
     import gradtrace as torch
 
-    tensors = [torch.rand(SIDE, SIDE, dtype=torch.float64, requires_grad=True) for _ in range(operands)]
+    tensors = [
+        torch.rand(SIDE, SIDE, dtype=torch.float64, requires_grad=True) for _ in range(operands)
+    ]
     try:
         result = function(*tensors)
         if isinstance(result, torch.Tensor) and result.requires_grad:
@@ -104,7 +125,9 @@ def main() -> None:
 def test_no_operator_but_a_product_of_matrices_runs_threads_of_blas() -> None:
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = {name: value for name, value in os.environ.items() if name not in limits}
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, env=environment, check=True
+    )
     calls, *names = done.stdout.splitlines()
     if CONTROL not in names:
         pytest.skip("numpy's BLAS has no threads here")

@@ -83,7 +83,9 @@ def test_the_same_bits_as_without_blocks(program, dtype, monkeypatch):
 def test_the_same_bits_as_with_a_hook(monkeypatch):
     """A hook sees each gradient whole, so that pass takes the exact order of nodes and no blocks."""
     seen = []
-    hooked = gradients(chain, prepare=lambda w, b, y: y.register_hook(lambda g: seen.append(g.shape)))
+    hooked = gradients(
+        chain, prepare=lambda w, b, y: y.register_hook(lambda g: seen.append(g.shape))
+    )
     assert seen == [(SIZE,)]
     for ours, whole in zip(gradients(chain), hooked, strict=True):
         np.testing.assert_array_equal(ours, whole)

@@ -5,7 +5,14 @@ import math
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.calls.call import enable_fast_path, has_fast_path, is_float, on_numbers, unwrap, unwrap_nested
+from gradtrace.engine.calls.call import (
+    enable_fast_path,
+    has_fast_path,
+    is_float,
+    on_numbers,
+    unwrap,
+    unwrap_nested,
+)
 from gradtrace.engine.data.state import state, using
 from gradtrace.engine.operators.op import records
 from gradtrace.ops.families import load_for
@@ -32,11 +39,16 @@ def test_one_bit_stands_for_a_sequence_of_tensors(x):
 
 @pytest.mark.parametrize(("value", "expected"), [(1.0, True), (math.nan, True), (True, False)])
 def test_is_float(value, expected):
-    assert is_float(torch.tensor(value, dtype=torch.float64 if expected else torch.bool)._data) is expected
+    assert (
+        is_float(torch.tensor(value, dtype=torch.float64 if expected else torch.bool)._data)
+        is expected
+    )
 
 
 def test_numbers_need_no_numpy(x):
-    assert on_numbers(records["mul"], [2.0, 3.0]) and not on_numbers(records["mul"], [torch.ones(2)._data, 3.0])
+    assert on_numbers(records["mul"], [2.0, 3.0]) and not on_numbers(
+        records["mul"], [torch.ones(2)._data, 3.0]
+    )
     assert type((x * 2)._data) is float
 
 
@@ -78,9 +90,14 @@ def test_nothing_is_recorded_without_a_gradient(x):
 
 def test_a_recorder_sees_every_call(x):
     seen = []
-    with using(recorder=lambda name, args, out, origin: seen.append((name, len(args), out.tolist()))):
+    with using(
+        recorder=lambda name, args, out, origin: seen.append((name, len(args), out.tolist()))
+    ):
         (x * 2).sin()
-    assert [name for name, *_ in seen] == ["mul_scalar" if "mul_scalar" in records else "mul", "sin"]
+    assert [name for name, *_ in seen] == [
+        "mul_scalar" if "mul_scalar" in records else "mul",
+        "sin",
+    ]
     assert seen[0][2] == 6.0 and state.recorder is None
 
 
@@ -92,5 +109,7 @@ def test_several_results_share_a_node():
 
 
 def test_operands_that_do_not_broadcast_are_refused():
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
+    with pytest.raises(
+        RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"
+    ):
         torch.ones(2) * torch.ones(3)

@@ -27,7 +27,9 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "power": lambda a, b: a**2 + b**3 + a**0 + 2**a + a**-1,
     "reciprocal": lambda a, b: 1 / a + b.reciprocal(),
     "same operand": lambda a, b: a * a + b / b + (a + a),
-    "functions": lambda a, b: a.sin() + b.tanh() + a.exp() + b.log() + a.sqrt() + abs(b) + (-a).sigmoid() + b.cos(),
+    "functions": lambda a, b: (
+        a.sin() + b.tanh() + a.exp() + b.log() + a.sqrt() + abs(b) + (-a).sigmoid() + b.cos()
+    ),
 }
 
 
@@ -98,7 +100,13 @@ def test_beyond_what_floats_can_do() -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("change", [lambda t: t.mul_(2), lambda t: t.detach().mul_(2)])
 def test_a_saved_tensor_changed_in_place_is_refused(shape: tuple[int, ...], change: Any) -> None:
-    for operation in (lambda t: t * t, torch.sin, lambda t: t**2, lambda t: t / t, lambda t: t.exp()):
+    for operation in (
+        lambda t: t * t,
+        torch.sin,
+        lambda t: t**2,
+        lambda t: t / t,
+        lambda t: t.exp(),
+    ):
         a = tensor(0.5, shape)
         middle = a * 3
         out = operation(middle)

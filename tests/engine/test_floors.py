@@ -31,7 +31,11 @@ def imported_modules(tree, modules):
 def import_graph(sources):
     """For each module, those of the same sources that it imports. `sources` has the text of each module."""
     return {
-        module: {name for name in imported_modules(ast.parse(text), sources) if name in sources and name != module}
+        module: {
+            name
+            for name in imported_modules(ast.parse(text), sources)
+            if name in sources and name != module
+        }
         for module, text in sources.items()
     }
 

@@ -4,7 +4,14 @@ import numpy
 import pytest
 
 import gradtrace as torch
-from gradtrace.engine.calls.inplace import change_data, check_result, flat_index, inplace, place_kernel, replace_kernel
+from gradtrace.engine.calls.inplace import (
+    change_data,
+    check_result,
+    flat_index,
+    inplace,
+    place_kernel,
+    replace_kernel,
+)
 from gradtrace.engine.calls.inplace import take_kernel as take
 from gradtrace.engine.operators.op import records
 
@@ -35,7 +42,9 @@ def test_a_view_writes_into_its_base(x):
     base = x * 1
     view = base[1:]
     view.mul_(10)
-    assert base.tolist() == [1.0, 20.0, 30.0] and base.grad_fn.name() == "torch::autograd::CopySlices"
+    assert (
+        base.tolist() == [1.0, 20.0, 30.0] and base.grad_fn.name() == "torch::autograd::CopySlices"
+    )
     assert view.grad_fn.name() == "AsStridedBackward0" and view._version == base._version == 1
     base.sum().backward()
     assert x.grad.tolist() == [1.0, 10.0, 10.0]
@@ -62,8 +71,18 @@ def test_flat_index_gives_positions_in_the_base():
 def test_kernels_take_place_and_replace():
     a, index = numpy.arange(4.0), numpy.array([3, 1, 1])
     assert take(a, index).tolist() == [3.0, 1.0, 1.0]
-    assert place_kernel(numpy.ones(3), index, (4,)).tolist() == [0.0, 2.0, 0.0, 1.0]  # one place, two summands
-    assert replace_kernel(a, 9.0, index).tolist() == [0.0, 9.0, 2.0, 9.0] and a.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert place_kernel(numpy.ones(3), index, (4,)).tolist() == [
+        0.0,
+        2.0,
+        0.0,
+        1.0,
+    ]  # one place, two summands
+    assert replace_kernel(a, 9.0, index).tolist() == [0.0, 9.0, 2.0, 9.0] and a.tolist() == [
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+    ]
 
 
 def test_a_saved_tensor_that_was_changed_is_refused(x):
@@ -77,7 +96,10 @@ def test_a_saved_tensor_that_was_changed_is_refused(x):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda x: x.add_(1), "a leaf Variable that requires grad is being used in an in-place operation"),
+        (
+            lambda x: x.add_(1),
+            "a leaf Variable that requires grad is being used in an in-place operation",
+        ),
         (lambda x: x[0].add_(1), "a view of a leaf Variable that requires grad"),
         (lambda x: (x.detach() > 0).add_(1.5), "result type Float can't be cast"),
         (
@@ -104,11 +126,15 @@ def test_change_data_has_no_history(x):
     assert x.tolist() == [0.0, 0.0, 0.0] and x.is_leaf and x._version == 1
 
 
-@pytest.mark.parametrize("reshape", [lambda y: y.unsqueeze_(0), lambda y: y.as_strided_((1, 3), (3, 1))])
+@pytest.mark.parametrize(
+    "reshape", [lambda y: y.unsqueeze_(0), lambda y: y.as_strided_((1, 3), (3, 1))]
+)
 def test_a_retained_gradient_has_the_shape_before_a_reshape_in_place(x, reshape):
     y = x * 1
     y.retain_grad()
-    reshape(y)  # as in PyTorch, retain_grad stays on the old grad_fn, which the gradient of y itself does not reach
+    reshape(
+        y
+    )  # as in PyTorch, retain_grad stays on the old grad_fn, which the gradient of y itself does not reach
     (g,) = torch.autograd.grad(y.sum(), y, retain_graph=True)
     assert g.shape == (1, 3) and y.grad is None and y.retains_grad
     y.sum().backward()

@@ -45,7 +45,9 @@ def x():
 def test_edges_are_tuples_in_every_layout(x, make, layout, edges):
     node = make(x).grad_fn
     assert node.layout == layout and len(node.next) == edges
-    assert node.next[0] is accumulator(x) and all(isinstance(edge, Edge) for edge in node.next_functions)
+    assert node.next[0] is accumulator(x) and all(
+        isinstance(edge, Edge) for edge in node.next_functions
+    )
     assert [edge.input_nr for edge in node.next_functions if edge.function is not None] == [0] * (
         edges - node.next.count(None)
     )
@@ -61,7 +63,13 @@ def test_a_node_keeps_only_what_its_rule_needs(x):
     product, negative, total = x * x, -x, x.sum()
     assert product._fn.plan.saves and not negative._fn.plan.saves
     (kept,) = total._fn.kept[:1]
-    assert isinstance(kept, Meta) and kept.shape == (2,) and kept.ndim == 1 and kept.numel == 2 and kept.strides == (1,)
+    assert (
+        isinstance(kept, Meta)
+        and kept.shape == (2,)
+        and kept.ndim == 1
+        and kept.numel == 2
+        and kept.strides == (1,)
+    )
 
 
 def test_release_frees_saved_values_once_and_for_all(x):
@@ -75,7 +83,11 @@ def test_release_frees_saved_values_once_and_for_all(x):
 
 def test_a_leaf_has_one_accumulator_and_refers_to_it_weakly(x):
     first = accumulator(x)
-    assert accumulator(x) is first and first.name() == "torch::autograd::AccumulateGrad" and first.is_accumulator
+    assert (
+        accumulator(x) is first
+        and first.name() == "torch::autograd::AccumulateGrad"
+        and first.is_accumulator
+    )
     alive = weakref.ref(first)
     del first
     gc.disable()
@@ -97,7 +109,9 @@ def test_a_table_of_hooks_keeps_the_count_of_observers():
     before = state.live_observers
     table = HookTable()
     handles = [add_hook(table, lambda g: g) for _ in range(3)]
-    assert state.live_observers == before + 3 and list(table) == sorted(handle.id for handle in handles)
+    assert state.live_observers == before + 3 and list(table) == sorted(
+        handle.id for handle in handles
+    )
     handles[0].remove()
     handles[0].remove()
     assert state.live_observers == before + 2
@@ -111,7 +125,9 @@ def test_a_table_of_hooks_keeps_the_count_of_observers():
 def test_sequence_numbers_fall_along_edges(x):
     y = (x * 2).sin() + x
     node = y.grad_fn
-    assert all(edge._sequence_nr() < node._sequence_nr() for edge in node.next if not edge.is_accumulator)
+    assert all(
+        edge._sequence_nr() < node._sequence_nr() for edge in node.next if not edge.is_accumulator
+    )
     assert accumulator(x)._sequence_nr() > node._sequence_nr()
 
 

@@ -7,7 +7,17 @@ import gradtrace as torch
 from gradtrace import ops
 from gradtrace.engine.data.node import DROP, META, SAVE
 from gradtrace.engine.operators.namespace import ARRAY
-from gradtrace.engine.operators.op import KINDS, ZEROS, Op, d, elementwise_op, float_op, op, records, view_op
+from gradtrace.engine.operators.op import (
+    KINDS,
+    ZEROS,
+    Op,
+    d,
+    elementwise_op,
+    float_op,
+    op,
+    records,
+    view_op,
+)
 from gradtrace.engine.reverse.plan import plan_of
 
 
@@ -54,10 +64,21 @@ def test_a_name_is_taken_once(made):
 
 def test_the_node_is_named_after_the_operator(made):
     rule = lambda xp, g, out, self: g
-    assert made("unit_of_test(self)", "negative", kind="elementwise", self=d("", rule)).node == "UnitOfTestBackward0"
-    assert made("unit_of_test2(self)", "negative", kind="elementwise", joint=d("", rule)).node == "UnitOfTest2Backward0"
+    assert (
+        made("unit_of_test(self)", "negative", kind="elementwise", self=d("", rule)).node
+        == "UnitOfTestBackward0"
+    )
+    assert (
+        made("unit_of_test2(self)", "negative", kind="elementwise", joint=d("", rule)).node
+        == "UnitOfTest2Backward0"
+    )
     assert made("unit_of_test3(self)", "negative", kind="elementwise").node is None
-    assert made("unit_of_test4(self)", "negative", kind="elementwise", node="Other", self=d("", rule)).node == "Other"
+    assert (
+        made(
+            "unit_of_test4(self)", "negative", kind="elementwise", node="Other", self=d("", rule)
+        ).node
+        == "Other"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,12 +91,19 @@ def test_the_node_is_named_after_the_operator(made):
 )
 def test_a_factory_gives_the_kind_and_the_usual_fields(made, factory, kind, promote, view):
     record = factory("unit_of_test(self)", "negative", "-self")
-    assert (record.kind, record.promote, record.view, record.formula) == (kind, promote, view, "-self")
+    assert (record.kind, record.promote, record.view, record.formula) == (
+        kind,
+        promote,
+        view,
+        "-self",
+    )
     assert view_op("unit_of_test2(self)", "negative", view=False).view is False
 
 
 def test_unsupported_dtypes_are_kinds_and_a_text(made):
-    record = elementwise_op("unit_of_test(self)", "negative", unsupported_dtypes="bi a text of several words")
+    record = elementwise_op(
+        "unit_of_test(self)", "negative", unsupported_dtypes="bi a text of several words"
+    )
     assert record.unsupported_dtypes == ("bi", "a text of several words")
     with pytest.raises(RuntimeError, match="a text of several words"):
         record(torch.tensor([1, 2]))
@@ -107,7 +135,12 @@ def test_a_plan_says_what_a_node_keeps(name, mask, actions, saves_result):
 
 
 def test_a_need_that_nothing_has_is_refused(made):
-    record = made("unit_of_test(self)", "negative", kind="elementwise", self=d("other", lambda xp, g, out, self: g))
+    record = made(
+        "unit_of_test(self)",
+        "negative",
+        kind="elementwise",
+        self=d("other", lambda xp, g, out, self: g),
+    )
     with pytest.raises(AssertionError, match="unknown name in needs"):
         plan_of(record, 1)
 
@@ -141,7 +174,9 @@ def test_a_new_record_runs_and_differentiates_to_second_order(made):
     ],
 )  # fmt: skip
 def test_a_rule_that_is_one_call_is_a_text(made, text, needs, value):
-    record = made("unit_of_test(self; number, index, keepdim)", "negative", kind="elementwise", self=text)
+    record = made(
+        "unit_of_test(self; number, index, keepdim)", "negative", kind="elementwise", self=text
+    )
     derivative = record.derivatives["self"]
     assert derivative.needs == needs and derivative.traced is derivative.rule
     g, out, x = (numpy.array([n]) for n in (3.0, 4.0, 2.0))
@@ -149,9 +184,14 @@ def test_a_rule_that_is_one_call_is_a_text(made, text, needs, value):
 
 
 def test_a_text_takes_other_needs(made):
-    record = made("unit_of_test(self; index)", "take", kind="gather", self=d("~self index", "neg(grad)"))
+    record = made(
+        "unit_of_test(self; index)", "take", kind="gather", self=d("~self index", "neg(grad)")
+    )
     assert record.derivatives["self"].needs == ("~self", "index")
 
 
 def test_every_record_is_an_op_of_known_kind():
-    assert all(isinstance(record, Op) and record.kind in KINDS and record.zero in ZEROS for record in records.values())
+    assert all(
+        isinstance(record, Op) and record.kind in KINDS and record.zero in ZEROS
+        for record in records.values()
+    )

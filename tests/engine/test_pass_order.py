@@ -56,7 +56,9 @@ UNARY = [
     lambda a: a.reshape(-1),
     lambda a: a.clone(),
 ]
-STEP = st.tuples(st.integers(0, len(BINARY) + len(UNARY) - 1), st.integers(0, 99), st.integers(0, 99))
+STEP = st.tuples(
+    st.integers(0, len(BINARY) + len(UNARY) - 1), st.integers(0, 99), st.integers(0, 99)
+)
 
 
 def build(leaves: list[Any], steps: list[tuple[int, int, int]]) -> Any:
@@ -87,7 +89,9 @@ def make_leaves(shapes: list[int], dtype: Any) -> list[Any]:
     steps=st.lists(STEP, max_size=25),
     single=st.booleans(),
 )
-def test_both_ways_agree(shapes: list[int], steps: list[tuple[int, int, int]], single: bool) -> None:
+def test_both_ways_agree(
+    shapes: list[int], steps: list[tuple[int, int, int]], single: bool
+) -> None:
     dtype = torch.float32 if single else torch.float64
     short = make_leaves(shapes, dtype)
     full = make_leaves(shapes, dtype)
@@ -109,7 +113,10 @@ def test_after_an_error_leaves_have_what_they_got_before_it(watched: bool) -> No
     broken.backward()
     second.grad = None
     root = broken + first * 2 + second
-    with order(watched), pytest.raises(RuntimeError, match="backward through the graph a second time"):
+    with (
+        order(watched),
+        pytest.raises(RuntimeError, match="backward through the graph a second time"),
+    ):
         root.backward()
     assert first.grad.item() == 2.0  # complete before the node that failed
     assert second.grad is None  # would have got more from it

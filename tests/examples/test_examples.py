@@ -48,7 +48,9 @@ def values(*arguments: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script_prints_what_pytorch_prints(script: Path) -> None:
-    assert gradtrace("run", f"./examples/{script.name}") == (HERE / f"{script.stem}.out").read_text(encoding="utf-8")
+    assert gradtrace("run", f"./examples/{script.name}") == (HERE / f"{script.stem}.out").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_notes() -> None:
@@ -64,7 +66,9 @@ def test_shared() -> None:
 def test_defaults() -> None:
     found = values("examples/defaults.txt")
     error = [0.2 - 0.8 + 0.3 + 0.5 - 1, 0.8 - 2.0 + 0.6 + 0.5]
-    assert found["w.grad"] == pytest.approx([error[0] * a + error[1] * b for a, b in ((1, 4), (2, 5), (3, 6))])
+    assert found["w.grad"] == pytest.approx(
+        [error[0] * a + error[1] * b for a, b in ((1, 4), (2, 5), (3, 6))]
+    )
     assert found["b.grad"] == pytest.approx(sum(error))
 
 
@@ -112,7 +116,9 @@ def commands() -> list[str]:
     """What README and the files themselves tell to try, but for the scripts that run above."""
     told = [command for *_, command in LISTED]
     for path in EXAMPLES.glob("*.txt"):
-        told += re.findall(r"^#     gradtrace (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        told += re.findall(
+            r"^#     gradtrace (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
     return sorted({command for command in told if not command.startswith("run ")})
 
 

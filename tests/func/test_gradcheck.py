@@ -61,7 +61,9 @@ class NotMultiplied(Function):
 def test_a_nondeterministic_backward_is_caught(fast: bool) -> None:
     with pytest.raises(GradcheckError, match="Backward is not reentrant"):
         gradcheck(SometimesWrong.apply, double([1.0, 2.0]), fast_mode=fast)
-    assert gradcheck(SometimesWrong.apply, double([1.0, 2.0]), fast_mode=fast, nondet_tol=1e-3, atol=1e-3)
+    assert gradcheck(
+        SometimesWrong.apply, double([1.0, 2.0]), fast_mode=fast, nondet_tol=1e-3, atol=1e-3
+    )
 
 
 def test_a_gradient_that_ignores_the_incoming_one_is_caught() -> None:
@@ -70,7 +72,9 @@ def test_a_gradient_that_ignores_the_incoming_one_is_caught() -> None:
 
 
 def test_a_backward_that_cannot_take_none_is_caught() -> None:
-    with pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"):
+    with pytest.raises(
+        GradcheckError, match="Expected backward function to handle undefined output grads"
+    ):
         gradcheck(NeedsGradient.apply, double([1.0]))
     assert gradcheck(NeedsGradient.apply, double([1.0]), check_undefined_grad=False)
 
@@ -106,7 +110,9 @@ def test_fast_mode_tells_both_numbers_and_the_slow_jacobians() -> None:
 
 def test_float32_inputs_are_warned_about() -> None:
     x = torch.tensor([1.0], requires_grad=True)
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision"):
+    with pytest.warns(
+        UserWarning, match="Input #0 requires gradient and is not a double precision"
+    ):
         assert gradcheck(lambda t: t * 2, x, eps=1e-2, atol=1e-2)
 
 

@@ -28,7 +28,11 @@ def test_every_public_name_loads() -> None:
 
 
 def test_both_interfaces_agree() -> None:
-    gradient, jacobian, hessian = func.grad(smooth)(X), func.jacrev(smooth)(X), func.hessian(smooth)(X)
+    gradient, jacobian, hessian = (
+        func.grad(smooth)(X),
+        func.jacrev(smooth)(X),
+        func.hessian(smooth)(X),
+    )
     assert torch.allclose(gradient, jacobian)
     assert torch.allclose(gradient, functional.jacobian(smooth, X))
     assert torch.allclose(hessian, functional.hessian(smooth, X))
@@ -167,7 +171,9 @@ def test_vmap_agrees_with_the_batched_operation() -> None:
 
 def test_vmap_over_no_samples() -> None:
     assert func.vmap(lambda t: t.sin().sum())(torch.zeros(0, 2)).shape == (0,)
-    assert func.vmap(lambda t: (t, t.sum()), in_dims=1, out_dims=(1, 0))(torch.zeros(2, 0))[0].shape == (2, 0)
+    assert func.vmap(lambda t: (t, t.sum()), in_dims=1, out_dims=(1, 0))(torch.zeros(2, 0))[
+        0
+    ].shape == (2, 0)
 
 
 def test_vmap_passes_ordinary_samples() -> None:
@@ -181,12 +187,16 @@ def test_vmap_passes_ordinary_samples() -> None:
 
 def test_samples_draw_as_the_randomness_says() -> None:
     x = torch.zeros(3)
-    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+    with pytest.raises(
+        RuntimeError, match="called random operation while in randomness error mode"
+    ):
         func.vmap(lambda t: t + torch.rand(()))(x)
     torch.manual_seed(0)
     one, after = torch.rand(()), torch.rand(())
     torch.manual_seed(0)
-    assert func.vmap(lambda t: t + torch.rand(()), randomness="same")(x).tolist() == [one.item()] * 3
+    assert (
+        func.vmap(lambda t: t + torch.rand(()), randomness="same")(x).tolist() == [one.item()] * 3
+    )
     assert torch.rand(()) == after
     torch.manual_seed(0)
     rows = func.vmap(lambda t: t + torch.rand(()), randomness="different")(x)
@@ -197,14 +207,18 @@ def test_samples_draw_as_the_randomness_says() -> None:
 def test_nested_and_differentiated_maps() -> None:
     a = torch.arange(6.0).reshape(2, 3).requires_grad_()
     b = torch.arange(4.0)
-    outer = func.vmap(func.vmap(lambda s, t: s * t, in_dims=(0, None)), in_dims=(None, 0), out_dims=2)
+    outer = func.vmap(
+        func.vmap(lambda s, t: s * t, in_dims=(0, None)), in_dims=(None, 0), out_dims=2
+    )
     assert torch.equal(outer(a, b), a[..., None] * b)
     (slope,) = torch.autograd.grad(func.vmap(func.grad(lambda t: (t**3).sum()))(a).sum(), a)
     assert torch.equal(slope, 6 * a)
     jacobian = func.jacrev(func.vmap(lambda t: t**2))(a.detach())
     assert jacobian.shape == (2, 3, 2, 3)
     assert torch.equal(jacobian.reshape(6, 6), torch.diag(2 * a.detach().reshape(-1)))
-    assert torch.equal(func.vmap(func.jacfwd(torch.sin))(a.detach())[1], torch.diag(a[1].detach().cos()))
+    assert torch.equal(
+        func.vmap(func.jacfwd(torch.sin))(a.detach())[1], torch.diag(a[1].detach().cos())
+    )
 
 
 def test_out_dims_of_none_is_for_what_all_samples_share() -> None:

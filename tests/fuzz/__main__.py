@@ -36,7 +36,11 @@ def run_chunk(target: str, count: int, seed: int) -> dict[str, Any]:
             "the port was reached": yard.door.knocked(),
         }
         where = f"{count} executions from seed {seed}"
-        found["crashes"] += [{"kind": kind, "text": said[-2500:], "input": where} for kind in touched if touched[kind]]
+        found["crashes"] += [
+            {"kind": kind, "text": said[-2500:], "input": where}
+            for kind in touched
+            if touched[kind]
+        ]
         return found
 
 
@@ -53,14 +57,26 @@ def run_beside(target: str, count: int, seed: int, folder: str) -> tuple[dict[st
         str(seed),
         folder,
     ]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": folder, "CANARY": ENVIRONMENT, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, errors="replace")
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HOME": folder,
+        "CANARY": ENVIRONMENT,
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, errors="replace"
+    )
     said = done.stdout + done.stderr
     if done.returncode == 0:
         return dict(json.loads(done.stdout.splitlines()[-1])), said
     last = Path(folder) / "last"
     made = last.read_text("utf-8", "surrogatepass") if last.exists() else ""
-    crash = {"kind": f"process ended with {done.returncode}", "text": done.stderr[-2500:], "input": made}
+    crash = {
+        "kind": f"process ended with {done.returncode}",
+        "text": done.stderr[-2500:],
+        "input": made,
+    }
     return {"done": count, "crashes": [crash], "grown": 0}, said
 
 
@@ -70,7 +86,9 @@ def keep(crash: dict[str, str], target: str, folder: Path) -> None:
     name = "".join(c if c.isalnum() else "-" for c in f"{target} {crash['kind']}")[:120]
     path = folder / f"{name}.txt"
     if not path.exists():
-        path.write_text(f"{crash['kind']}\n{crash['input']}\n\n{crash['text']}\n", "utf-8", "surrogatepass")
+        path.write_text(
+            f"{crash['kind']}\n{crash['input']}\n\n{crash['text']}\n", "utf-8", "surrogatepass"
+        )
 
 
 def main() -> int:

@@ -48,7 +48,9 @@ def chunk(target: Target, count: int, seed: int, last: Path | None = None) -> di
         if found is not None:
             crashes.append({**found, "input": repr(made)})
         if number % 500 == 499 and resident() - before > GROWTH:
-            crashes.append({"kind": "grown", "text": f"{resident() - before} bytes", "input": repr(made)})
+            crashes.append(
+                {"kind": "grown", "text": f"{resident() - before} bytes", "input": repr(made)}
+            )
             break
     return {"done": number + 1, "crashes": crashes, "grown": resident() - before}
 

@@ -21,7 +21,25 @@ from typing import Any
 from gradtrace.errors import GradtraceError
 from tests.fuzz import mutate
 
-ODD = (None, True, -1, 0, 1, 1 << 31, 1 << 63, 1 << 70, 0.5, 1e400, float("nan"), "", "x", "\x1b[2J", "leaf", [], {})
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    1 << 31,
+    1 << 63,
+    1 << 70,
+    0.5,
+    1e400,
+    float("nan"),
+    "",
+    "x",
+    "\x1b[2J",
+    "leaf",
+    [],
+    {},
+)
 NESTED = re.compile(r'"__nested (\d{1,6})__"')
 PROGRAMS = {
     "expression": "x: leaf = 2.0\nw: leaf = 3.0\n(x + w) * (w + 1)\n",
@@ -190,7 +208,9 @@ def archived(rng: Random, parts: dict[str, bytes]) -> bytes:
     if rng.random() < 0.05:
         del parts[rng.choice(list(parts))]
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if rng.random() < 0.1 else zipfile.ZIP_STORED) as file:
+    with zipfile.ZipFile(
+        out, "w", zipfile.ZIP_DEFLATED if rng.random() < 0.1 else zipfile.ZIP_STORED
+    ) as file:
         for name, content in parts.items():
             file.writestr(name, content)
     return out.getvalue() if rng.random() < 0.95 else mutate.data(rng, [out.getvalue()], 200_000)
@@ -209,7 +229,9 @@ def table(rng: Random, content: bytes) -> bytes:
         if flat.size:
             place = rng.randrange(flat.size)
             with np.errstate(all="ignore"), suppress(OverflowError):
-                flat[place] = rng.choice((-1, 0, 1, 2, 3, 7, 1000, flat[rng.randrange(flat.size)], 2**31 - 1))
+                flat[place] = rng.choice(
+                    (-1, 0, 1, 2, 3, 7, 1000, flat[rng.randrange(flat.size)], 2**31 - 1)
+                )
     out = io.BytesIO()
     np.save(out, array)
     return out.getvalue()
@@ -237,17 +259,33 @@ def flight(rng: Random) -> tuple[bytes, tuple[str, ...]]:
 
     from gradtrace.trace.flight_log import header_of
 
-    columns = ["time", "loss", *rng.sample(("lr", "norm a.weight", "norm a", "scale", "é", "skipped"), 2)]
-    header = header_of(columns, rng.choice((1, 3, 10)), rng.choice((None, 0, 1)), rng.random() < 0.5)
+    columns = [
+        "time",
+        "loss",
+        *rng.sample(("lr", "norm a.weight", "norm a", "scale", "é", "skipped"), 2),
+    ]
+    header = header_of(
+        columns, rng.choice((1, 3, 10)), rng.choice((None, 0, 1)), rng.random() < 0.5
+    )
     if rng.random() < 0.6:
         magic, _, text = header.partition(b"\n")
-        header = magic + b"\n" + dumped(document(rng, json.loads(text))) + b" " * rng.randint(0, 5) + b"\n"
+        header = (
+            magic
+            + b"\n"
+            + dumped(document(rng, json.loads(text)))
+            + b" " * rng.randint(0, 5)
+            + b"\n"
+        )
     rows = np.arange(6.0).repeat(6).reshape(6, 6)
     rows[:, 0] = rows[:, -1] = np.arange(1, 7)
     for _ in range(rng.randint(0, 4)):
-        rows[rng.randrange(6), rng.randrange(6)] = rng.choice((np.nan, np.inf, -np.inf, -1, 0, 2**53, 1e308, 2, 3))
+        rows[rng.randrange(6), rng.randrange(6)] = rng.choice(
+            (np.nan, np.inf, -np.inf, -1, 0, 2**53, 1e308, 2, 3)
+        )
     content = header + rows.astype("<f8").tobytes()
-    return (mutate.data(rng, [content], 10_000) if rng.random() < 0.2 else content), rng.choice(LOG_COMMANDS)
+    return (mutate.data(rng, [content], 10_000) if rng.random() < 0.2 else content), rng.choice(
+        LOG_COMMANDS
+    )
 
 
 def run_flight(made: tuple[bytes, tuple[str, ...]]) -> None:
@@ -264,8 +302,17 @@ CELL = {
     "metadata": {},
     "source": ["import torch\n", "w = torch.ones(2, requires_grad=True)\n", "print(w.sum())"],
     "outputs": [
-        {"output_type": "stream", "name": "stdout", "text": ["tensor(2., grad_fn=<SumBackward0>)\n"]},
-        {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {"text/plain": ["1"]}},
+        {
+            "output_type": "stream",
+            "name": "stdout",
+            "text": ["tensor(2., grad_fn=<SumBackward0>)\n"],
+        },
+        {
+            "output_type": "execute_result",
+            "execution_count": 1,
+            "metadata": {},
+            "data": {"text/plain": ["1"]},
+        },
         {"output_type": "error", "ename": "ValueError", "evalue": "x", "traceback": ["x"]},
     ],
 }
@@ -294,7 +341,9 @@ def note(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.2:
         return "f.ipynb", mutate.text(rng, [json.dumps(NOTEBOOK)], ["null", "1", "[]"], 5000)
     suffix = rng.choice(list(NOTES))
-    return f"f{suffix}", mutate.text(rng, list(NOTES.values()), ["```", ">>>", "In [3]:", "$ gradtrace"])
+    return f"f{suffix}", mutate.text(
+        rng, list(NOTES.values()), ["```", ">>>", "In [3]:", "$ gradtrace"]
+    )
 
 
 def run_note(made: tuple[str, str]) -> None:
@@ -320,7 +369,13 @@ def run_note(made: tuple[str, str]) -> None:
 
 
 def folder(rng: Random) -> tuple[bytes, bytes, bool]:
-    fingerprint = {"schema": "gradtrace/fingerprint", "version": 1, "digest": "0", "program": "x", "kind": "csv"}
+    fingerprint = {
+        "schema": "gradtrace/fingerprint",
+        "version": 1,
+        "digest": "0",
+        "program": "x",
+        "kind": "csv",
+    }
     manifest = {"schema": "gradtrace/manifest", "version": 1, "rows": 4, "bad_rows": 1}
     manifest |= {"bad_rows_by_part": {PART: 1}, "parts": [PART]}
     texts = [dumped(document(rng, one)) for one in (fingerprint, manifest)]
@@ -390,8 +445,13 @@ def capsule_parts() -> dict[str, bytes]:
 
     from gradtrace import torch as gt
 
-    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5))
-    batch = {"x": torch.ones(4, 3), "y": [1.5, 2, "text", None, True, (torch.zeros(2, dtype=torch.bfloat16),)]}
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5)
+    )
+    batch = {
+        "x": torch.ones(4, 3),
+        "y": [1.5, 2, "text", None, True, (torch.zeros(2, dtype=torch.bfloat16),)],
+    }
     gt.capsule("seed.gtc", step, model, batch, out=io.StringIO())
     with zipfile.ZipFile("seed.gtc") as file:
         return {name: file.read(name) for name in file.namelist()}
@@ -420,7 +480,9 @@ def run_capsule(made: tuple[bytes, bool]) -> None:
         with suppress(GradtraceError):
             capsule_file.read("f.gtc")
         return
-    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5))
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5)
+    )
     with suppress(GradtraceError), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         gt.replay("f.gtc", step, model).text()
     with suppress(GradtraceError), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

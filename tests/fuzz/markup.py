@@ -55,7 +55,18 @@ FOREIGN = (
     "<",
     "/",
 )
-ADDRESSES = ("href", "src", "xlink:href", "action", "formaction", "srcdoc", "data", "style", "srcset", "poster")
+ADDRESSES = (
+    "href",
+    "src",
+    "xlink:href",
+    "action",
+    "formaction",
+    "srcdoc",
+    "data",
+    "style",
+    "srcset",
+    "poster",
+)
 
 
 @cache
@@ -82,7 +93,9 @@ def make(rng: Random) -> tuple[str, bytes]:
         if rng.random() < 0.2:
             return suffix, mutate.data(rng, [bytes(made)], 300_000)
         # beside a tag, outside of the package's own script, which is most of a page
-        places = [at for at in range(len(made[:scripts] if scripts > 0 else made)) if made[at] in b'<>"']
+        places = [
+            at for at in range(len(made[:scripts] if scripts > 0 else made)) if made[at] in b'<>"'
+        ]
         at = rng.choice(places) + rng.randrange(2)
         made[at:at] = rng.choice(FOREIGN).encode()
     return suffix, bytes(made)
@@ -97,8 +110,21 @@ class Reader(HTMLParser):
         self.script: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.harmful += [f"{tag} {name}" for name, _ in attrs if name.startswith("on") or name in ADDRESSES]
-        if tag in ("img", "iframe", "base", "link", "object", "embed", "use", "image", "foreignobject", "animate"):
+        self.harmful += [
+            f"{tag} {name}" for name, _ in attrs if name.startswith("on") or name in ADDRESSES
+        ]
+        if tag in (
+            "img",
+            "iframe",
+            "base",
+            "link",
+            "object",
+            "embed",
+            "use",
+            "image",
+            "foreignobject",
+            "animate",
+        ):
             self.harmful.append(tag)
         if tag == "script":
             self.script = ""

@@ -120,11 +120,24 @@ def changed(rng: Random, old: str, seeds: list[str], words: list[str]) -> str:
         return "\n".join(lines)
     if kind == 7:
         left, right = rng.choice(
-            (("(", ")"), ("[", "]"), ("{", "}"), ("-", ""), ("not ", ""), ("f'{", "}'"), ("lambda: ", ""))
+            (
+                ("(", ")"),
+                ("[", "]"),
+                ("{", "}"),
+                ("-", ""),
+                ("not ", ""),
+                ("f'{", "}'"),
+                ("lambda: ", ""),
+            )
         )
         count = rng.choice((1, 2, 5, 100))
         return spliced(rng, old, left * count + piece_of(rng, old) + right * count, 0)
-    return spliced(rng, old, chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))), 1)
+    return spliced(
+        rng,
+        old,
+        chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))),
+        1,
+    )
 
 
 def spliced(rng: Random, old: str, new: str, out: int) -> str:
@@ -159,7 +172,18 @@ def data(rng: Random, seeds: list[bytes], most: int = 4000) -> bytes:
             del made[at : at + rng.randint(1, 12)]
         elif kind == 3:
             made[at:at] = rng.choice(
-                (b"\0", b"\xff" * 4, b"\xff" * 8, b"\n", b",", b"'", b"(", b"NaN", b"\xef\xbb\xbf", b"{")
+                (
+                    b"\0",
+                    b"\xff" * 4,
+                    b"\xff" * 8,
+                    b"\n",
+                    b",",
+                    b"'",
+                    b"(",
+                    b"NaN",
+                    b"\xef\xbb\xbf",
+                    b"{",
+                )
             )
         elif kind == 4:
             other = rng.choice(seeds)

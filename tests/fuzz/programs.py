@@ -90,10 +90,15 @@ def words() -> list[str]:
     """Every name that stands in a seed, and the operators."""
     from gradtrace import ops
 
-    names = {word for text in seeds() for word in text.replace(".", " ").split() if word.isidentifier()}
+    names = {
+        word for text in seeds() for word in text.replace(".", " ").split() if word.isidentifier()
+    }
     for table in (ops.api.functions, ops.api.methods, ops.api.functional):
         names |= set(table)
-    return sorted(names | {"if", "else", "for", "while", "def", "lambda", "yield", "import", "in", "not", "await"})
+    return sorted(
+        names
+        | {"if", "else", "for", "while", "def", "lambda", "yield", "import", "in", "not", "await"}
+    )
 
 
 @cache
@@ -109,7 +114,9 @@ def pools() -> tuple[list[ast.stmt], list[ast.expr]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.stmt) and sum(1 for _ in ast.walk(node)) < 80:
                 statements.append(node)
-            elif isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            elif isinstance(node, ast.expr) and isinstance(
+                getattr(node, "ctx", ast.Load()), ast.Load
+            ):
                 expressions.append(node)
     return statements, expressions
 
@@ -134,7 +141,9 @@ def program(rng: Random) -> str:
     """A program of one to six statements after START."""
     lines = [START]
     for _ in range(rng.randint(1, 6)):
-        node = Exchange(rng, rng.choice((0.02, 0.1, 0.3))).visit(copy.deepcopy(rng.choice(pools()[0])))
+        node = Exchange(rng, rng.choice((0.02, 0.1, 0.3))).visit(
+            copy.deepcopy(rng.choice(pools()[0]))
+        )
         try:
             lines.append(ast.unparse(ast.fix_missing_locations(node)))
         except (ValueError, RecursionError, AttributeError, TypeError, KeyError):

@@ -19,14 +19,31 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.sandbox.channel import ASK, DATA, END, HEADER, KINDS, LONGEST_WORD, PIECE, SAY, SEEK, STOP, Channel
+from gradtrace.sandbox.channel import (
+    ASK,
+    DATA,
+    END,
+    HEADER,
+    KINDS,
+    LONGEST_WORD,
+    PIECE,
+    SAY,
+    SEEK,
+    STOP,
+    Channel,
+)
 from tests.fuzz import formats, mutate
 
 if TYPE_CHECKING:
     from gradtrace.cli.grants import Grants
 
 KIND = sorted(KINDS)
-OUTPUTS = {"g.png": b"\x89PNG\r\n\x1a\n", "t.csv": b"x,y\n1,2\n", "r.gt": b"PK\x03\x04", "g.html": b"<!DOCTYPE html>"}
+OUTPUTS = {
+    "g.png": b"\x89PNG\r\n\x1a\n",
+    "t.csv": b"x,y\n1,2\n",
+    "r.gt": b"PK\x03\x04",
+    "g.html": b"<!DOCTYPE html>",
+}
 CONTENT = [*OUTPUTS.values(), b"", b"digraph { a -> b }", b"<svg></svg>", b"{}", b"[1]"]
 SIZES = (0, 1, 8, 1 << 20, (1 << 20) + 1, 1 << 22, (1 << 22) + 1, 1 << 31, 1 << 62, (1 << 64) - 1)
 TENSOR = {"value": [1.0, "NaN"], "dtype": "float64"}
@@ -38,10 +55,16 @@ QUESTION = {
     **{"dtype": "float64", "imports_torch": True, "random_state": "00ff", "backward": CALL},
     **{"inputs": {"x": {**TENSOR, "requires_grad": True}}},
 }
-TABLE = {"table": {"rows": 9, "part_rows": 3, "names": ["x"], "offsets": [0, 5, 9, 12]}, "there": {"0": 3}}
+TABLE = {
+    "table": {"rows": 9, "part_rows": 3, "names": ["x"], "offsets": [0, 5, 9, 12]},
+    "there": {"0": 3},
+}
 # A request, what follows it (bytes, or a document), and the word at its end; None: nothing follows.
 EXCHANGES: list[tuple[dict[str, Any], Any, dict[str, Any] | None]] = [
-    *(({"ask": "write", "output": number}, content, {}) for number, content in enumerate(OUTPUTS.values())),
+    *(
+        ({"ask": "write", "output": number}, content, {})
+        for number, content in enumerate(OUTPUTS.values())
+    ),
     ({"ask": "open", "output": 3}, None, None),
     ({"ask": "prepare", "facts": {"program": "x", "rows": 4}, "resume": False}, None, None),
     ({"ask": "part", "first": 0, "kind": "csv"}, b"x\n1\n", {"end": 1, "bad": 0}),
@@ -64,12 +87,22 @@ def make(rng: Random) -> bytes:
     if rng.random() < 0.15:
         frames.insert(rng.randrange(len(frames) + 1), (rng.choice(KIND), rng.choice(CONTENT)))
     if rng.random() < 0.002:
-        frames.insert(0, (rng.choice((ASK, DATA, END)), rng.choice((b"[", b" ", b"9", b"\xff")) * (LONGEST_WORD + 1)))
+        frames.insert(
+            0,
+            (
+                rng.choice((ASK, DATA, END)),
+                rng.choice((b"[", b" ", b"9", b"\xff")) * (LONGEST_WORD + 1),
+            ),
+        )
     made = b"".join(frame(kind, body) for kind, body in frames)
     if rng.random() < 0.2:
         made = mutate.data(rng, [made])
     if rng.random() < 0.1:
-        made += rng.choice(KIND) + rng.choice(SIZES).to_bytes(8, "little") + rng.randbytes(rng.randrange(20))
+        made += (
+            rng.choice(KIND)
+            + rng.choice(SIZES).to_bytes(8, "little")
+            + rng.randbytes(rng.randrange(20))
+        )
     return made
 
 
@@ -85,11 +118,18 @@ def exchange(rng: Random) -> list[tuple[bytes, bytes]]:
     if not isinstance(content, bytes):
         content = formats.dumped(formats.document(rng, content) if changed in (2, 3) else content)
     elif changed == 2:
-        content = rng.choice(CONTENT) if rng.random() < 0.5 else mutate.data(rng, [content, *CONTENT])
+        content = (
+            rng.choice(CONTENT) if rng.random() < 0.5 else mutate.data(rng, [content, *CONTENT])
+        )
     made.append((DATA, content))
     if changed == 3:
         made += [(SEEK, rng.choice(SIZES).to_bytes(8, "little")), (DATA, rng.choice(CONTENT))]
-    made.append((rng.choice((END, END, STOP)), formats.dumped(formats.document(rng, end) if changed == 4 else end)))
+    made.append(
+        (
+            rng.choice((END, END, STOP)),
+            formats.dumped(formats.document(rng, end) if changed == 4 else end),
+        )
+    )
     return made
 
 
@@ -125,7 +165,16 @@ def grants() -> Grants:
     console.started = check_command  # type: ignore[assignment]
     cluster.run = check_table  # type: ignore[assignment]
     torch_process.answer_of = check_question  # type: ignore[assignment]
-    sys.argv = ["gradtrace", "map", "-e", "x * 2", "--grid", "x=0:1:5", "--scheduler", "tcp://nowhere"]
+    sys.argv = [
+        "gradtrace",
+        "map",
+        "-e",
+        "x * 2",
+        "--grid",
+        "x=0:1:5",
+        "--scheduler",
+        "tcp://nowhere",
+    ]
     found = argv.split(sys.argv[2:], command.arity)
     return asked.Grants(
         outputs=tuple((name, name) for name in OUTPUTS),
@@ -209,7 +258,9 @@ def run(messages: bytes) -> None:
     unknown = set(os.listdir()) - {*OUTPUTS, "parts"}
     assert not unknown, unknown
     for name in ("g.png", "r.gt"):
-        assert not os.path.exists(name) or Path(name).read_bytes().startswith(OUTPUTS[name][:2]), name
+        assert not os.path.exists(name) or Path(name).read_bytes().startswith(OUTPUTS[name][:2]), (
+            name
+        )
     assert not os.path.exists("g.html")  # none of the contents is a page of gradtrace's own
 
 

@@ -127,7 +127,11 @@ def arrays() -> tuple[list[bytes], list[bytes]]:
 
 
 def file_of(seeds: list[bytes], *suffixes: str) -> Callable[[Random], tuple[str, bytes, str]]:
-    return lambda rng: ("f" + rng.choice(suffixes), mutate.data(rng, seeds), rng.choice(("", "", "x", "w", "a", "0")))
+    return lambda rng: (
+        "f" + rng.choice(suffixes),
+        mutate.data(rng, seeds),
+        rng.choice(("", "", "x", "w", "a", "0")),
+    )
 
 
 def read(case: tuple[str, bytes, str]) -> None:
@@ -333,7 +337,12 @@ def command(args: list[str]) -> None:
     # surrogates that no command line has, and what would write or wait
     if any(a.startswith(("-o", "--tensorboard", "--install", "--serve", "--watch")) for a in args):
         return
-    args = [a.encode("utf-8", "surrogateescape" if a.isascii() else "replace").decode("utf-8", "replace") for a in args]
+    args = [
+        a.encode("utf-8", "surrogateescape" if a.isascii() else "replace").decode(
+            "utf-8", "replace"
+        )
+        for a in args
+    ]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(b"x*2\n"), "utf-8")
     limits = ["--max-seconds", "3"] if args[:1] != ["ops"] and "--" not in args else []
@@ -423,8 +432,25 @@ def some_number(rng: Random) -> Any:
     if kind == 0:
         return struct.unpack("<d", rng.randbytes(8))[0]
     if kind == 1:
-        return rng.choice((0.0, -0.0, 1.0, math.nan, math.inf, -math.inf, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3))
-    return rng.uniform(-1, 1) * 10.0 ** rng.randint(-320, 308) if kind == 2 else float(rng.randint(-300, 300))
+        return rng.choice(
+            (
+                0.0,
+                -0.0,
+                1.0,
+                math.nan,
+                math.inf,
+                -math.inf,
+                5e-324,
+                1.7976931348623157e308,
+                0.1,
+                1 / 3,
+            )
+        )
+    return (
+        rng.uniform(-1, 1) * 10.0 ** rng.randint(-320, 308)
+        if kind == 2
+        else float(rng.randint(-300, 300))
+    )
 
 
 def some_array(rng: Random) -> tuple[str, Any]:
@@ -439,7 +465,9 @@ def some_array(rng: Random) -> tuple[str, Any]:
 def oversized(rng: Random) -> tuple[str, bytes, str]:
     """Archives whose headers promise what is not there."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+    with zipfile.ZipFile(
+        out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    ) as archive:
         for name in rng.sample(("x.npy", "w.npy", "../x.npy", "x", "é.npy", ""), rng.randint(0, 3)):
             archive.writestr(name or "n", mutate.data(rng, arrays()[0]))
     return (
@@ -465,7 +493,9 @@ def expression(rng: Random) -> str:
 TARGETS = {
     "parse": Target(rarely(any_text, any_text, expression, programs.program), parse_program),
     "value": Target(expression, value),
-    "npy": Target(rarely(file_of(arrays()[0], ".npy"), file_of(arrays()[1], ".npz"), oversized), read),
+    "npy": Target(
+        rarely(file_of(arrays()[0], ".npy"), file_of(arrays()[1], ".npz"), oversized), read
+    ),
     "csv": Target(file_of(CSV, ".csv", ".tsv", ".txt"), read),
     "json": Target(file_of(JSON, ".json"), read),
     "tables": Target(

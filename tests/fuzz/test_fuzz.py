@@ -36,10 +36,16 @@ def archive(**members: bytes) -> bytes:
     return out.getvalue()
 
 
-RECORDS = b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(
-    80
-) + bytes(8)
-TEXTS = b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80) + b"b\xef\xbb\xbf"
+RECORDS = (
+    b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(
+        80
+    )
+    + bytes(8)
+)
+TEXTS = (
+    b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80)
+    + b"b\xef\xbb\xbf"
+)
 
 
 def exchange(request: dict[str, object], content: object) -> bytes:
@@ -48,14 +54,27 @@ def exchange(request: dict[str, object], content: object) -> bytes:
 
 
 def table(**fields: object) -> dict[str, object]:
-    return {"table": {"rows": 9, "part_rows": 3, "names": [], "offsets": []} | fields, "there": {}, "constants": {}}
+    return {
+        "table": {"rows": 9, "part_rows": 3, "names": [], "offsets": []} | fields,
+        "there": {},
+        "constants": {},
+    }
 
 
 FOUND = {
-    "a table with too few offsets": ("protocol", exchange({"ask": "cluster"}, table(offsets=[0, 9, 12]))),
+    "a table with too few offsets": (
+        "protocol",
+        exchange({"ask": "cluster"}, table(offsets=[0, 9, 12])),
+    ),
     "a table of too many parts": ("protocol", exchange({"ask": "cluster"}, table(rows=1 << 40))),
-    "a name that no terminal should show": ("protocol", exchange({"ask": "entry", "names": ["\x1b[2J"]}, {})),
-    "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
+    "a name that no terminal should show": (
+        "protocol",
+        exchange({"ask": "entry", "names": ["\x1b[2J"]}, {}),
+    ),
+    "an archive cut short": (
+        "tables",
+        ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", ""),
+    ),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
     "an archive with a member that is not an array": ("npy", ("f.npz", archive(x=b"text"), "x")),
     "a row shorter than the names": ("csv", ("f.txt", b'"x y","w"\n"12$"', "w")),
@@ -73,5 +92,7 @@ def test_what_was_found(name, tmp_path):
     target, made = FOUND[name]
     code = f"from tests.fuzz.targets import TARGETS; TARGETS[{target!r}].run({made!r})"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

@@ -19,10 +19,23 @@ PROGRAMS = Path(__file__).parent / "programs"
 LEVELS = ("structure", "summary", "compare", "values")
 # by the first word of a program's name: the packages that it needs besides PyTorch
 NEEDS = {
-    **{"hf": ("transformers",), "peft": ("peft", "transformers"), "timm": ("timm",), "geometric": ("torch_geometric",)},
+    **{
+        "hf": ("transformers",),
+        "peft": ("peft", "transformers"),
+        "timm": ("timm",),
+        "geometric": ("torch_geometric",),
+    },
     **{
         name: (name,)
-        for name in ("botorch", "diffusers", "gpytorch", "lightning", "pyro", "torchdiffeq", "torchvision")
+        for name in (
+            "botorch",
+            "diffusers",
+            "gpytorch",
+            "lightning",
+            "pyro",
+            "torchdiffeq",
+            "torchvision",
+        )
     },
 }
 NEVER_WHY = r"diverges|vanishes|explodes|never used|instead of torch|Python number|through \.data|To fix it|not tried"
@@ -112,7 +125,11 @@ def execute(path, record=None):
     if record is not None:
         record._main, record._env = str(path), env
     torch.set_num_threads(1)
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), record or contextlib.nullcontext():
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        record or contextlib.nullcontext(),
+    ):
         warnings.simplefilter("ignore")
         exec(code, env)
     return env
@@ -124,12 +141,19 @@ def state(env):
     for name, value in env.items():
         if isinstance(value, torch.nn.Module):
             found |= {f"{name}.{key}": tensor for key, tensor in value.state_dict().items()}
-            found |= {f"{name}.{key}.grad": p.grad for key, p in value.named_parameters() if p.grad is not None}
+            found |= {
+                f"{name}.{key}.grad": p.grad
+                for key, p in value.named_parameters()
+                if p.grad is not None
+            }
         elif isinstance(value, torch.Tensor):
             found[name] = value
         elif isinstance(value, float):
             found[name] = torch.tensor(value, dtype=torch.float64)
-    return {name: (tuple(t.shape), t.detach().contiguous().numpy().tobytes()) for name, t in found.items()}
+    return {
+        name: (tuple(t.shape), t.detach().contiguous().numpy().tobytes())
+        for name, t in found.items()
+    }
 
 
 @pytest.mark.sampled(10)
@@ -139,7 +163,9 @@ def test_no_answer_accuses_a_run_that_is_right(name):
     record = gt.record()
     run(name, record)
     answer = " ".join(record.why().split())
-    assert answer.startswith("Nothing is wrong that gradtrace can see") and re.search(said, answer), answer
+    assert answer.startswith("Nothing is wrong that gradtrace can see") and re.search(
+        said, answer
+    ), answer
     assert len(answer) < 1500 and not re.search(NEVER_WHY, answer), answer
     shown = record.stats()
     assert not re.search(NEVER_STATS, shown), shown

@@ -23,7 +23,10 @@ DECAYED = (
     "factor, said",
     [
         ("1.0", r"lr=1 on line 5 multiplies the parameters by 1 - 1 \* 5 = -4 in each step\."),
-        ("0.98", r"lr=1 to 0\.868126 on line 5 .* = -4 in step 1, and by 1 - 0\.868126 \* 5 = -3\.34 in step 8\."),
+        (
+            "0.98",
+            r"lr=1 to 0\.868126 on line 5 .* = -4 in step 1, and by 1 - 0\.868126 \* 5 = -3\.34 in step 8\.",
+        ),
         ("0.8", r"^Nothing is wrong"),  # the loss has a peak
     ],
 )
@@ -51,7 +54,9 @@ CLIPPED = (
 @pytest.mark.parametrize("ask", [in_gradtrace, in_pytorch])
 def test_a_clip_that_leaves_next_to_nothing_is_named_with_the_norms(tmp_path, ask):
     path = tmp_path / "train.py"
-    path.write_text(HEAD + CLIPPED.replace("OPTIMISER", "SGD(net.parameters(), lr=0.1)").replace("NORM", "1e-9"))
+    path.write_text(
+        HEAD + CLIPPED.replace("OPTIMISER", "SGD(net.parameters(), lr=0.1)").replace("NORM", "1e-9")
+    )
     said = r"clip_grad_norm_ on line 11 reduces the norm of the gradients from [\d.]+ to 1e-9, and lr=0\.1 times that"
     for command in ("why", "stats"):
         answer = " ".join(ask(path, command).split())
@@ -90,27 +95,40 @@ SCORES = "(q(h) @ k(h).transpose(1, 2))"
 FILLED = f"{SCORES}.masked_fill(pad[:, None, :], float('-inf')).softmax(-1) @ v(h)"
 WHERE = f"torch.where(~pad[:, None, :], {SCORES}, float('-inf')).softmax(-1) @ v(h)"
 SDPA = "nn.functional.scaled_dot_product_attention(q(h), k(h), v(h), attn_mask=~pad[:, None, :])"
-BIASED = SDPA.replace("~pad[:, None, :]", "torch.zeros(4, 1, 6).masked_fill(pad[:, None, :], float('-inf'))")
+BIASED = SDPA.replace(
+    "~pad[:, None, :]", "torch.zeros(4, 1, 6).masked_fill(pad[:, None, :], float('-inf'))"
+)
 
 
 @pytest.mark.parametrize(
-    "ask, call", [(in_gradtrace, FILLED), (in_pytorch, FILLED), (in_pytorch, WHERE)], ids=["own", "torch", "where"]
+    "ask, call",
+    [(in_gradtrace, FILLED), (in_pytorch, FILLED), (in_pytorch, WHERE)],
+    ids=["own", "torch", "where"],
 )
 def test_a_row_that_a_mask_leaves_nothing_of_is_named_by_its_mask(tmp_path, ask, call):
     path = tmp_path / "train.py"
     path.write_text(HEAD + ATTENTION.replace("MASK", "ids == 0").replace("CALL", call))
     answer = " ".join(ask(path, "why").split())
-    assert re.search(r"on line 12 put it into all of them, by the mask (pad|ids == 0) on line 11\.", answer), answer
-    assert re.search("line 11 pad = ids == 0 (pad|ids == 0) leaves nothing of a row", answer), answer
+    assert re.search(
+        r"on line 12 put it into all of them, by the mask (pad|ids == 0) on line 11\.", answer
+    ), answer
+    assert re.search("line 11 pad = ids == 0 (pad|ids == 0) leaves nothing of a row", answer), (
+        answer
+    )
 
 
 @pytest.mark.parametrize("call", [SDPA, BIASED])
 def test_zeros_of_an_attention_are_named_by_the_mask_that_hides_everything(tmp_path, call):
     path = tmp_path / "train.py"
-    text = ATTENTION.replace("h.pow(2).mean()", "(h * h.detach().sum()).mean()").replace("MASK", "ids < 99")
+    text = ATTENTION.replace("h.pow(2).mean()", "(h * h.detach().sum()).mean()").replace(
+        "MASK", "ids < 99"
+    )
     path.write_text(HEAD + text.replace("CALL", call))
     answer = " ".join(in_pytorch(path, "why").split())
-    assert re.search("everywhere: .* on line 1., the mask of scaled_dot_product_attention on line 12, hides", answer)
+    assert re.search(
+        "everywhere: .* on line 1., the mask of scaled_dot_product_attention on line 12, hides",
+        answer,
+    )
 
 
 DEEP = (
@@ -135,13 +153,17 @@ def test_names_of_a_deep_model_can_be_read(tmp_path):
     path = tmp_path / "train.py"
     path.write_text(HEAD + DEEP)
     for lines in (in_gradtrace(path, "stats").splitlines(), in_pytorch(path, "stats").splitlines()):
-        head = next(i for i, line in enumerate(lines) if line.startswith("parameter of model.encoder"))
+        head = next(
+            i for i, line in enumerate(lines) if line.startswith("parameter of model.encoder")
+        )
         names = [line.split("  ")[0].strip() for line in lines[head + 2 : head + 8]]
         assert len(set(names)) == 6 and max(map(len, lines)) <= 100, lines
         assert all(name.startswith(("0.", "1.")) and len(name) > 30 for name in names), names
         node = next(i for i, line in enumerate(lines) if line.startswith("node"))
         shown = [line.split("  ")[0] for line in lines[node + 2 : node + 6]]
-        assert len(set(shown)) == len(shown) and all(len(one) > 30 for one in shown if "…" in one), shown
+        assert len(set(shown)) == len(shown) and all(
+            len(one) > 30 for one in shown if "…" in one
+        ), shown
 
 
 TWO_MASKS = (
@@ -187,4 +209,8 @@ def test_the_largest_learning_rate_is_named(tmp_path, ask):
     path = tmp_path / "train.py"
     path.write_text(HEAD + PEAK)
     answer = " ".join(ask(path, "why").split())
-    assert "diverges" in answer and "0.01 to 0.01" not in answer and re.search(r"lr up to 5|to 5\b", answer), answer
+    assert (
+        "diverges" in answer
+        and "0.01 to 0.01" not in answer
+        and re.search(r"lr up to 5|to 5\b", answer)
+    ), answer

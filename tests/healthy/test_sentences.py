@@ -145,7 +145,9 @@ IN_PLACE = {
 NOT_NAMED = "x = torch.ones(3, requires_grad=True)\ny = (x * MAKER).sum()\ny.backward()\n"
 END = "y = torch.log(FACTOR).sum()\ny.backward()\n"
 LOGARITHM = "x = torch.randn(4, requires_grad=True)\np = torch.softmax(x, 0)\n" + END
-ONE = "x = torch.tensor([40.0, 1.0], requires_grad=True)\np = torch.sigmoid(x)\n" + END.replace("FACTOR", "1 - p")
+ONE = "x = torch.tensor([40.0, 1.0], requires_grad=True)\np = torch.sigmoid(x)\n" + END.replace(
+    "FACTOR", "1 - p"
+)
 QUERIES = (
     "q, k, v = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)\n"
     "x = torch.randn(4, 5, 8)\n"
@@ -204,24 +206,69 @@ MEMORIZED = (  # the first scores fit the first batch, the second one has exchan
 )
 # a program, the command and the names, what the answer must contain and what it must not
 CASES = {
-    "the bias of attention's keys": (KEYS, "why k.bias", r"cancel out, but for rounding, since .* before softmax", ""),
+    "the bias of attention's keys": (
+        KEYS,
+        "why k.bias",
+        r"cancel out, but for rounding, since .* before softmax",
+        "",
+    ),
     "no alarm for it": (KEYS, "why", "Nothing is wrong", "vanish"),
-    "a bias before a norm": (NORM, "why model.0.bias", r"since a constant .* before batch_norm", ""),
+    "a bias before a norm": (
+        NORM,
+        "why model.0.bias",
+        r"since a constant .* before batch_norm",
+        "",
+    ),
     "a bias behind one": (NORM, "why model.3.bias", "from backward", "cancel"),
-    "passes since it was cleared": (GAN, "why D.bias", "3 passes added up since .* line 7", "not zeroed"),
-    "a clipped gradient": (CLIPPED, "why model.bias", "backward on line 9, and then clip_grad_norm_ on line 10", ""),
-    "a checkpoint": (CHECKPOINT, "why", "Nothing is wrong .* all 4 parameters have gradients", "Error"),
+    "passes since it was cleared": (
+        GAN,
+        "why D.bias",
+        "3 passes added up since .* line 7",
+        "not zeroed",
+    ),
+    "a clipped gradient": (
+        CLIPPED,
+        "why model.bias",
+        "backward on line 9, and then clip_grad_norm_ on line 10",
+        "",
+    ),
+    "a checkpoint": (
+        CHECKPOINT,
+        "why",
+        "Nothing is wrong .* all 4 parameters have gradients",
+        "Error",
+    ),
     "a gradient that no optimiser uses": (NO_UPDATE, "why", "Nothing is wrong", "accumulate"),
-    "an earlier loss": (TWO_LOSSES, "why actor_loss", r"line 7 .* backward runs from actor_loss", "from critic"),
-    "scores, not what the last layer reads": (LABELS, "why", "goes up to 10, and there are 10 scores", "4 scores"),
+    "an earlier loss": (
+        TWO_LOSSES,
+        "why actor_loss",
+        r"line 7 .* backward runs from actor_loss",
+        "from critic",
+    ),
+    "scores, not what the last layer reads": (
+        LABELS,
+        "why",
+        "goes up to 10, and there are 10 scores",
+        "4 scores",
+    ),
     "NaN in a batch": (NAN_BATCH, "why", r"line 8 writes nan into batches\[1\]", r"lr=|overshoot"),
-    "NaN in a batch, in numbers": (NAN_BATCH, "stats", "the loss is NaN first in step 2", r"diverging|\binf\b"),
+    "NaN in a batch, in numbers": (
+        NAN_BATCH,
+        "stats",
+        "the loss is NaN first in step 2",
+        r"diverging|\binf\b",
+    ),
     "a loss that has fallen again": (MEMORIZED, "stats", "the loss does not fall", "diverging"),
     "a mask's infinity": (MASKED, "stats", "the loss", r"\bInf\b|first bad"),
     "a small factor in a residual branch": (LAYER_SCALE, "stats", "the loss", "vanishing"),
     "its parameters": (LAYER_SCALE, "why", "Nothing is wrong", "vanish"),
     **{
-        f"nan written by {name}": (WRITTEN.replace("WRITE", code), "why", r"line 6 writes nan into b, .*isnan\(b\)", "")
+        f"nan written by {name}": (
+            WRITTEN.replace("WRITE", code),
+            "why",
+            r"line 6 writes nan into b, .*isnan\(b\)",
+            "",
+        )
         for name, code in IN_PLACE.items()
     },
     "nan in a tensor without a name": (
@@ -231,7 +278,9 @@ CASES = {
         r"isnan\(|nan_to_num",
     ),
     "nan in a result without a name": (
-        NOT_NAMED.replace("MAKER", 'torch.zeros(3).masked_fill(torch.tensor([True, False, False]), float("nan"))'),
+        NOT_NAMED.replace(
+            "MAKER", 'torch.zeros(3).masked_fill(torch.tensor([True, False, False]), float("nan"))'
+        ),
         "why",
         "line 5 writes nan into the result of masked_fill",
         r"into y|isnan\(",
@@ -242,7 +291,12 @@ CASES = {
         r"over dim=-2, .* dim=-1 in place of dim=-2 on line 6",
         "dim=[12]",
     ),
-    "a layer where it is made": (SOFTMAX_LAYER, "why", r"leave out nn\.Softmax on line 7", "leave out softmax"),
+    "a layer where it is made": (
+        SOFTMAX_LAYER,
+        "why",
+        r"leave out nn\.Softmax on line 7",
+        "leave out softmax",
+    ),
     "a view that groups rows": (GROUPS, "why x", "from backward", "transpose"),
     "no alarm for it at all": (GROUPS, "why", "x.grad is all 1|x.grad", "transpose"),
     "a product with 0": (
@@ -267,18 +321,38 @@ CASES = {
         for size in ("4", "400")
     },
     **{
-        f"a softmax over a masked row of {size}": (FULL_MASK.replace("SIZE", size), "why", "every element is -inf", "")
+        f"a softmax over a masked row of {size}": (
+            FULL_MASK.replace("SIZE", size),
+            "why",
+            "every element is -inf",
+            "",
+        )
         for size in ("4", "400")
     },
-    "infinities of both signs": (SIGNS.replace("COUNT", "3"), "why", "inf or -inf in 12 of 12 elements", ""),
-    "many of them": (SIGNS.replace("COUNT", "500"), "why", "(inf or -inf|infinity) in 2000 of 2000 elements", ""),
+    "infinities of both signs": (
+        SIGNS.replace("COUNT", "3"),
+        "why",
+        "inf or -inf in 12 of 12 elements",
+        "",
+    ),
+    "many of them": (
+        SIGNS.replace("COUNT", "500"),
+        "why",
+        "(inf or -inf|infinity) in 2000 of 2000 elements",
+        "",
+    ),
     "the variable of a whole expression": (
         SIGNS.replace("COUNT", "3").replace("w *", "(w + w - w + w - w) *"),
         "why",
         r"\* 1e38 goes down",
         "z goes",
     ),
-    "an infinity that is written into a row": (WRITTEN_ROW, "why x", "inf - inf is nan in sub on line 7", "are 0"),
+    "an infinity that is written into a row": (
+        WRITTEN_ROW,
+        "why x",
+        "inf - inf is nan in sub on line 7",
+        "are 0",
+    ),
     "a square that is too large": (
         LARGE_POWER.replace("POWER", "2"),
         "why",
@@ -307,8 +381,18 @@ CASES = {
         for name in ("sqrt", "rsqrt")
     },
     "a weight without history": (WEIGHTED, "why", "Nothing is wrong", "without history"),
-    "an underflow": (LOGARITHM.replace("(x, 0)", "(300 * x, 0)").replace("FACTOR", "p"), "why x", "underflow", ""),
-    "rounding to 1": (ONE, "why x", r"so close to 1 that float32 rounds it to 1.*logsigmoid\(-x\)", "underflow"),
+    "an underflow": (
+        LOGARITHM.replace("(x, 0)", "(300 * x, 0)").replace("FACTOR", "p"),
+        "why x",
+        "underflow",
+        "",
+    ),
+    "rounding to 1": (
+        ONE,
+        "why x",
+        r"so close to 1 that float32 rounds it to 1.*logsigmoid\(-x\)",
+        "underflow",
+    ),
 }
 
 
@@ -387,7 +471,9 @@ for step in range(2):
 """
 
 
-@pytest.mark.skipif(not torch.distributed.is_available(), reason="PyTorch without torch.distributed")
+@pytest.mark.skipif(
+    not torch.distributed.is_available(), reason="PyTorch without torch.distributed"
+)
 def test_parameters_without_a_gradient_in_ranks(tmp_path):
     path = tmp_path / "train.py"
     path.write_text(DDP.replace("/WHERE", str(tmp_path / "store")))
@@ -407,7 +493,11 @@ def test_parameters_without_a_gradient_in_ranks(tmp_path):
 
 EARLIER = {
     "clipped": (CLIPPED, "model.bias", "backward on line 9, and then clip_grad_norm_ on line 10"),
-    "clamped, used and cleared": (CLAMPED, "w", "w.grad is 1, from backward on line 7, and then clamp_ on line 9"),
+    "clamped, used and cleared": (
+        CLAMPED,
+        "w",
+        "w.grad is 1, from backward on line 7, and then clamp_ on line 9",
+    ),
 }
 
 
@@ -433,7 +523,9 @@ def test_a_divergence_of_probabilities_is_negative(tmp_path, ask):
     path = tmp_path / "train.py"
     path.write_text(HEAD + KL)
     answer = " ".join(ask(path, "why").split())
-    assert re.search(r"kl_div on line 7 needs log-probabilities, and p goes up to .* never negative", answer), answer
+    assert re.search(
+        r"kl_div on line 7 needs log-probabilities, and p goes up to .* never negative", answer
+    ), answer
     assert "nn.functional.kl_div(p.log(), target)" in answer, answer
     path.write_text(HEAD + KL.replace("kl_div(p,", "kl_div(p.log(),"))
     assert "log-probabilities" not in ask(path, "why")
@@ -529,7 +621,10 @@ def test_an_error_about_nan_in_a_library_is_answered_with_what_made_it(tmp_path,
     answer = " ".join(record.why().split())
     record.save(str(tmp_path / "run.gt"))
     assert " ".join(in_gradtrace(tmp_path / "run.gt", "why").split()) == answer
-    assert "line 8 (small_check.py:4)" in answer and "div on line 6 divides 0 by w, which is 0" in answer, answer
+    assert (
+        "line 8 (small_check.py:4)" in answer
+        and "div on line 6 divides 0 by w, which is 0" in answer
+    ), answer
 
 
 PARTS = (
@@ -597,7 +692,10 @@ def test_a_smaller_learning_rate_is_one_that_can_be_used(tmp_path, ask):
     path = tmp_path / "train.py"
     path.write_text(HEAD + QUADRATIC.replace("RATE", "500").replace("POWER", "2"))
     answer = " ".join(ask(path, "why").split())
-    assert "a much smaller lr in place of lr=500: divide it by 10 until the loss falls, starting on line 5" in answer
+    assert (
+        "a much smaller lr in place of lr=500: divide it by 10 until the loss falls, starting on line 5"
+        in answer
+    )
     path.write_text(HEAD + QUADRATIC.replace("RATE", "3").replace("POWER", "2"))
     answer = " ".join(ask(path, "why").split())
     found = re.search(r"lr=(\S+) in place of lr=3 on line 5", answer)
@@ -617,7 +715,10 @@ NOT_CLEARED = (
 
 @pytest.mark.parametrize(
     ("step", "scaler"),
-    [("sgd.step()", ""), ("scaler.step(sgd)", 'scaler = torch.amp.GradScaler("cpu", enabled=False)\n')],
+    [
+        ("sgd.step()", ""),
+        ("scaler.step(sgd)", 'scaler = torch.amp.GradScaler("cpu", enabled=False)\n'),
+    ],
 )
 def test_advice_calls_an_optimiser_by_the_program_s_name(tmp_path, step, scaler):
     path = tmp_path / "train.py"
@@ -634,7 +735,9 @@ def test_advice_about_a_step_between_forward_and_backward_is_the_program_s_call(
         + "net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))\nsgd = torch.optim.SGD(net.parameters(), lr=0.1)\n"
         "x = torch.ones(2, 3)\na, b = net(x).sum(), net(x).pow(2).sum()\na.backward()\nsgd.step()\nb.backward()\n"
     )
-    answer = in_gradtrace(path, "why") if ask is in_gradtrace else recorded(path, (RuntimeError,)).why()
+    answer = (
+        in_gradtrace(path, "why") if ask is in_gradtrace else recorded(path, (RuntimeError,)).why()
+    )
     answer = " ".join(answer.split())
     assert "call backward before sgd.step(), or run forward again" in answer, answer
 
@@ -673,7 +776,9 @@ def test_a_small_gradient_of_which_adam_makes_ordinary_updates_has_not_vanished(
     path = tmp_path / "train.py"
     path.write_text(HEAD + FADED.replace("OPTIMISER", "SGD(model.parameters(), lr=1e-3)"))
     assert "vanishing" in recorded(path).stats()
-    path.write_text(HEAD + FADED.replace("OPTIMISER", "Adam(model.parameters(), lr=1e-3, eps=1e-30)"))
+    path.write_text(
+        HEAD + FADED.replace("OPTIMISER", "Adam(model.parameters(), lr=1e-3, eps=1e-30)")
+    )
     assert "vanishing" not in recorded(path).stats()
 
 
@@ -692,7 +797,9 @@ print(first == run())
 
 
 def test_a_call_is_recorded_alike_whatever_the_process_has_loaded():
-    done = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "True\n"
 
 
@@ -717,7 +824,10 @@ def test_the_keys_part_of_a_packed_bias_cancels_out(tmp_path, weights):
     record = recorded(path)
     assert record.why().startswith("Nothing is wrong")
     answer = " ".join(record.why("model.attention.in_proj_bias").split())
-    assert "elements 8 to 15, the part of the keys, cancel out, but for rounding, since a constant" in answer, answer
+    assert (
+        "elements 8 to 15, the part of the keys, cancel out, but for rounding, since a constant"
+        in answer
+    ), answer
     assert "cancel out" not in record.why("model.attention.in_proj_weight")
     assert "cancel out" not in record.why("model.attention.out_proj.bias")
 
@@ -740,9 +850,10 @@ def test_an_update_by_hand_is_a_training(tmp_path, ask):
     path = tmp_path / "train.py"
     path.write_text(HEAD + BY_HAND)
     answer = " ".join(ask(path, "why").split())
-    assert re.search(r"^Nothing is wrong .* 3 steps, loss [\d.]+ -> [\d.]+, the parameter has a gradient\.$", answer), (
-        answer
-    )
+    assert re.search(
+        r"^Nothing is wrong .* 3 steps, loss [\d.]+ -> [\d.]+, the parameter has a gradient\.$",
+        answer,
+    ), answer
     path.write_text(HEAD + BY_HAND.replace("w -= 0.1", "w += 0.1"))
     assert "w += 0.1 * w.grad on line 12 adds the gradient: such steps raise the loss." in " ".join(
         ask(path, "why").split()
@@ -792,7 +903,9 @@ SCALED = (
         'amp = torch.amp.GradScaler("cpu", enabled=False)\n    (loss / 4).backward()',
     ],
 )
-def test_the_loss_of_a_step_is_the_program_s_without_the_factors_before_backward(tmp_path, ask, backward):
+def test_the_loss_of_a_step_is_the_program_s_without_the_factors_before_backward(
+    tmp_path, ask, backward
+):
     path, variables = tmp_path / "train.py", {}
     path.write_text(HEAD + SCALED.replace("BACKWARD", backward))
     exec(compile(path.read_text(), str(path), "exec"), variables)

@@ -40,7 +40,11 @@ ONLY_SHOWN = {
         "log.append({n: p.detach().abs().mean().item() for n, p in net.named_parameters()})",
         "",
     ),
-    "weights as arrays": ("self.a(x)", "", "w = {n: p.detach().numpy().copy() for n, p in net.named_parameters()}"),
+    "weights as arrays": (
+        "self.a(x)",
+        "",
+        "w = {n: p.detach().numpy().copy() for n, p in net.named_parameters()}",
+    ),
     "a sum under no_grad": (
         "self.a(x)",
         "",
@@ -56,17 +60,35 @@ ONLY_SHOWN = {
 CUT = {
     "a factor": ("self.a(x)", "loss = loss * net.b.weight.norm().item()", ""),
     "a function of the program": ("self.a(x)", "loss = loss + norm_of(net.b.weight)", ""),
-    "variables": ("self.a(x)", "s = float(net.b.weight.norm())\n    t = 2 * s\n    loss = loss * t", ""),
+    "variables": (
+        "self.a(x)",
+        "s = float(net.b.weight.norm())\n    t = 2 * s\n    loss = loss * t",
+        "",
+    ),
     "a new tensor": ("self.a(x)", "loss = loss * torch.tensor(net.b.weight.norm().item())", ""),
-    "a list": ("self.a(x)", "parts = [p.norm().item() for p in net.b.parameters()]\n    loss = loss + sum(parts)", ""),
-    "a dict": ("self.a(x)", "d = {}\n    d['w'] = net.b.weight.norm().item()\n    loss = loss + d['w']", ""),
-    "an attribute": ("self.a(x)", "net.s = net.b.weight.norm().item()\n    loss = loss * net.s", ""),
+    "a list": (
+        "self.a(x)",
+        "parts = [p.norm().item() for p in net.b.parameters()]\n    loss = loss + sum(parts)",
+        "",
+    ),
+    "a dict": (
+        "self.a(x)",
+        "d = {}\n    d['w'] = net.b.weight.norm().item()\n    loss = loss + d['w']",
+        "",
+    ),
+    "an attribute": (
+        "self.a(x)",
+        "net.s = net.b.weight.norm().item()\n    loss = loss * net.s",
+        "",
+    ),
     "forward": ("self.a(x) * self.b.weight.norm().item()", "", ""),
 }
 
 
 def written(path, forward, body, end):
-    text = TWO_LAYERS.replace("FORWARD", forward).replace("    BODY\n", f"    {body}\n" if body else "")
+    text = TWO_LAYERS.replace("FORWARD", forward).replace(
+        "    BODY\n", f"    {body}\n" if body else ""
+    )
     path.write_text(HEAD + text.replace("END\n", f"{end}\n" if end else ""))
     return path
 
@@ -91,9 +113,9 @@ def test_a_number_that_is_only_shown_does_not_explain_a_gradient(tmp_path, capfd
 def test_a_number_that_reaches_the_loss_explains_a_gradient(tmp_path, case, ask):
     path = written(tmp_path / "train.py", *CUT[case])
     answer = " ".join(ask(path, "why").split())
-    assert re.search(r"net.b.weight.grad is None.*(left the graph as a Python number|copied into a new)", answer), (
-        answer
-    )
+    assert re.search(
+        r"net.b.weight.grad is None.*(left the graph as a Python number|copied into a new)", answer
+    ), answer
 
 
 # id: (program, names, what the answer must contain and what it must not)
@@ -160,7 +182,8 @@ def test_what_explains_a_gradient_of_none(tmp_path, capfd, case, ask):
 def test_a_checkpoint_explains_a_gradient_whose_parameter_is_printed(tmp_path, capfd):
     path = tmp_path / "train.py"
     path.write_text(
-        HEAD + "from torch.utils.checkpoint import checkpoint\nblock, head = nn.Linear(4, 4), nn.Linear(4, 1)\n"
+        HEAD
+        + "from torch.utils.checkpoint import checkpoint\nblock, head = nn.Linear(4, 4), nn.Linear(4, 1)\n"
         "opt = torch.optim.SGD([*block.parameters(), *head.parameters()], lr=0.1)\n"
         "for step in range(3):\n    x = torch.randn(8, 4)\n"
         "    loss = head(checkpoint(block, x, use_reentrant=True)).pow(2).mean()\n"
@@ -168,7 +191,10 @@ def test_a_checkpoint_explains_a_gradient_whose_parameter_is_printed(tmp_path, c
         "print([p.norm().item() for p in block.parameters()])\n"
     )
     answer = " ".join(in_pytorch(path, "why").split())
-    assert "no recorded operation that leads to loss reads them, and checkpoint(use_reentrant=True) on line 9" in answer
+    assert (
+        "no recorded operation that leads to loss reads them, and checkpoint(use_reentrant=True) on line 9"
+        in answer
+    )
     assert "item" not in answer, answer
 
 
@@ -198,7 +224,9 @@ def test_a_write_to_zeros_does_not_explain_them(tmp_path, write, ask):
     path.write_text(HEAD + DEAD.replace("START", NEGATIVE).replace("WRITE", WRITES[write]))
     for names in ((), ("model.2.weight",)):
         answer = " ".join(ask(path, "why", *names).split())
-        assert re.search("model.2.weight.grad is 0.*relu on line 8 gets nothing but negative numbers", answer), answer
+        assert re.search(
+            "model.2.weight.grad is 0.*relu on line 8 gets nothing but negative numbers", answer
+        ), answer
         assert "set to zero" not in answer, answer
 
 
@@ -211,14 +239,21 @@ def test_a_write_of_several_gradients_to_zeros_does_not_explain_them(tmp_path):
 
 @both_engines
 @pytest.mark.parametrize(
-    "first", ["model[2].weight.grad.mul_(0.0)", "model[2].weight.grad.zero_()", "opt.zero_grad(set_to_none=False)"]
+    "first",
+    [
+        "model[2].weight.grad.mul_(0.0)",
+        "model[2].weight.grad.zero_()",
+        "opt.zero_grad(set_to_none=False)",
+    ],
 )
 def test_the_first_write_that_leaves_zeros_explains_them(tmp_path, first, ask):
     path = tmp_path / "train.py"
     write = f"{first}\n    nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
     path.write_text(HEAD + DEAD.replace("START", "").replace("WRITE", write))
     answer = " ".join(ask(path, "why", "model.2.weight").split())
-    assert "model.2.weight.grad is 0: it was set to zero on line 10, where it was between" in answer, answer
+    assert (
+        "model.2.weight.grad is 0: it was set to zero on line 10, where it was between" in answer
+    ), answer
 
 
 @both_engines
@@ -241,19 +276,47 @@ POINTS = {
     "square": ("torch.linspace(-1e20, 3, 50)", "torch.square(w * x)", "w * x goes down to -1e+20"),
     "mul": ("torch.linspace(-3, 1e30, 50)", "w * x * 1e10", "w * x goes up to 1e+30"),
     "log": ("torch.linspace(0, 10, 50)", "torch.log(w * x)", "1 of 50 elements of w * x are 0"),
-    "log below 0": ("torch.linspace(-3, 10, 50)", "torch.log(w * x)", "negative number (w * x goes down to -3)"),
-    "log1p": ("torch.linspace(-3, 10, 50)", "torch.log1p(w * x)", "outside of [-1, inf) (w * x goes down to -3)"),
-    "sqrt": ("torch.linspace(-3, 10, 50)", "torch.sqrt(w * x)", "negative number (w * x goes down to -3)"),
-    "its derivative": ("torch.linspace(0, 10, 50)", "torch.sqrt(w * x)", "1 of 50 elements of w * x are 0"),
-    "acos": ("torch.linspace(-0.5, 1.5, 50)", "torch.acos(w * x)", "outside of [-1, 1] (w * x goes up to 1.5)"),
+    "log below 0": (
+        "torch.linspace(-3, 10, 50)",
+        "torch.log(w * x)",
+        "negative number (w * x goes down to -3)",
+    ),
+    "log1p": (
+        "torch.linspace(-3, 10, 50)",
+        "torch.log1p(w * x)",
+        "outside of [-1, inf) (w * x goes down to -3)",
+    ),
+    "sqrt": (
+        "torch.linspace(-3, 10, 50)",
+        "torch.sqrt(w * x)",
+        "negative number (w * x goes down to -3)",
+    ),
+    "its derivative": (
+        "torch.linspace(0, 10, 50)",
+        "torch.sqrt(w * x)",
+        "1 of 50 elements of w * x are 0",
+    ),
+    "acos": (
+        "torch.linspace(-0.5, 1.5, 50)",
+        "torch.acos(w * x)",
+        "outside of [-1, 1] (w * x goes up to 1.5)",
+    ),
     "reciprocal": (
         "torch.linspace(-5, 7, 49).index_fill(0, torch.tensor([3]), 1e-40)",
         "torch.reciprocal(w[1:] * x)",
         "an element of w[1:] * x is 1e-40",
     ),
     "div": ("torch.linspace(1e-40, 7, 50)", "w / x", "x goes down to 1e-40"),
-    "div of large numbers": ("torch.linspace(-3, 1e38, 50)", "w * x / 1e-5", "w * x goes up to 1e+38"),
-    "softplus by hand": ("torch.linspace(-500, 200, 50)", "torch.log(1 + torch.exp(w * x))", "w * x goes up to 200"),
+    "div of large numbers": (
+        "torch.linspace(-3, 1e38, 50)",
+        "w * x / 1e-5",
+        "w * x goes up to 1e+38",
+    ),
+    "softplus by hand": (
+        "torch.linspace(-500, 200, 50)",
+        "torch.log(1 + torch.exp(w * x))",
+        "w * x goes up to 200",
+    ),
     "a sum": ("torch.linspace(-3, 3e38, 50)", "(w * x).sum()", "w * x goes up to 3e+38"),
 }
 
@@ -294,9 +357,13 @@ def test_micro_batches_of_an_update_accumulate_on_purpose(tmp_path, steps, share
     path.write_text(HEAD + MICRO.replace("STEPS", str(steps)).replace(" / 4", share))
     answer = " ".join(ask(path, "why").split())
     counted = f"3 steps, loss [^,]*, {'all 2'}" if steps == 3 else "all 2"
-    assert re.match(f"Nothing is wrong that gradtrace can see: {counted} parameters have gradients", answer), answer
+    assert re.match(
+        f"Nothing is wrong that gradtrace can see: {counted} parameters have gradients", answer
+    ), answer
     answer = " ".join(ask(path, "why", "net.weight").split())
-    assert re.search(r"4 passes added up (for the update on line 12|since it was cleared on line 8)", answer), answer
+    assert re.search(
+        r"4 passes added up (for the update on line 12|since it was cleared on line 8)", answer
+    ), answer
     assert "zero_grad()," not in answer and "before each backward" not in answer, answer
 
 
@@ -324,7 +391,10 @@ LEFT_IN = {
 @pytest.mark.parametrize("place", LEFT_IN)
 def test_a_number_explains_a_run_that_trains_nothing(tmp_path, place, ask):
     text = "layer, x = nn.Linear(3, 1), torch.ones(2, 3)\nopt = torch.optim.SGD(layer.parameters(), lr=0.1)\n"
-    text += LEFT_IN[place] + "loss = torch.tensor(value, requires_grad=True)\nloss.backward()\nopt.step()\n"
+    text += (
+        LEFT_IN[place]
+        + "loss = torch.tensor(value, requires_grad=True)\nloss.backward()\nopt.step()\n"
+    )
     (tmp_path / "p.py").write_text(HEAD + text)
     said = " ".join(ask(tmp_path / "p.py", "why").split())
     assert "layer.weight.grad is None" in said and "left the graph as a Python number" in said
@@ -364,6 +434,7 @@ def test_a_dead_adapter_is_told_from_those_that_start_at_0(tmp_path, steps, ask)
     path = tmp_path / "train.py"
     path.write_text(HEAD + ADAPTERS.replace("STEPS", str(steps)))
     answer = " ".join(ask(path, "why").split())
-    assert re.match(r"model.2.(up|down).weight.grad is 0, and 1 more like it: .*model.2.down.weight is 0", answer), (
-        answer
-    )
+    assert re.match(
+        r"model.2.(up|down).weight.grad is 0, and 1 more like it: .*model.2.down.weight is 0",
+        answer,
+    ), answer

@@ -12,7 +12,9 @@ PAIR = torch.tensor([[0, 1]])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 @pytest.mark.parametrize("index", [-1, 4])
 def test_an_index_outside_the_table_is_refused(mode, index):
-    with pytest.raises(RuntimeError, match=f"Expected idx >= 0 && idx < num_embeddings but found idx to be {index}"):
+    with pytest.raises(
+        RuntimeError, match=f"Expected idx >= 0 && idx < num_embeddings but found idx to be {index}"
+    ):
         F.embedding_bag(torch.tensor([[1, index]]), WEIGHT, mode=mode)
     with pytest.raises(IndexError, match="index out of range in self"):
         F.embedding(torch.tensor([index]), WEIGHT)
@@ -33,7 +35,9 @@ def test_other_arguments_that_are_refused(kind, message, arguments):
 
 
 def test_tensors_of_a_wrong_number_of_dims_are_refused():
-    with pytest.raises(ValueError, match="weight has to be a 2D Tensor, but got Tensor of dimension 1"):
+    with pytest.raises(
+        ValueError, match="weight has to be a 2D Tensor, but got Tensor of dimension 1"
+    ):
         F.embedding_bag(PAIR, WEIGHT[0])
     with pytest.raises(ValueError, match="offsets has to be a 1D Tensor"):
         F.embedding_bag(PAIR[0], WEIGHT, torch.tensor([[0, 1]]))
@@ -61,7 +65,9 @@ def test_the_row_of_padding_is_not_read(mode):
     out = F.embedding_bag(torch.tensor([[0, 1], [2, 1]]), weight, mode=mode, padding_idx=0)
     assert out.tolist() == [[3.0, 4.0], [8.0, 10.0] if mode == "sum" else [4.0, 5.0]]
     (grad,) = torch.autograd.grad(out.sum(), weight, create_graph=True)
-    assert grad.tolist() == ([[0, 0], [2, 2], [1, 1]] if mode == "sum" else [[0, 0], [1.5, 1.5], [0.5, 0.5]])
+    assert grad.tolist() == (
+        [[0, 0], [2, 2], [1, 1]] if mode == "sum" else [[0, 0], [1.5, 1.5], [0.5, 0.5]]
+    )
 
 
 def test_the_weight_of_padding_is_not_read():

@@ -33,7 +33,9 @@ def test_a_layers_gradients_are_right(make: Any, shape: tuple[int, ...]) -> None
     layer = make().double()
     names = [name for name, _ in layer.named_parameters()]
     x = torch.randn(*shape, dtype=torch.float64).requires_grad_()
-    weights = [torch.randn(*p.shape, dtype=torch.float64).requires_grad_() for p in layer.parameters()]
+    weights = [
+        torch.randn(*p.shape, dtype=torch.float64).requires_grad_() for p in layer.parameters()
+    ]
 
     def run(x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
         args = (x, x, x) if isinstance(layer, nn.MultiheadAttention) else (x,)

@@ -12,7 +12,12 @@ from gradtrace.nn.parameter import UninitializedParameter, is_lazy
 def test_using_a_parameter_without_shape_is_an_error():
     param = UninitializedParameter(dtype=gt.float64)
     assert param.dtype is gt.float64 and param.requires_grad and param.is_leaf
-    for use in (lambda: gt.add(param, 1), lambda: param + param, lambda: gt.empty_like(param), lambda: param.sum()):
+    for use in (
+        lambda: gt.add(param, 1),
+        lambda: param + param,
+        lambda: gt.empty_like(param),
+        lambda: param.sum(),
+    ):
         with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
             use()
     with pytest.raises(RuntimeError, match="shape of an uninitialized parameter"):
@@ -36,7 +41,11 @@ def test_a_state_gives_a_lazy_layer_its_shapes(lazy, ordinary, shape):
     target.load_state_dict(source.state_dict())
     assert not any(map(is_lazy, target.parameters()))
     x = gt.randn(*shape)
-    assert gt.equal(target(x), source(x)) and type(target) is type(source) and repr(target) == repr(source)
+    assert (
+        gt.equal(target(x), source(x))
+        and type(target) is type(source)
+        and repr(target) == repr(source)
+    )
     with pytest.raises(RuntimeError, match="shape of an uninitialized parameter"):
         source.load_state_dict(lazy().state_dict())
     another = lazy()
@@ -64,7 +73,12 @@ def test_a_norm_of_a_weight_needs_a_shape(norm):
 
 def test_no_device_but_the_cpu_and_no_complex_numbers():
     x = gt.ones(2)
-    assert (gt.cuda.is_available(), gt.cuda.device_count(), x.is_conj(), x.is_neg()) == (False, 0, False, False)
+    assert (gt.cuda.is_available(), gt.cuda.device_count(), x.is_conj(), x.is_neg()) == (
+        False,
+        0,
+        False,
+        False,
+    )
 
 
 def test_a_materialized_parameter_has_the_asked_dtype_and_a_refused_shape_changes_nothing():

@@ -23,7 +23,10 @@ def test_every_public_name_loads() -> None:
 
 def test_importing_nn_loads_no_layer_and_no_numpy() -> None:
     code = "import sys, gradtrace.nn; print([m for m in sys.modules if 'nn.modules' in m or m == 'numpy'])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+        == "[]\n"
+    )
 
 
 def test_results_of_parameters_are_plain_tensors() -> None:

@@ -10,7 +10,19 @@ import gradtrace as torch
 import gradtrace.nn as nn
 from gradtrace import optim
 
-KINDS = ("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Rprop", "ASGD")
+KINDS = (
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "Rprop",
+    "ASGD",
+)
 
 
 def loss_of(p: torch.Tensor) -> torch.Tensor:

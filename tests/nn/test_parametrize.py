@@ -34,7 +34,9 @@ def test_a_further_parametrization_is_applied_to_the_value_so_far():
     layer = nn.Linear(2, 2)
     before = layer.weight.detach().clone()
     for _ in range(2):
-        parametrize.register_parametrization(layer, "weight", made(lambda x: 3.0 * x, lambda x: x / 3.0))
+        parametrize.register_parametrization(
+            layer, "weight", made(lambda x: 3.0 * x, lambda x: x / 3.0)
+        )
     assert torch.allclose(layer.weight, 3 * before)
 
 
@@ -47,7 +49,11 @@ def test_a_further_parametrization_is_applied_to_the_value_so_far():
         (lambda x, y: x[:1], lambda x: (x, x), "may not change the shape"),
         (lambda x: x, lambda x: None, "must return a Tensor or a Sequence of tensors"),
         (lambda x, y: x, lambda x: (x, None), "element 1 of the sequence with type NoneType"),
-        (lambda x: x.float(), lambda x: x.bool(), "outputs one tensor, it may not change the dtype"),
+        (
+            lambda x: x.float(),
+            lambda x: x.bool(),
+            "outputs one tensor, it may not change the dtype",
+        ),
     ],
 )
 def test_what_the_first_parametrization_may_not_do(forward, right_inverse, message):
@@ -90,18 +96,25 @@ def test_transfer_gives_another_module_the_same_originals():
     parametrize.register_parametrization(
         source, "bias", made(lambda x, y: x + y, lambda x: (x / 2, x / 2)))  # fmt: skip
     assert parametrize.transfer_parametrizations_and_params(source, target, "weight") is target
-    assert torch.equal(target.weight, source.weight) and not parametrize.is_parametrized(target, "bias")
+    assert torch.equal(target.weight, source.weight) and not parametrize.is_parametrized(
+        target, "bias"
+    )
     bare = nn.Module()
     parametrize.transfer_parametrizations_and_params(source, bare)
     assert bare.parametrizations.bias.original1 is source.parametrizations.bias.original1
-    assert torch.equal(bare.bias, source.bias) and parametrize.type_before_parametrizations(bare) is nn.Module
+    assert (
+        torch.equal(bare.bias, source.bias)
+        and parametrize.type_before_parametrizations(bare) is nn.Module
+    )
 
 
 def test_a_buffer_stays_a_buffer():
     layer = nn.BatchNorm1d(2)
     parametrize.register_parametrization(layer, "running_mean", made(lambda x: x + 1))
     parametrize.remove_parametrizations(layer, "running_mean")
-    assert "running_mean" in layer.state_dict() and layer.double().running_mean.dtype is torch.float64
+    assert (
+        "running_mean" in layer.state_dict() and layer.double().running_mean.dtype is torch.float64
+    )
     assert layer.running_mean.tolist() == [1.0, 1.0]
 
 
@@ -109,6 +122,10 @@ def test_a_buffer_stays_a_buffer():
 def test_a_tensor_of_several_originals_is_trained_if_any_of_them_was(trained):
     layer = nn.Linear(2, 2)
     layer.weight.requires_grad_(trained)
-    parametrize.register_parametrization(layer, "weight", made(lambda x, y: x + y, lambda x: (x / 2, x / 2)))
+    parametrize.register_parametrization(
+        layer, "weight", made(lambda x, y: x + y, lambda x: (x / 2, x / 2))
+    )
     parametrize.remove_parametrizations(layer, "weight")
-    assert layer.weight.requires_grad is trained and isinstance(layer.weight, nn.Parameter) is trained
+    assert (
+        layer.weight.requires_grad is trained and isinstance(layer.weight, nn.Parameter) is trained
+    )

@@ -21,11 +21,27 @@ class Wider(nn.Module):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m: parametrize.register_parametrization(m, "w", Wider()), ValueError, "does not have a parameter"),
-        (lambda m: parametrize.register_parametrization(m, "weight", Wider()), ValueError, "may not change the shape"),
-        (lambda m: parametrize.remove_parametrizations(m, "weight"), ValueError, "does not have a parametrization"),
+        (
+            lambda m: parametrize.register_parametrization(m, "w", Wider()),
+            ValueError,
+            "does not have a parameter",
+        ),
+        (
+            lambda m: parametrize.register_parametrization(m, "weight", Wider()),
+            ValueError,
+            "may not change the shape",
+        ),
+        (
+            lambda m: parametrize.remove_parametrizations(m, "weight"),
+            ValueError,
+            "does not have a parametrization",
+        ),
         (lambda m: parametrizations.spectral_norm(m, dim=5), IndexError, "Dimension out of range"),
-        (lambda m: parametrizations.spectral_norm(m, n_power_iterations=0), ValueError, "to be positive"),
+        (
+            lambda m: parametrizations.spectral_norm(m, n_power_iterations=0),
+            ValueError,
+            "to be positive",
+        ),
         (lambda m: utils.remove_weight_norm(m), ValueError, "weight_norm of 'weight' not found"),
     ],
 )

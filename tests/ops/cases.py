@@ -90,12 +90,20 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "clamp": [
         (lambda x: x.clamp(-0.4, 0.5), X),
         (lambda x: x.clamp(min=0.2), X),
-        (lambda x, low, high: torch.clamp(x, low, high), X, np.full(3, -0.45), np.full((2, 1), 0.4)),
+        (
+            lambda x, low, high: torch.clamp(x, low, high),
+            X,
+            np.full(3, -0.45),
+            np.full((2, 1), 0.4),
+        ),
     ],
     "lgamma": [(torch.lgamma, positive(3))],
     "digamma": [(torch.digamma, positive(3))],
     "polygamma": [(lambda x: torch.polygamma(2, x), positive(3))],
-    "logit": [(torch.logit, RNG.uniform(0.2, 0.8, 3)), (lambda x: torch.logit(x, 0.1), RNG.uniform(0.2, 0.8, 3))],
+    "logit": [
+        (torch.logit, RNG.uniform(0.2, 0.8, 3)),
+        (lambda x: torch.logit(x, 0.1), RNG.uniform(0.2, 0.8, 3)),
+    ],
     "erfinv": [(torch.erfinv, inside(3))],
     "sinc": [(torch.sinc, X)],
     "special.entr": [(torch.special.entr, positive(3))],
@@ -121,7 +129,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "maximum": [(torch.maximum, X, away(3) + 0.05)],
     "minimum": [(torch.minimum, X, away(3) + 0.05)],
-    "where": [(lambda a, b: torch.where(MASK, a, b), X, Y), (lambda a: torch.where(MASK, a, torch.zeros(3)), X)],
+    "where": [
+        (lambda a, b: torch.where(MASK, a, b), X, Y),
+        (lambda a: torch.where(MASK, a, torch.zeros(3)), X),
+    ],
     "atan2": [(torch.atan2, X, positive(3))],
     "logaddexp": [(torch.logaddexp, X, Y)],
     "remainder": [(torch.remainder, X, positive(3)), (lambda x: x % 0.7, X)],
@@ -246,7 +257,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x: x[MASK], X),
         (lambda x: x[None, ..., ::2], X),
     ],
-    "masked_fill": [(lambda x: x.masked_fill(MASK, 3.0), X), (lambda x, v: x.masked_fill(MASK, v), X, np.array(0.7))],
+    "masked_fill": [
+        (lambda x: x.masked_fill(MASK, 3.0), X),
+        (lambda x, v: x.masked_fill(MASK, v), X, np.array(0.7)),
+    ],
     "masked_select": [(lambda x: x.masked_select(MASK), X)],
     "scatter": [(lambda x, s: x.scatter(1, index([0], [2]), s), X, COLUMN)],
     "scatter_add": [(lambda x, s: x.scatter_add(1, COLUMNS, s), X, away(2, 3))],
@@ -278,31 +292,46 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "nn.functional.linear": [(F.linear, X, away(4, 3), away(4)), (F.linear, Y, away(2, 3))],
     "nn.functional.conv2d": [
         (F.conv2d, IMAGE, away(3, 2, 2, 2), away(3)),
-        (lambda x, w: F.conv2d(x, w, stride=2, padding=1, dilation=2, groups=2), IMAGE, away(2, 1, 2, 2)),
+        (
+            lambda x, w: F.conv2d(x, w, stride=2, padding=1, dilation=2, groups=2),
+            IMAGE,
+            away(2, 1, 2, 2),
+        ),
     ],
-    "nn.functional.conv1d": [(lambda x, w: F.conv1d(x, w, padding="same"), away(1, 2, 5), away(2, 2, 3))],
+    "nn.functional.conv1d": [
+        (lambda x, w: F.conv1d(x, w, padding="same"), away(1, 2, 5), away(2, 2, 3))
+    ],
     "nn.functional.conv_transpose2d": [
         (lambda x, w: F.conv_transpose2d(x, w, stride=2), away(1, 2, 3, 3), away(2, 1, 2, 2))
     ],
     "nn.functional.max_pool2d": [(lambda x: F.max_pool2d(x, 2), IMAGE)],
     "nn.functional.avg_pool2d": [(lambda x: F.avg_pool2d(x, 2, padding=1), IMAGE)],
     "nn.functional.adaptive_avg_pool2d": [(lambda x: F.adaptive_avg_pool2d(x, 2), IMAGE)],
-    "nn.functional.batch_norm": [(lambda x, w, b: F.batch_norm(x, None, None, w, b, True), away(4, 3), Y, away(3))],
+    "nn.functional.batch_norm": [
+        (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), away(4, 3), Y, away(3))
+    ],
     "nn.functional.layer_norm": [(lambda x, w, b: F.layer_norm(x, (3,), w, b), X, Y, away(3))],
-    "nn.functional.group_norm": [(lambda x, w, b: F.group_norm(x, 2, w, b), away(2, 4, 3), away(4), away(4))],
+    "nn.functional.group_norm": [
+        (lambda x, w, b: F.group_norm(x, 2, w, b), away(2, 4, 3), away(4), away(4))
+    ],
     "nn.functional.rms_norm": [(lambda x, w: F.rms_norm(x, (3,), w), X, Y)],
     "nn.functional.embedding": [
         (lambda w: F.embedding(index(0, 2, 2), w), away(3, 2)),
         (lambda w: F.embedding(index([0, 1]), w, scale_grad_by_freq=True), away(3, 2)),
     ],
-    "nn.functional.dropout": [(lambda x: F.dropout(x, 0.5, training=False) * 1, X), (lambda x: seeded_dropout(x), X)],
+    "nn.functional.dropout": [
+        (lambda x: F.dropout(x, 0.5, training=False) * 1, X),
+        (lambda x: seeded_dropout(x), X),
+    ],
     "nn.functional.cross_entropy": [
         (lambda x: F.cross_entropy(x, index(2, 0)), X),
         (lambda x: F.cross_entropy(x, index(2, 0), reduction="none"), X),
         (lambda x: F.cross_entropy(x, index(2, 0), label_smoothing=0.1), X),
         (lambda x, t: F.cross_entropy(x, t), X, positive(2, 3)),
     ],
-    "nn.functional.nll_loss": [(lambda x: F.nll_loss(x, index(2, 0), torch.tensor([1.0, 2.0, 3.0]).double()), X)],
+    "nn.functional.nll_loss": [
+        (lambda x: F.nll_loss(x, index(2, 0), torch.tensor([1.0, 2.0, 3.0]).double()), X)
+    ],
     "nn.functional.mse_loss": [
         (F.mse_loss, X, away(2, 3)),
         (lambda a, b: F.mse_loss(a, b, reduction="none"), X, X + 1),
@@ -310,7 +339,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "nn.functional.binary_cross_entropy_with_logits": [
         (lambda x, t: F.binary_cross_entropy_with_logits(x, t), X, positive(2, 3)),
         (
-            lambda x, t: F.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor(2.0).double()),
+            lambda x, t: F.binary_cross_entropy_with_logits(
+                x, t, pos_weight=torch.tensor(2.0).double()
+            ),
             X,
             positive(2, 3),
         ),
@@ -322,7 +353,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "nn.functional.smooth_l1_loss": [
         (lambda a, b: F.smooth_l1_loss(a, b, beta=0.5), X, X + np.array([0.3, 0.9, -1.2]))
     ],
-    "nn.functional.huber_loss": [(lambda a, b: F.huber_loss(a, b, delta=0.5), X, X + np.array([0.3, 0.9, -1.2]))],
+    "nn.functional.huber_loss": [
+        (lambda a, b: F.huber_loss(a, b, delta=0.5), X, X + np.array([0.3, 0.9, -1.2]))
+    ],
     "nn.functional.kl_div": [(F.kl_div, X, positive(2, 3))],
     "nn.functional.pad": [
         (lambda x: F.pad(x, (1, 2)), X),
@@ -343,12 +376,20 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "nn.functional.normalize": [(F.normalize, X)],
     "nn.functional.cosine_similarity": [(F.cosine_similarity, X, X + 0.4)],
     "nn.functional.interpolate": [
-        (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False), away(1, 1, 3, 3)),
+        (
+            lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False),
+            away(1, 1, 3, 3),
+        ),
         (lambda x: F.interpolate(x, 4), away(1, 2, 3)),
     ],
     "nn.functional.scaled_dot_product_attention": [
         (F.scaled_dot_product_attention, away(1, 1, 2, 3), away(1, 1, 4, 3), away(1, 1, 4, 3)),
-        (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), X, away(2, 3), away(2, 2)),
+        (
+            lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+            X,
+            away(2, 3),
+            away(2, 2),
+        ),
     ],
     # linear algebra
     "linalg.norm": [(L.norm, regular(3)), (lambda x: L.norm(x, "nuc"), regular(3))],
@@ -359,7 +400,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "linalg.slogdet": [(lambda x: L.slogdet(x)[1], regular(3))],
     "logdet": [(torch.logdet, regular(3))],
     "linalg.cholesky": [(lambda x: L.cholesky(x @ x.mT + 3 * torch.eye(3).double()), regular(3))],
-    "linalg.solve_triangular": [(lambda a, b: L.solve_triangular(a, b, upper=True), regular(3), away(3, 2))],
+    "linalg.solve_triangular": [
+        (lambda a, b: L.solve_triangular(a, b, upper=True), regular(3), away(3, 2))
+    ],
     "linalg.eigh": [(lambda x: L.eigh(x + x.mT)[0], regular(3))],
     "linalg.svd": [(lambda x: L.svd(x)[1], regular(3))],
 }

@@ -44,17 +44,33 @@ def spots(pool: Any, *shape: int) -> tuple[Any, ...]:
 
 
 CASES: dict[str, list[tuple[Any, ...]]] = {
-    "atleast": [(torch.atleast_1d, some()), (torch.atleast_2d, some(2)), (torch.atleast_3d, some(2, 2))],
+    "atleast": [
+        (torch.atleast_1d, some()),
+        (torch.atleast_2d, some(2)),
+        (torch.atleast_3d, some(2, 2)),
+    ],
     "broadcast_tensors": [(torch.broadcast_tensors, some(2, 1), some(3))],
     "chain_matmul": [(torch.chain_matmul, some(2, 3), some(3, 2), some(2, 1))],
     "constant_pad_nd": [(lambda x: torch.constant_pad_nd(x, (1, 2), 0.5), some(2, 2))],
     "batch_norm of torch": [
-        (lambda x, w: torch.batch_norm(x, w, None, None, None, True, 0.1, 1e-5, False), some(4, 3), some(3)),
-        (lambda x, w: torch.native_batch_norm(x, w, None, None, None, True, 0.1, 1e-5)[0], some(4, 3), some(3)),
+        (
+            lambda x, w: torch.batch_norm(x, w, None, None, None, True, 0.1, 1e-5, False),
+            some(4, 3),
+            some(3),
+        ),
+        (
+            lambda x, w: torch.native_batch_norm(x, w, None, None, None, True, 0.1, 1e-5)[0],
+            some(4, 3),
+            some(3),
+        ),
         (lambda x: torch.native_layer_norm(x, (3,), None, None, 1e-5)[0], some(2, 3)),
     ],
     "convolution": [
-        (lambda x, w: torch.convolution(x, w, None, [1], [0], [1], False, [0], 1), some(1, 1, 3), some(1, 1, 2))
+        (
+            lambda x, w: torch.convolution(x, w, None, [1], [0], [1], False, [0], 1),
+            some(1, 1, 3),
+            some(1, 1, 2),
+        )
     ],
     "copies of views": [
         (torch.alias_copy, some(2, 3)),
@@ -77,17 +93,42 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "real": [(lambda x: torch.real(x) * x.real, some(2))],
     "channels_last": [
         (lambda x: x.contiguous(memory_format=torch.channels_last) * x, some(1, 2, 2, 2)),
-        (lambda x: x.to(memory_format=torch.channels_last).clone(memory_format=torch.channels_last), some(1, 2, 2, 1)),
+        (
+            lambda x: x.to(memory_format=torch.channels_last).clone(
+                memory_format=torch.channels_last
+            ),
+            some(1, 2, 2, 1),
+        ),
     ],
     "random in place": [
         (seeded(lambda x, n=n: x + getattr(x * 1, n)().tanh()), some(2, 3))
-        for n in ("normal_", "uniform_", "exponential_", "cauchy_", "log_normal_", "random_", "bernoulli_")
+        for n in (
+            "normal_",
+            "uniform_",
+            "exponential_",
+            "cauchy_",
+            "log_normal_",
+            "random_",
+            "bernoulli_",
+        )
     ]
     + [
         (seeded(lambda x: x + (x * 1).geometric_(0.5)), some(2, 3)),
         (seeded(lambda x: x + (x * 1).random_(5) + (x * 1).random_(2, 5)), some(2, 3)),
-        (seeded(lambda x: x + (x * 1).bernoulli_(torch.full((3,), 0.5)) + torch.bernoulli(x.sigmoid())), some(2, 3)),
-        (seeded(lambda x: x + torch.poisson(x.exp()) + torch.binomial(x.exp().ceil(), x.sigmoid())), some(2, 3)),
+        (
+            seeded(
+                lambda x: (
+                    x + (x * 1).bernoulli_(torch.full((3,), 0.5)) + torch.bernoulli(x.sigmoid())
+                )
+            ),
+            some(2, 3),
+        ),
+        (
+            seeded(
+                lambda x: x + torch.poisson(x.exp()) + torch.binomial(x.exp().ceil(), x.sigmoid())
+            ),
+            some(2, 3),
+        ),
     ],
     "fill_diagonal_": [(lambda x: (x * 1).fill_diagonal_(2.0), some(2, 3))],
     "dropouts": [
@@ -127,7 +168,11 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "lu of torch": [(lambda x: torch.lu(x)[0], regular(2, 2))],
     "orgqr": [(torch.orgqr, regular(3, 2), some(2))],
     "lu_solve of torch": [
-        (lambda b, lu: torch.lu_solve(b, lu, torch.tensor([1, 2], dtype=torch.int32)), some(2, 1), regular(2, 2))
+        (
+            lambda b, lu: torch.lu_solve(b, lu, torch.tensor([1, 2], dtype=torch.int32)),
+            some(2, 1),
+            regular(2, 2),
+        )
     ],
     "pinverse": [(torch.pinverse, regular(3, 2))],
     "lowrank": [
@@ -171,21 +216,50 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x: F.upsample_bilinear(x, scale_factor=2), some(1, 1, 2, 2)),
         (lambda x: F.upsample_nearest(x, 3), some(1, 1, 2)),
     ],
-    "triplet_margin_with_distance_loss": [(F.triplet_margin_with_distance_loss, some(2, 3), some(2, 3), some(2, 3))],
+    "triplet_margin_with_distance_loss": [
+        (F.triplet_margin_with_distance_loss, some(2, 3), some(2, 3), some(2, 3))
+    ],
     "gumbel_softmax": [(seeded(F.gumbel_softmax), some(2, 3))],
-    "softmax of nn.functional": [(lambda x: F.softmax(x, 1), some(2, 3)), (lambda x: F.log_softmax(x, 0), some(2, 3))],
+    "softmax of nn.functional": [
+        (lambda x: F.softmax(x, 1), some(2, 3)),
+        (lambda x: F.log_softmax(x, 0), some(2, 3)),
+    ],
     "special's names": [
         (getattr(S, name), 0.3 + 0.4 * RNG.random(3))
-        for name in ("digamma", "psi", "erf", "erfc", "erfinv", "exp2", "expm1", "gammaln", "log1p", "sinc", "round")
+        for name in (
+            "digamma",
+            "psi",
+            "erf",
+            "erfc",
+            "erfinv",
+            "exp2",
+            "expm1",
+            "gammaln",
+            "log1p",
+            "sinc",
+            "round",
+        )
     ],
-    "sigmoid of special": [(S.expit, some(3)), (lambda x: getattr(S, "sigmoid", S.expit)(x), some(3))],
+    "sigmoid of special": [
+        (S.expit, some(3)),
+        (lambda x: getattr(S, "sigmoid", S.expit)(x), some(3)),
+    ],
     "polygamma of a tensor": [(lambda x: x.polygamma(1), 1 + RNG.random(3))],
     "igamma": [
-        (lambda x: torch.igamma(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x), 0.5 + 2 * RNG.random((2, 3))),
-        (lambda x: torch.igamma(torch.tensor(3.0, dtype=torch.float64), x), 0.5 + 2 * RNG.random(3)),
+        (
+            lambda x: torch.igamma(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x),
+            0.5 + 2 * RNG.random((2, 3)),
+        ),
+        (
+            lambda x: torch.igamma(torch.tensor(3.0, dtype=torch.float64), x),
+            0.5 + 2 * RNG.random(3),
+        ),
     ],
     "igammac": [
-        (lambda x: torch.igammac(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x), 0.5 + 2 * RNG.random((2, 3)))
+        (
+            lambda x: torch.igammac(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x),
+            0.5 + 2 * RNG.random((2, 3)),
+        )
     ],
     "special.zeta": [
         (lambda q: S.zeta(2.5, q), 0.5 + RNG.random(3)),
@@ -264,7 +338,9 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     "is_nonzero": [(torch.is_nonzero, some())],
     "equal": [(torch.equal, some(2), some(2))],
     "bucketize": [(lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0])), some(3))],
-    "searchsorted": [(lambda x: torch.searchsorted(torch.tensor([0.0, 1.0], dtype=x.dtype), x), some(3))],
+    "searchsorted": [
+        (lambda x: torch.searchsorted(torch.tensor([0.0, 1.0], dtype=x.dtype), x), some(3))
+    ],
     "histogramdd": [(lambda x: torch.histogramdd(x, [2, 3]), some(4, 2))],
     "histogram": [(lambda x: torch.histogram(x, 3), some(4))],
     "full_like": [(lambda x: torch.full_like(x, 2), some(2))],
@@ -360,9 +436,15 @@ CASTS: dict[str, list[tuple[Any, ...]]] = {
 
 # PyTorch has no derivative of these, yet their results require grad: backward raises.
 RAISE: dict[str, list[tuple[Any, ...]]] = {
-    "floor_divide": [(torch.floor_divide, some(3), some(3)), (lambda a, b: a.floor_divide(b), some(3), some(3))],
+    "floor_divide": [
+        (torch.floor_divide, some(3), some(3)),
+        (lambda a, b: a.floor_divide(b), some(3), some(3)),
+    ],
     "unique": [(torch.unique, some(2, 3))],
     "unique_consecutive": [(torch.unique_consecutive, some(2, 3))],
-    "heaviside": [(torch.heaviside, some(3), some(3)), (lambda a, b: a.heaviside(b), some(3), some(3))],
+    "heaviside": [
+        (torch.heaviside, some(3), some(3)),
+        (lambda a, b: a.heaviside(b), some(3), some(3)),
+    ],
     "native_channel_shuffle": [(lambda x: torch.native_channel_shuffle(x, 2), some(1, 4, 1, 1))],
 }

@@ -30,9 +30,13 @@ def weighted(outputs: list[Any], weights: list[Any]) -> Any:
     return total
 
 
-def first_order(function: Any, leaves: list[Any], weights: list[Any], create_graph: bool = False) -> tuple[Any, ...]:
+def first_order(
+    function: Any, leaves: list[Any], weights: list[Any], create_graph: bool = False
+) -> tuple[Any, ...]:
     loss = weighted(outputs_of(function(*leaves)), weights)
-    found = gradtrace.autograd.grad(loss, leaves, create_graph=create_graph, allow_unused=True, materialize_grads=True)
+    found = gradtrace.autograd.grad(
+        loss, leaves, create_graph=create_graph, allow_unused=True, materialize_grads=True
+    )
     return tuple(found)
 
 
@@ -40,7 +44,9 @@ def leaf(array: Any) -> Any:
     return gradtrace.tensor(np.array(array, np.float64), requires_grad=True)
 
 
-def differences(value: Callable[[list[Any]], float], arrays: list[Any], step: float) -> Iterator[Any]:
+def differences(
+    value: Callable[[list[Any]], float], arrays: list[Any], step: float
+) -> Iterator[Any]:
     """The gradient of a scalar function of arrays by central differences."""
     for array in arrays:
         found = np.zeros(array.shape)
@@ -54,7 +60,9 @@ def differences(value: Callable[[list[Any]], float], arrays: list[Any], step: fl
         yield found
 
 
-def check_derivatives(function: Any, *arrays: Any, second: bool = True, tolerance: float = 1e-6) -> None:
+def check_derivatives(
+    function: Any, *arrays: Any, second: bool = True, tolerance: float = 1e-6
+) -> None:
     """Compares first and second derivatives of `function` with differences of its value and of its gradient."""
     values = [np.array(a, np.float64) for a in arrays]
     leaves = [leaf(a) for a in values]
@@ -138,7 +146,11 @@ def session(torch: Any) -> dict[str, Any]:
         linked = [g.sum() for g in found if g.requires_grad]
         if linked:
             again = torch.autograd.grad(linked, leaves, allow_unused=True)
-            lines += [" ".join("none" if g is None else f"{round(g.sum().item(), 9) + 0.0:.4g}" for g in again)]
+            lines += [
+                " ".join(
+                    "none" if g is None else f"{round(g.sum().item(), 9) + 0.0:.4g}" for g in again
+                )
+            ]
         return "\n".join(lines)
 
     def changed(function: Any, shape: tuple[int, ...], saved: Any, change: Any = None) -> str:
@@ -147,14 +159,22 @@ def session(torch: Any) -> dict[str, Any]:
         `saved` is a tensor, or "computed" (from x), "result" or "indices" (of the function).
         """
         torch.manual_seed(0)
-        x = torch.arange(1, math.prod(shape) + 1, dtype=torch.float64).sin().mul(0.5).add(0.5).reshape(shape)
+        x = (
+            torch.arange(1, math.prod(shape) + 1, dtype=torch.float64)
+            .sin()
+            .mul(0.5)
+            .add(0.5)
+            .reshape(shape)
+        )
         x.requires_grad_()
         saved = x * 1.5 if saved == "computed" else saved
         out = function(x, saved)
         out, saved = out if saved == "indices" else (out, out if saved == "result" else saved)
         total = (out * 1.0).sum()
         with torch.no_grad():
-            change(saved) if change else saved.logical_not_() if saved.dtype is torch.bool else saved.zero_()
+            change(
+                saved
+            ) if change else saved.logical_not_() if saved.dtype is torch.bool else saved.zero_()
         try:
             total.backward()
         except RuntimeError as error:
@@ -207,7 +227,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"expression", "printed"} <= set(metafunc.fixturenames):
         name = metafunc.module.__name__.rpartition("test_")[2]
         pairs = recorded(name)
-        metafunc.parametrize(("expression", "printed"), pairs, ids=[expression for expression, _ in pairs])
+        metafunc.parametrize(
+            ("expression", "printed"), pairs, ids=[expression for expression, _ in pairs]
+        )
 
 
 @pytest.fixture
@@ -219,4 +241,6 @@ def printed_by_gradtrace() -> Callable[[str], str]:
 def numbers_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Restart a module's RNG for each test, so that a test does not depend on those that ran before it."""
     if hasattr(request.module, "RNG"):
-        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(zlib.crc32(request.node.name.encode())))
+        monkeypatch.setattr(
+            request.module, "RNG", np.random.default_rng(zlib.crc32(request.node.name.encode()))
+        )

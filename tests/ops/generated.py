@@ -98,7 +98,10 @@ UNARY: dict[str, tuple[Callable[[Any], Any], float, float]] = {
             "digamma",
         )
     },
-    **{name: (getattr(torch, name), -0.9, 0.9) for name in ("asin", "acos", "atanh", "erfinv", "log1p")},
+    **{
+        name: (getattr(torch, name), -0.9, 0.9)
+        for name in ("asin", "acos", "atanh", "erfinv", "log1p")
+    },
     "reciprocal of negatives": (torch.reciprocal, -3.0, -0.3),
     "acosh": (torch.acosh, 1.1, 3.0),
     "lgamma of negatives": (torch.lgamma, -0.9, -0.1),
@@ -183,7 +186,10 @@ BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[fl
             "ldexp",
         )
     },
-    **{name: (getattr(torch, name), (-2.0, 2.0), (0.6, 1.9)) for name in ("div", "remainder", "fmod", "xlogy")},
+    **{
+        name: (getattr(torch, name), (-2.0, 2.0), (0.6, 1.9))
+        for name in ("div", "remainder", "fmod", "xlogy")
+    },
     "xlogy": (torch.xlogy, (0.3, 2.0), (0.3, 2.0)),
     "xlog1py": (S.xlog1py, (0.3, 2.0), (-0.6, 2.0)),
     "add with alpha": (lambda a, b: torch.add(a, b, alpha=3), (-2.0, 2.0), (-2.0, 2.0)),
@@ -207,7 +213,11 @@ BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[fl
     "addcmul": (lambda a, b: torch.addcmul(a, b, a * b, value=2), (-2.0, 2.0), (-2.0, 2.0)),
     "addcdiv": (lambda a, b: torch.addcdiv(a, a, b, value=2), (-2.0, 2.0), (0.5, 2.0)),
     "dist": (torch.dist, (-2.0, 0.0), (0.5, 2.0)),
-    "mse_loss": (lambda a, b: F.mse_loss(a + b * 0, b + a * 0, reduction="sum"), (-2.0, 2.0), (-2.0, 2.0)),
+    "mse_loss": (
+        lambda a, b: F.mse_loss(a + b * 0, b + a * 0, reduction="sum"),
+        (-2.0, 2.0),
+        (-2.0, 2.0),
+    ),
 }
 
 # Over one dim, named from either end.
@@ -230,7 +240,11 @@ OVER_A_DIM: dict[str, tuple[Callable[..., Any], float, float]] = {
             "sort",
         )
     },
-    "sort stable": (lambda x, dim: torch.sort(x, dim=dim, descending=True, stable=True)[0], -2.0, 2.0),
+    "sort stable": (
+        lambda x, dim: torch.sort(x, dim=dim, descending=True, stable=True)[0],
+        -2.0,
+        2.0,
+    ),
     "topk": (lambda x, dim: torch.topk(x, 1, dim, largest=False)[0], -2.0, 2.0),
     "kthvalue": (lambda x, dim: torch.kthvalue(x, 1, dim)[0], -2.0, 2.0),
     "unsqueeze": (lambda x, dim: x.unsqueeze(dim), -2.0, 2.0),
@@ -257,14 +271,29 @@ NOT_OF_NOTHING = {"topk", "kthvalue", "select", "narrow", "index_select"}
 
 # Reductions of one dim or several, which may be kept.
 REDUCTIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
-    **{name: (getattr(torch, name), -2.0, 2.0) for name in ("sum", "mean", "logsumexp", "nansum", "nanmean")},
+    **{
+        name: (getattr(torch, name), -2.0, 2.0)
+        for name in ("sum", "mean", "logsumexp", "nansum", "nanmean")
+    },
     **{name: (getattr(torch, name), -2.0, 2.0) for name in ("amax", "amin")},
     "var": (lambda x, dim, keepdim: torch.var(x, dim, correction=0, keepdim=keepdim), -2.0, 2.0),
     "std": (lambda x, dim, keepdim: torch.std(x, dim, correction=0.5, keepdim=keepdim), -2.0, 2.0),
-    "var_mean": (lambda x, dim, keepdim: torch.var_mean(x, dim, correction=0, keepdim=keepdim), -2.0, 2.0),
-    "std_mean": (lambda x, dim, keepdim: torch.std_mean(x, dim, correction=0.5, keepdim=keepdim), -2.0, 2.0),
+    "var_mean": (
+        lambda x, dim, keepdim: torch.var_mean(x, dim, correction=0, keepdim=keepdim),
+        -2.0,
+        2.0,
+    ),
+    "std_mean": (
+        lambda x, dim, keepdim: torch.std_mean(x, dim, correction=0.5, keepdim=keepdim),
+        -2.0,
+        2.0,
+    ),
     **{
-        f"vector_norm {p}": (lambda x, dim, keepdim, p=p: torch.linalg.vector_norm(x, p, dim, keepdim), 0.3, 2.0)
+        f"vector_norm {p}": (
+            lambda x, dim, keepdim, p=p: torch.linalg.vector_norm(x, p, dim, keepdim),
+            0.3,
+            2.0,
+        )
         for p in (1, 2, 3, 0.5, -1, float("inf"), -float("inf"))
     },
     "norm": (lambda x, dim, keepdim: torch.norm(x, 2, dim, keepdim), 0.3, 2.0),
@@ -272,7 +301,11 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
 REDUCTIONS_OF_ONE_DIM: dict[str, tuple[Callable[..., Any], float, float]] = {
     "prod": (torch.prod, -2.0, 2.0),
     **{
-        f"{name} by dim": (lambda x, dim, keepdim, f=getattr(torch, name): f(x, dim, keepdim)[0], -2.0, 2.0)
+        f"{name} by dim": (
+            lambda x, dim, keepdim, f=getattr(torch, name): f(x, dim, keepdim)[0],
+            -2.0,
+            2.0,
+        )
         for name in (
             "max",
             "min",
@@ -281,7 +314,11 @@ REDUCTIONS_OF_ONE_DIM: dict[str, tuple[Callable[..., Any], float, float]] = {
             "mode",
         )
     },
-    "aminmax": (lambda x, dim, keepdim: tuple(torch.aminmax(x, dim=dim, keepdim=keepdim)), -2.0, 2.0),
+    "aminmax": (
+        lambda x, dim, keepdim: tuple(torch.aminmax(x, dim=dim, keepdim=keepdim)),
+        -2.0,
+        2.0,
+    ),
     "quantile": (lambda x, dim, keepdim: torch.quantile(x, 0.3, dim, keepdim), -2.0, 2.0),
     "nanquantile": (lambda x, dim, keepdim: torch.nanquantile(x, 0.6, dim, keepdim), -2.0, 2.0),
 }
@@ -371,7 +408,8 @@ def reduction_cases(name: str) -> list[Case]:
     return [
         (over(function, dim, i % 2 == 0), numbers(rng, shape, low, high))
         for i, (shape, dim) in enumerate(choices)
-        if (0 not in shape or name not in NEEDS_ELEMENTS) and (several(shape, dim) or not name.startswith("std"))
+        if (0 not in shape or name not in NEEDS_ELEMENTS)
+        and (several(shape, dim) or not name.startswith("std"))
     ]
 
 
@@ -379,7 +417,9 @@ def all_cases(name: str) -> list[Case]:
     rng = seeded(name)
     shapes = [shape for shape in SHAPES if np.prod(shape) > 1 or name not in ("var", "std")]
     empty = name in ("sum", "prod", "nansum", "ravel", "squeeze")
-    return [(OF_ALL[name], numbers(rng, shape, -2, 2)) for shape in shapes if empty or 0 not in shape]
+    return [
+        (OF_ALL[name], numbers(rng, shape, -2, 2)) for shape in shapes if empty or 0 not in shape
+    ]
 
 
 FAMILIES: list[tuple[Any, Callable[[str], list[Case]]]] = [

@@ -60,11 +60,27 @@ SAMPLES = torch.tensor([[[0.3, 0.7, 0.1]]], dtype=torch.float64)
 
 CASES: dict[str, list[tuple[Any, ...]]] = {
     # products
-    "addr": [(lambda c, a, b: torch.addr(c, a, b, beta=0.5, alpha=2), some(2, 3), some(2), some(3))],
-    "addmv": [(lambda c, a, b: torch.addmv(c, a, b, beta=0.5, alpha=2), some(2), some(2, 3), some(3))],
-    "addbmm": [(lambda c, a, b: torch.addbmm(c, a, b, beta=0.5, alpha=2), some(2, 2), some(2, 2, 3), some(2, 3, 2))],
+    "addr": [
+        (lambda c, a, b: torch.addr(c, a, b, beta=0.5, alpha=2), some(2, 3), some(2), some(3))
+    ],
+    "addmv": [
+        (lambda c, a, b: torch.addmv(c, a, b, beta=0.5, alpha=2), some(2), some(2, 3), some(3))
+    ],
+    "addbmm": [
+        (
+            lambda c, a, b: torch.addbmm(c, a, b, beta=0.5, alpha=2),
+            some(2, 2),
+            some(2, 2, 3),
+            some(2, 3, 2),
+        )
+    ],
     "baddbmm": [
-        (lambda c, a, b: torch.baddbmm(c, a, b, beta=0.5, alpha=2), some(2, 1, 2), some(2, 2, 3), some(2, 3, 2))
+        (
+            lambda c, a, b: torch.baddbmm(c, a, b, beta=0.5, alpha=2),
+            some(2, 1, 2),
+            some(2, 2, 3),
+            some(2, 3, 2),
+        )
     ],
     "vdot": [(torch.vdot, some(3), some(3))],
     "inner": [(torch.inner, some(2, 3), some(2, 3))],
@@ -100,7 +116,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "squeeze of several": [(lambda x: x.squeeze((0, -1)), some(1, 2, 1))],
     "rot90": [(lambda x, k=k: x.rot90(k, (0, 1)), some(2, 3)) for k in (1, 2, -1)],
     "take_along_dim": [(lambda x: x.take_along_dim(index([0], [1]), -1), some(2, 3))],
-    "clamp by tensors alone": [(torch.clamp_min, some(2, 3), some(3)), (torch.clamp_max, some(2, 1), some(2, 3))],
+    "clamp by tensors alone": [
+        (torch.clamp_min, some(2, 3), some(3)),
+        (torch.clamp_max, some(2, 1), some(2, 3)),
+    ],
     "copy_": [
         (lambda x, s: (x * 2).copy_(s) + x, some(2, 3), some(3)),
         (lambda x, s: torch.zeros_like(x).copy_(s) * x, some(2, 3), some(2, 1)),
@@ -108,10 +127,14 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "fill_ with a tensor": [(lambda x, v: (x * 2).fill_(v) + x, some(2), some())],
     "backward(create_graph=True)": [(lambda x: accumulated(x), some(2, 3))],
     "renorm": [(lambda x, p=p: x.renorm(p, 0, 1.5), some(3, 2)) for p in (1, 2, 3)],
-    "index_reduce": [(lambda x, s: x.index_reduce(0, index(0, 0), s, "prod"), some(2, 3), some(2, 3))],
+    "index_reduce": [
+        (lambda x, s: x.index_reduce(0, index(0, 0), s, "prod"), some(2, 3), some(2, 3))
+    ],
     "scatter_reduce of many": [
         (
-            lambda x, s, r=r: x.scatter_reduce(-1, index([0, 0, 1], [2, 0, 0]), s, r, include_self=r != "amin"),
+            lambda x, s, r=r: x.scatter_reduce(
+                -1, index([0, 0, 1], [2, 0, 0]), s, r, include_self=r != "amin"
+            ),
             some(2, 3),
             some(2, 3),
         )
@@ -126,14 +149,22 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x: x[x > 0], some(2, 3)),
         (lambda x: x[:, index(0)], some(0, 2)),
     ],
-    "cdist of many": [(lambda a, b, p=p: torch.cdist(a, b, p), some(2, 3), some(4, 3)) for p in (1, 3, float("inf"))],
+    "cdist of many": [
+        (lambda a, b, p=p: torch.cdist(a, b, p), some(2, 3), some(4, 3))
+        for p in (1, 3, float("inf"))
+    ],
     # statistics
     "cov": [(torch.cov, some(2, 4))],
     "corrcoef": [(torch.corrcoef, some(2, 4))],
-    "trapezoid": [(torch.trapezoid, some(2, 4)), (lambda y, x: torch.trapezoid(y, x), some(4), np.arange(4.0) ** 1.5)],
+    "trapezoid": [
+        (torch.trapezoid, some(2, 4)),
+        (lambda y, x: torch.trapezoid(y, x), some(4), np.arange(4.0) ** 1.5),
+    ],
     "cumulative_trapezoid": [(torch.cumulative_trapezoid, some(2, 4))],
     "gradient": [(torch.gradient, some(4))],
-    "quantiles": [(lambda x: torch.quantile(x, torch.tensor([0.2, 0.7], dtype=torch.float64), 1), some(2, 4))],
+    "quantiles": [
+        (lambda x: torch.quantile(x, torch.tensor([0.2, 0.7], dtype=torch.float64), 1), some(2, 4))
+    ],
     # windows over images
     "glu": [(F.glu, some(2, 4)), (lambda x: F.glu(x, 0), some(2, 3))],
     "rrelu": [(lambda x: seeded_rrelu(x), some(2, 3))],
@@ -146,7 +177,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             some(1, 1, 2, 3),
         )
     ],
-    "conv_transpose1d": [(lambda x, w: F.conv_transpose1d(x, w, stride=2, padding=1), some(1, 2, 3), some(2, 1, 2))],
+    "conv_transpose1d": [
+        (lambda x, w: F.conv_transpose1d(x, w, stride=2, padding=1), some(1, 2, 3), some(2, 1, 2))
+    ],
     "conv3d": [(F.conv3d, some(1, 1, 2, 2, 2), some(1, 1, 2, 1, 2), some(1))],
     "conv of one image": [(F.conv2d, some(1, 3, 3), some(2, 1, 2, 2))],
     "avg_pool3d": [pooled(F.avg_pool3d, (1, 1, 2, 3, 2), 2, 1)],
@@ -158,7 +191,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "max_unpool2d": [unpooled(F.max_unpool2d, F.max_pool2d, (1, 1, 4, 4))],
     "max_unpool3d": [unpooled(F.max_unpool3d, F.max_pool3d, (1, 1, 2, 4, 2))],
     "fractional_max_pool2d": [
-        (lambda x: F.fractional_max_pool2d(x, 2, (2, 3), _random_samples=SAMPLES[..., :2]), some(1, 1, 4, 5))
+        (
+            lambda x: F.fractional_max_pool2d(x, 2, (2, 3), _random_samples=SAMPLES[..., :2]),
+            some(1, 1, 4, 5),
+        )
     ],
     "fractional_max_pool3d": [
         (lambda x: F.fractional_max_pool3d(x, 2, 2, _random_samples=SAMPLES), some(1, 1, 4, 4, 4))
@@ -174,7 +210,11 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "channel_shuffle": [(lambda x: F.channel_shuffle(x, 2), some(1, 4, 1, 2))],
     "interpolate of many": [
-        *(resized(mode, *[2, 3, 2][:n]) for mode in ("nearest", "nearest-exact") for n in (1, 2, 3)),
+        *(
+            resized(mode, *[2, 3, 2][:n])
+            for mode in ("nearest", "nearest-exact")
+            for n in (1, 2, 3)
+        ),
         *(
             resized(mode, *[2, 3, 2][:n], align_corners=corners)
             for n, mode in enumerate(("linear", "bilinear", "trilinear"), 1)
@@ -217,11 +257,15 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (F.pairwise_distance, some(2, 3), some(3)),
         (lambda a, b: F.pairwise_distance(a, b, 3, keepdim=True), some(2, 3), some(2, 3)),
     ],
-    "nll_loss of images": [(lambda x: F.nll_loss(x, index([[0, 2], [1, 1]]), ignore_index=2), some(1, 3, 2, 2))],
+    "nll_loss of images": [
+        (lambda x: F.nll_loss(x, index([[0, 2], [1, 1]]), ignore_index=2), some(1, 3, 2, 2))
+    ],
     "soft_margin_loss": [(lambda x: F.soft_margin_loss(x, index(1, -1, 1)), some(3))],
     "packed sequences": [
         (
-            lambda x: torch.nn.utils.rnn.pad_packed_sequence(torch.nn.utils.rnn.pack_padded_sequence(x, [3, 1]))[0],
+            lambda x: torch.nn.utils.rnn.pad_packed_sequence(
+                torch.nn.utils.rnn.pack_padded_sequence(x, [3, 1])
+            )[0],
             some(3, 2, 2),
         )
     ],
@@ -232,7 +276,10 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "multi_margin_loss": [
         *((lambda x, p=p: F.multi_margin_loss(x, CLASSES, p), some(2, 3)) for p in (1, 2)),
-        *((lambda x, r=r: F.multi_margin_loss(x, index(1), reduction=r), some(3)) for r in ("none", "mean")),
+        *(
+            (lambda x, r=r: F.multi_margin_loss(x, index(1), reduction=r), some(3))
+            for r in ("none", "mean")
+        ),
         (lambda x: F.multi_margin_loss(x, CLASSES, reduction="none"), some(2, 3)),
     ],
     "multilabel_margin_loss": [
@@ -242,12 +289,23 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             for r in ("none", "mean")
         ),
     ],
-    "multilabel_soft_margin_loss": [(lambda x: F.multilabel_soft_margin_loss(x, index([1, 0, 1])), some(1, 3))],
-    "margin_ranking_loss": [(lambda a, b: F.margin_ranking_loss(a, b, index(1, -1, 1), 0.3), some(3), some(3))],
-    "triplet_margin_loss": [
-        (lambda a, b, c: F.triplet_margin_loss(a, b, c, swap=True), some(2, 3), some(2, 3), some(2, 3))
+    "multilabel_soft_margin_loss": [
+        (lambda x: F.multilabel_soft_margin_loss(x, index([1, 0, 1])), some(1, 3))
     ],
-    "cosine_embedding_loss": [(lambda a, b: F.cosine_embedding_loss(a, b, index(1, -1)), some(2, 3), some(2, 3))],
+    "margin_ranking_loss": [
+        (lambda a, b: F.margin_ranking_loss(a, b, index(1, -1, 1), 0.3), some(3), some(3))
+    ],
+    "triplet_margin_loss": [
+        (
+            lambda a, b, c: F.triplet_margin_loss(a, b, c, swap=True),
+            some(2, 3),
+            some(2, 3),
+            some(2, 3),
+        )
+    ],
+    "cosine_embedding_loss": [
+        (lambda a, b: F.cosine_embedding_loss(a, b, index(1, -1)), some(2, 3), some(2, 3))
+    ],
     "hinge_embedding_loss": [(lambda x: F.hinge_embedding_loss(x, index(1, -1, 1)), some(3))],
     "poisson_nll_loss": [(F.poisson_nll_loss, some(3), positive(3))],
     "gaussian_nll_loss": [(F.gaussian_nll_loss, some(3), some(3), positive(3))],
@@ -258,19 +316,30 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             for m in ("sum", "mean", "max")
         ),
         *(
-            (lambda w, m=m: F.embedding_bag(index([0, 2], [1, 1]), w, mode=m, padding_idx=1), some(3, 2))
+            (
+                lambda w, m=m: F.embedding_bag(index([0, 2], [1, 1]), w, mode=m, padding_idx=1),
+                some(3, 2),
+            )
             for m in ("sum", "mean", "max")
         ),
         (
             lambda w, f: F.embedding_bag(
-                index(0, 2, 2, 1), w, index(0, 3, 4), mode="sum", per_sample_weights=f, include_last_offset=True
+                index(0, 2, 2, 1),
+                w,
+                index(0, 3, 4),
+                mode="sum",
+                per_sample_weights=f,
+                include_last_offset=True,
             ),
             some(3, 2),
             some(4),
         ),
     ],
     "ctc_loss": [
-        (lambda x: F.ctc_loss(x.log_softmax(2), index([1, 2, 2], [2, 1, 0]), (5, 4), (3, 2)), some(5, 2, 3)),
+        (
+            lambda x: F.ctc_loss(x.log_softmax(2), index([1, 2, 2], [2, 1, 0]), (5, 4), (3, 2)),
+            some(5, 2, 3),
+        ),
         (lambda x: torch.ctc_loss(x.log_softmax(1), index(1, 2), 3, 2), some(3, 3)),
     ],
     # linear algebra
@@ -281,7 +350,11 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x: L.slogdet(x)[1], regular(2, 2, 2)),
         (L.solve, regular(2, 2), some(2)),
     ],
-    "linalg.qr": [(L.qr, regular(3, 2)), (L.qr, regular(2, 2, 2)), (lambda x: L.qr(x, "complete"), regular(2, 2))],
+    "linalg.qr": [
+        (L.qr, regular(3, 2)),
+        (L.qr, regular(2, 2, 2)),
+        (lambda x: L.qr(x, "complete"), regular(2, 2)),
+    ],
     "linalg.lu": [
         (lambda x: L.lu(x)[1:], regular(3, 3)),
         (lambda x: L.lu(x)[1:], regular(2, 3)),
@@ -312,7 +385,11 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "cholesky_solve": [(lambda b, x: torch.cholesky_solve(b, x.tril()), some(3, 2), regular(3, 3))],
     "triangular_solve": [(lambda b, a: torch.triangular_solve(b, a)[0], some(3, 2), regular(3, 3))],
     "linalg.solve_triangular of many": [
-        (lambda a, b: L.solve_triangular(a, b, upper=False, unitriangular=True), regular(2, 2, 2), some(2, 2, 1)),
+        (
+            lambda a, b: L.solve_triangular(a, b, upper=False, unitriangular=True),
+            regular(2, 2, 2),
+            some(2, 2, 1),
+        ),
         (lambda a, b: L.solve_triangular(a, b, upper=True, left=False), regular(2, 2), some(3, 2)),
     ],
     "linalg.householder_product": [(L.householder_product, regular(3, 2), some(2))],

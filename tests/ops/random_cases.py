@@ -143,7 +143,13 @@ def checksums(library: Any, case: tuple[str, tuple[int, ...], str]) -> str:
         count *= size
     floating = getattr(library, kind if kind in FLOATS else "float32")
     grid = library.arange(count, dtype=floating).reshape(shape) / count
-    names = {"torch": library, "nn": library.nn, "F": library.nn.functional, "shape": shape, "count": count}
+    names = {
+        "torch": library,
+        "nn": library.nn,
+        "F": library.nn.functional,
+        "shape": shape,
+        "count": count,
+    }
     names |= {"kind": floating, "grid": grid, "new": library.zeros(shape, dtype=floating)}
     library.manual_seed(7)
     result = eval(text, names)
@@ -164,7 +170,8 @@ def main() -> None:
 
     lines = [f"{checksums(torch, case)} {label(case)}\n" for case in cases()]
     RECORDED.write_text(
-        "Checksums of PyTorch 2.13.0 on the CPU. See random_cases.py.\n" + "".join(lines), encoding="utf-8"
+        "Checksums of PyTorch 2.13.0 on the CPU. See random_cases.py.\n" + "".join(lines),
+        encoding="utf-8",
     )
 
 

@@ -14,5 +14,9 @@ from conftest import recorded, shown
 HEADER = "Printed by PyTorch 2.13.0 on the CPU. See tests/ops/record.py.\n"
 
 for name in sys.argv[1:]:
-    blocks = [f"\n>>> {expression}\n{shown(torch, expression)}\n" for expression, _ in recorded(name)]
-    (Path(__file__).parent / "recorded" / f"{name}.txt").write_text(HEADER + "".join(blocks), encoding="utf-8")
+    blocks = [
+        f"\n>>> {expression}\n{shown(torch, expression)}\n" for expression, _ in recorded(name)
+    ]
+    (Path(__file__).parent / "recorded" / f"{name}.txt").write_text(
+        HEADER + "".join(blocks), encoding="utf-8"
+    )

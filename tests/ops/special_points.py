@@ -278,7 +278,10 @@ ALONE: list[tuple[str, dict[str, Any]]] = [
         (f"torch.cdist(x, y, {p})", {"x": [[0.0, 1.0], [2.0, 2.0]], "y": [[0.0, 1.0], [2.0, 3.0]]})
         for p in (0.0, 1.0, 2.0, 3.0, "INF")
     ),
-    *((f"F.pdist(x, {p})", {"x": [[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]]}) for p in (0.0, 1.0, 2.0, "INF")),
+    *(
+        (f"F.pdist(x, {p})", {"x": [[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]]})
+        for p in (0.0, 1.0, 2.0, "INF")
+    ),
     ("F.prelu(x, y)", {"x": [[0.0, -0.0], [-1.0, NAN], [INF, -INF]], "y": [0.25, 0.0]}),
     *(
         (
@@ -295,7 +298,10 @@ ALONE: list[tuple[str, dict[str, Any]]] = [
     ("x.amax((0, 1))", {"x": [[1.0, 3.0], [3.0, 3.0]]}),
     ("x.cummax(0)", {"x": [1.0, 1.0, NAN, 3.0, NAN]}),
     ("torch.addmm(x, y, z, beta=0.0)", {"x": [[NAN]], "y": [[1.0, 2.0]], "z": [[3.0], [4.0]]}),
-    ("torch.baddbmm(x, y, z, beta=0.0)", {"x": [[[INF]]], "y": [[[1.0, 2.0]]], "z": [[[3.0], [4.0]]]}),
+    (
+        "torch.baddbmm(x, y, z, beta=0.0)",
+        {"x": [[[INF]]], "y": [[[1.0, 2.0]]], "z": [[[3.0], [4.0]]]},
+    ),
     ("x @ y", {"x": [[0.0, INF]], "y": [[1.0], [0.0]]}),
     (
         "F.binary_cross_entropy(x, y, reduction='none')",
@@ -309,19 +315,32 @@ ALONE: list[tuple[str, dict[str, Any]]] = [
         "F.cosine_embedding_loss(x, y, torch.tensor([1, -1]))",
         {"x": [[0.0, 0.0], [1.0, 0.0]], "y": [[1.0, 1.0], [0.0, 1.0]]},
     ),
-    ("F.triplet_margin_loss(x, y, z, reduction='none')", {"x": [[0.0, 0.0]], "y": [[0.0, 0.0]], "z": [[1.0, 0.0]]}),
+    (
+        "F.triplet_margin_loss(x, y, z, reduction='none')",
+        {"x": [[0.0, 0.0]], "y": [[0.0, 0.0]], "z": [[1.0, 0.0]]},
+    ),
     ("F.multilabel_margin_loss(x, torch.tensor([1, -1, 0]))", {"x": [1.0, 0.0, 0.0]}),
     ("F.max_pool2d(x.reshape(1, 1, 2, 4), 2)", {"x": [1.0, 1.0, NAN, 2.0, 1.0, 1.0, 3.0, NAN]}),
-    ("F.max_pool2d(x.reshape(1, 1, 2, 4), 2, 1, padding=1)", {"x": [-INF, -INF, 0.0, -0.0, -INF, -INF, -1.0, 0.0]}),
+    (
+        "F.max_pool2d(x.reshape(1, 1, 2, 4), 2, 1, padding=1)",
+        {"x": [-INF, -INF, 0.0, -0.0, -INF, -INF, -1.0, 0.0]},
+    ),
     (
         "F.scaled_dot_product_attention(x, y, z, torch.tensor([[False, False], [True, False]]))",
         {"x": [[1.0], [2.0]], "y": [[1.0], [0.0]], "z": [[3.0], [4.0]]},
     ),
     ("F.batch_norm(x, None, None, training=True)", {"x": [[1.0, 0.0], [1.0, NAN], [1.0, 2.0]]}),
-    ("F.interpolate(x.reshape(1, 1, 3), size=2, mode='linear', align_corners=True)", {"x": [0.0, INF, NAN]}),
+    (
+        "F.interpolate(x.reshape(1, 1, 3), size=2, mode='linear', align_corners=True)",
+        {"x": [0.0, INF, NAN]},
+    ),
     # At the poles the slope is any huge number.
     ("torch.digamma(x)", {"x": [NAN, INF, -INF, 0.0, -0.0, 1.0, 0.5, -0.5, 2.0, 25.0, 1e-10]}),
-    *((f"x.kthvalue({k}, -1)", {"x": row}) for k in (1, 2) for row in ([NAN, 1.0, 2.0], [INF, -INF, 0.0])),
+    *(
+        (f"x.kthvalue({k}, -1)", {"x": row})
+        for k in (1, 2)
+        for row in ([NAN, 1.0, 2.0], [INF, -INF, 0.0])
+    ),
     (
         "F.grid_sample(x.reshape(1, 1, 2, 2), y.reshape(1, 1, 3, 2), align_corners=True)",
         {"x": [1.0, 2.0, 4.0, 7.0], "y": [-1.0, -1.0, 0.0, 0.5, NAN, 0.0]},
@@ -359,12 +378,20 @@ def outputs_of(result: Any) -> list[Any]:
 
 def evaluate(torch: Any, text: str, numbers: dict[str, Any], dtype: str) -> Any:
     """[values of the results, gradients by leaf] as nested lists, None for no gradient; or an error's type."""
-    leaves = {k: torch.tensor(v, dtype=getattr(torch, dtype), requires_grad=True) for k, v in numbers.items()}
+    leaves = {
+        k: torch.tensor(v, dtype=getattr(torch, dtype), requires_grad=True)
+        for k, v in numbers.items()
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            results = outputs_of(eval(text, {"torch": torch, "F": torch.nn.functional, "INF": INF, **leaves}))
-            return [[out.tolist() for out in results], gradients(torch, results, list(leaves.values()))]
+            results = outputs_of(
+                eval(text, {"torch": torch, "F": torch.nn.functional, "INF": INF, **leaves})
+            )
+            return [
+                [out.tolist() for out in results],
+                gradients(torch, results, list(leaves.values())),
+            ]
         except (RuntimeError, IndexError, ValueError) as error:
             return "RuntimeError" if isinstance(error, RuntimeError) else type(error).__name__
 
@@ -384,8 +411,12 @@ def one_by_one(torch: Any, text: str, numbers: dict[str, Any], dtype: str) -> An
     PyTorch's kernels for whole vectors treat nan and -0.0 otherwise in places; small programs meet those for few.
     """
     count = len(numbers["x"])
-    each = [evaluate(torch, text, {k: [v[i]] for k, v in numbers.items()}, dtype) for i in range(count)]
-    return [[joined(one[part][k] for one in each) for k in range(len(each[0][part]))] for part in (0, 1)]
+    each = [
+        evaluate(torch, text, {k: [v[i]] for k, v in numbers.items()}, dtype) for i in range(count)
+    ]
+    return [
+        [joined(one[part][k] for one in each) for k in range(len(each[0][part]))] for part in (0, 1)
+    ]
 
 
 def joined(parts: Any) -> Any:

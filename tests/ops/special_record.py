@@ -24,7 +24,9 @@ def write(entries: Iterable[dict[str, Any]]) -> str:
         for entry in several:
             exact, rounded = entry["float64"], entry["float32"]
             if isinstance(exact, str) or isinstance(rounded, str):
-                assert isinstance(exact, str) and isinstance(rounded, str), f"{expression} fails in one dtype alone"
+                assert isinstance(exact, str) and isinstance(rounded, str), (
+                    f"{expression} fails in one dtype alone"
+                )
                 lines.append(f"{exact}\t{rounded}")
                 continue
             shapes, numbers = shapes_of(exact), flat(exact)
@@ -102,7 +104,11 @@ def single(n: Any, exact: Any) -> str:
     if not isinstance(n, float):
         return written(n)
     rounded = round32(exact)
-    same = math.isnan(n) if math.isnan(rounded) else n == rounded and math.copysign(1, n) == math.copysign(1, rounded)
+    same = (
+        math.isnan(n)
+        if math.isnan(rounded)
+        else n == rounded and math.copysign(1, n) == math.copysign(1, rounded)
+    )
     return "~" if same else str(np.float32(n)).removesuffix(".0")
 
 

@@ -17,7 +17,9 @@ TABLE = [[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]
 
 
 @pytest.mark.sampled(120)
-def test_recorded(expression: str, printed: str, printed_by_gradtrace: Callable[[str], str]) -> None:
+def test_recorded(
+    expression: str, printed: str, printed_by_gradtrace: Callable[[str], str]
+) -> None:
     assert printed_by_gradtrace(expression) == printed
 
 

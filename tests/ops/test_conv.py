@@ -19,7 +19,10 @@ def written_out(x, w, stride, padding, dilation, groups):
     """Convolution over any number of dims by its definition."""
     n = w.ndim - 2
     x = np.pad(x, [(0, 0), (0, 0)] + [(padding, padding)] * n)
-    sizes = [(size - dilation * (k - 1) - 1) // stride + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+    sizes = [
+        (size - dilation * (k - 1) - 1) // stride + 1
+        for size, k in zip(x.shape[2:], w.shape[2:], strict=True)
+    ]
     out = np.zeros((len(x), len(w), *sizes))
     each, made = w.shape[1], len(w) // groups
     for o in range(len(w)):
@@ -39,7 +42,10 @@ WINDOWS = list(itertools.product([1, 2], [0, 2], [1, 2], [1, 2]))
 
 @pytest.mark.parametrize(("n", "window"), list(itertools.product([1, 2, 3], WINDOWS)))
 def test_values(n, window):
-    x, w = RNG.normal(size=(2, 4, 6, 5, 5)[: n + 2]), RNG.normal(size=(6, 4 // window[3], 2, 3, 2)[: n + 2])
+    x, w = (
+        RNG.normal(size=(2, 4, 6, 5, 5)[: n + 2]),
+        RNG.normal(size=(6, 4 // window[3], 2, 3, 2)[: n + 2]),
+    )
     got = getattr(torch, f"conv{n}d")(torch.tensor(x), torch.tensor(w), None, *window)
     np.testing.assert_allclose(got.numpy(), written_out(x, w, *window), atol=1e-12)
 
@@ -47,10 +53,16 @@ def test_values(n, window):
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_derivatives(window, derivatives):
-    x, w, b = RNG.normal(size=(2, 2, 5)), RNG.normal(size=(4, 2 // window[3], 2)), RNG.normal(size=4)
+    x, w, b = (
+        RNG.normal(size=(2, 2, 5)),
+        RNG.normal(size=(4, 2 // window[3], 2)),
+        RNG.normal(size=4),
+    )
     derivatives(lambda *a: F.conv1d(*a, *window), x, w, b)
     derivatives(
-        lambda *a: F.conv_transpose1d(*a, stride=window[0], padding=min(window[1], 1), dilation=window[2]),
+        lambda *a: F.conv_transpose1d(
+            *a, stride=window[0], padding=min(window[1], 1), dilation=window[2]
+        ),
         x,
         RNG.normal(size=(2, 2, 2)),
         RNG.normal(size=2),
@@ -62,7 +74,11 @@ SHAPES = {
     "conv2d groups": ((1, 4, 3, 3), (4, 2, 2, 2), {"groups": 2}),
     "conv2d same": ((1, 2, 3, 3), (1, 2, 2, 3), {"padding": "same"}),
     "conv3d": ((1, 1, 3, 3, 2), (2, 1, 2, 2, 2), {"padding": 1, "stride": 2}),
-    "conv_transpose2d": ((1, 2, 2, 2), (2, 1, 2, 3), {"stride": 2, "output_padding": 1, "groups": 2}),
+    "conv_transpose2d": (
+        (1, 2, 2, 2),
+        (2, 1, 2, 3),
+        {"stride": 2, "output_padding": 1, "groups": 2},
+    ),
     "conv_transpose2d dilated": ((2, 2, 2), (2, 1, 2, 2), {"dilation": 2, "output_padding": 1}),
     "conv_transpose3d": ((1, 1, 2, 2, 1), (1, 2, 2, 1, 2), {"padding": (1, 0, 0)}),
 }
@@ -72,7 +88,9 @@ SHAPES = {
 def test_derivatives_over_more_dims(name, derivatives):
     shape, kernel, options = SHAPES[name]
     function = getattr(F, name.partition(" ")[0])
-    derivatives(lambda x, w: function(x, w, **options), RNG.normal(size=shape), RNG.normal(size=kernel))
+    derivatives(
+        lambda x, w: function(x, w, **options), RNG.normal(size=shape), RNG.normal(size=kernel)
+    )
 
 
 def test_third_order():
@@ -113,6 +131,8 @@ def test_arrays_that_are_not_contiguous():
 
 @pytest.mark.parametrize("shape", [(1, 2, 4, 3), (2, 4, 3)])
 def test_unfold_and_fold(shape, derivatives):
-    derivatives(lambda x: F.unfold(x, 2, dilation=(2, 1), padding=1, stride=(1, 2)), RNG.normal(size=shape))
+    derivatives(
+        lambda x: F.unfold(x, 2, dilation=(2, 1), padding=1, stride=(1, 2)), RNG.normal(size=shape)
+    )
     columns = F.unfold(torch.tensor(RNG.normal(size=shape)), 2, stride=2, padding=1).numpy()
     derivatives(lambda x: F.fold(x, (4, 3), 2, stride=2, padding=1), columns)

@@ -57,7 +57,9 @@ def test_no_operator_is_forgotten() -> None:
     assert wanted - set(cases.CASES) == set()
 
 
-@pytest.mark.parametrize("name", [*tiers.TIER_ONE_WITHOUT_DERIVATIVE, *tiers.TIER_TWO_WITHOUT_DERIVATIVE])
+@pytest.mark.parametrize(
+    "name", [*tiers.TIER_ONE_WITHOUT_DERIVATIVE, *tiers.TIER_TWO_WITHOUT_DERIVATIVE]
+)
 def test_those_without_derivative_are_there(name: str) -> None:
     assert callable(getattr(torch.zeros(1), name, None)) or callable(getattr(torch, name, None))
 

@@ -42,7 +42,13 @@ def test_a_family_loads_when_one_of_its_names_is_asked_for():
 
 def test_every_name_is_found_where_it_is():
     ops.load()
-    for table in (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special):
+    for table in (
+        ops.api.functions,
+        ops.api.methods,
+        ops.api.functional,
+        ops.api.linalg,
+        ops.api.special,
+    ):
         for name in table:
             assert ops.find(table, name) is table[name]
     assert families.of("no_such_name") == [] and ops.find(ops.api.functions, "no_such_name") is None
@@ -53,6 +59,11 @@ def test_the_dim_of_a_join_has_one_name_at_a_time(name):
     function, x = getattr(gt, name), gt.ones(2, 2)
     assert gt.equal(function([x, x], axis=1), function([x, x], 1))
     assert gt.equal(function([x, x], axis=0), function([x, x]))
-    for given, named in (((0,), {"axis": 1}), ((), {"dim": 0, "axis": 0}), ((), {"axis": None}), ((), {"dim": None})):
+    for given, named in (
+        ((0,), {"axis": 1}),
+        ((), {"dim": 0, "axis": 0}),
+        ((), {"axis": None}),
+        ((), {"dim": None}),
+    ):
         with pytest.raises(TypeError):
             function([x, x], *given, **named)

@@ -83,7 +83,9 @@ def check(name: str, function: Any, arrays: Any, layout: str) -> None:
     with np.errstate(all="ignore"):
         assert torch.autograd.gradcheck(floating(function), inputs, atol=1e-5, rtol=1e-4)
         if name not in FIRST_ORDER:
-            assert torch.autograd.gradgradcheck(floating(function), inputs, atol=1e-5, rtol=1e-4, fast_mode=True)
+            assert torch.autograd.gradgradcheck(
+                floating(function), inputs, atol=1e-5, rtol=1e-4, fast_mode=True
+            )
 
 
 @pytest.mark.sampled(180)
@@ -110,7 +112,12 @@ def test_expanded(name: str) -> None:
     """An operand all of whose rows are one row in memory."""
     function, first, *rest = BY_FAMILY[name][4 if name in generated.REDUCTIONS else 2]
     shape = np.shape(first) or (3,)
-    check(name, expanded(function, shape), [np.asarray(first)[..., :1] if np.ndim(first) else first, *rest], "plain")
+    check(
+        name,
+        expanded(function, shape),
+        [np.asarray(first)[..., :1] if np.ndim(first) else first, *rest],
+        "plain",
+    )
 
 
 @pytest.mark.parametrize("name", composed.PLAIN)
@@ -161,7 +168,9 @@ def test_no_record_is_forgotten() -> None:
                 derive_twice(function, leaves(arrays, "plain"), twice=name not in FIRST_ORDER)
     finally:
         state.set(recorder=None)
-    wanted = {name for name, record in records.items() if record.has_gradient and not record.undefined}
+    wanted = {
+        name for name, record in records.items() if record.has_gradient and not record.undefined
+    }
     assert sorted(wanted - seen - WITHOUT_CASE) == []
 
 
@@ -173,4 +182,6 @@ def derive_twice(function: Any, inputs: Any, twice: bool) -> None:
     again = [g for g in found if g is not None and g.requires_grad]
     if again:
         more_weights = [torch.ones_like(g).requires_grad_() for g in again]
-        torch.autograd.grad(again, [*inputs, *weights], more_weights, create_graph=True, allow_unused=True)
+        torch.autograd.grad(
+            again, [*inputs, *weights], more_weights, create_graph=True, allow_unused=True
+        )

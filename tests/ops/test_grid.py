@@ -15,7 +15,11 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
     assert printed_by_gradtrace(expression) == printed
 
 
-CASES = list(itertools.product(["bilinear", "nearest", "bicubic"], ["zeros", "border", "reflection"], [True, False]))
+CASES = list(
+    itertools.product(
+        ["bilinear", "nearest", "bicubic"], ["zeros", "border", "reflection"], [True, False]
+    )
+)
 
 
 @pytest.mark.sampled(6)
@@ -50,14 +54,18 @@ def test_the_identity_map_samples_the_image(corners):
     image = torch.tensor(RNG.normal(size=(1, 2, 3, 5)))
     theta = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]], dtype=torch.float64)
     grid = F.affine_grid(theta, image.shape, align_corners=corners)
-    np.testing.assert_allclose(F.grid_sample(image, grid, align_corners=corners).numpy(), image.numpy(), atol=1e-12)
+    np.testing.assert_allclose(
+        F.grid_sample(image, grid, align_corners=corners).numpy(), image.numpy(), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_affine_derivatives(n, derivatives):
     size = (2, 1, 2, 3, 1)[: n + 2]
     derivatives(
-        lambda t: F.affine_grid(t, size, align_corners=False) ** 2, RNG.normal(size=(2, n, n + 1)), tolerance=1e-5
+        lambda t: F.affine_grid(t, size, align_corners=False) ** 2,
+        RNG.normal(size=(2, n, n + 1)),
+        tolerance=1e-5,
     )
 
 

@@ -102,19 +102,28 @@ def test_cholesky_family(upper, derivatives):
     triangle = torch.triu if upper else torch.tril
     derivatives(lambda x: torch.cholesky_inverse(triangle(x), upper), matrix(3, 3), tolerance=1e-5)
     derivatives(
-        lambda b, x: torch.cholesky_solve(b, triangle(x), upper), RNG.normal(size=(3, 2)), matrix(3, 3), tolerance=1e-5
+        lambda b, x: torch.cholesky_solve(b, triangle(x), upper),
+        RNG.normal(size=(3, 2)),
+        matrix(3, 3),
+        tolerance=1e-5,
     )
 
 
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("upper", [False, True])
 def test_the_older_triangular_solve(upper, transpose, derivatives):
-    derivatives(lambda b, x: torch.triangular_solve(b, x, upper, transpose), RNG.normal(size=(3, 2)), matrix(3, 3))
+    derivatives(
+        lambda b, x: torch.triangular_solve(b, x, upper, transpose),
+        RNG.normal(size=(3, 2)),
+        matrix(3, 3),
+    )
 
 
 def test_eigenvalues_and_vectors(derivatives):
     derivatives(lambda x: L.eigvalsh(symmetric(x)), matrix(3, 3), tolerance=1e-4)
-    derivatives(lambda x: [part**2 for part in L.eigh(symmetric(x))], matrix(2, 3, 3), tolerance=1e-4)
+    derivatives(
+        lambda x: [part**2 for part in L.eigh(symmetric(x))], matrix(2, 3, 3), tolerance=1e-4
+    )
     a = torch.tensor(positive(4))
     values, vectors = L.eigh(a)
     np.testing.assert_allclose(((vectors * values) @ vectors.mT).array, a.array, atol=1e-12)
@@ -175,15 +184,24 @@ def test_lu_solve(left, adjoint, derivatives):
     a, b = RNG.normal(size=(2, 3, 3)), RNG.normal(size=(3, 3))
     turned = a.swapaxes(-1, -2) if adjoint else a
     x = solved(torch.tensor(a), torch.tensor(b)).array
-    np.testing.assert_allclose(turned @ x if left else x @ turned, np.broadcast_to(b, x.shape), atol=1e-9)
+    np.testing.assert_allclose(
+        turned @ x if left else x @ turned, np.broadcast_to(b, x.shape), atol=1e-9
+    )
     derivatives(solved, a, b, tolerance=1e-4)
     derivatives(lambda a: torch.lu_unpack(*L.lu_factor(a)), RNG.normal(size=(3, 4)), tolerance=1e-4)
 
 
 @pytest.mark.parametrize("driver", ["gelsy", "gelsd"])
-@pytest.mark.parametrize(("a", "b"), [((4, 2), (4, 1)), ((4, 2), (4,)), ((2, 4), (2, 3)), ((2, 4, 2), (2, 4, 1))])
+@pytest.mark.parametrize(
+    ("a", "b"), [((4, 2), (4, 1)), ((4, 2), (4,)), ((2, 4), (2, 3)), ((2, 4, 2), (2, 4, 1))]
+)
 def test_least_squares(a, b, driver, derivatives):
-    derivatives(lambda x, y: L.lstsq(x, y, driver=driver)[:2], matrix(*a), RNG.normal(size=b), tolerance=1e-4)
+    derivatives(
+        lambda x, y: L.lstsq(x, y, driver=driver)[:2],
+        matrix(*a),
+        RNG.normal(size=b),
+        tolerance=1e-4,
+    )
 
 
 OTHERS = {

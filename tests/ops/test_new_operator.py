@@ -63,7 +63,14 @@ def ripple() -> Iterator[Any]:
         self=d("self", slope),
     )
     yield unary(record)
-    for table in (vars(torch), records, ops.api.functions, ops.api.methods, ops.api.catalogue, operands._records):
+    for table in (
+        vars(torch),
+        records,
+        ops.api.functions,
+        ops.api.methods,
+        ops.api.catalogue,
+        operands._records,
+    ):
         table.pop("ripple", None)
         table.pop("ripple_", None)
     for name in ("ripple", "ripple_"):
@@ -128,7 +135,9 @@ def test_forward_mode(ripple: Any) -> None:
 def test_a_static_plan_and_rows(ripple: Any) -> None:
     plan = static.optimise(static.trace(lambda x: ripple(x).sum(), {"x": POINTS}))
     steps = [step for step in plan.steps if step.op == "ripple"]
-    assert steps and all(kernels.is_elementwise(step) and kernels.instructions(step, plan) for step in steps)
+    assert steps and all(
+        kernels.is_elementwise(step) and kernels.instructions(step, plan) for step in steps
+    )
     others = np.stack([POINTS, POINTS * 0.5, POINTS + 1])
     found = RowMap(plan)({"x": others}, 3)
     for i, x in enumerate(others):
@@ -150,7 +159,9 @@ def test_a_plan_of_large_arrays_and_one_of_numbers(ripple: Any) -> None:
 
 
 def test_blocks_of_large_arrays(ripple: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "live_observers", 0)  # hooks that an earlier test of this process left alive
+    monkeypatch.setattr(
+        state, "live_observers", 0
+    )  # hooks that an earlier test of this process left alive
     data = np.linspace(-2, 2, 1 << 18)
     x = torch.tensor(data, requires_grad=True)
     y = ripple(x * 2.0)

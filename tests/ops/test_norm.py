@@ -23,10 +23,14 @@ def test_values():
     batch = normal(x, (0, 2)) * w[:, None] + b[:, None]
     np.testing.assert_allclose(F.batch_norm(t, None, None, weight, bias, True).numpy(), batch)
     np.testing.assert_allclose(F.layer_norm(t, (4, 2)).numpy(), normal(x, (1, 2)))
-    np.testing.assert_allclose(F.instance_norm(t, weight=weight).numpy(), normal(x, (2,)) * w[:, None])
+    np.testing.assert_allclose(
+        F.instance_norm(t, weight=weight).numpy(), normal(x, (2,)) * w[:, None]
+    )
     groups = normal(x.reshape(3, 2, 4), (2,)).reshape(3, 4, 2) * w[:, None] + b[:, None]
     np.testing.assert_allclose(F.group_norm(t, 2, weight, bias).numpy(), groups)
-    np.testing.assert_allclose(F.rms_norm(t, (2,), eps=0.5).numpy(), x / np.sqrt((x * x).mean(2, keepdims=True) + 0.5))
+    np.testing.assert_allclose(
+        F.rms_norm(t, (2,), eps=0.5).numpy(), x / np.sqrt((x * x).mean(2, keepdims=True) + 0.5)
+    )
 
 
 DERIVATIVES = {
@@ -36,7 +40,11 @@ DERIVATIVES = {
         (2, 2, 2),
         2,
         lambda x, w, b: F.batch_norm(
-            x, torch.tensor([0.5, 1.0], dtype=torch.float64), torch.tensor([2.0, 0.3], dtype=torch.float64), w, b
+            x,
+            torch.tensor([0.5, 1.0], dtype=torch.float64),
+            torch.tensor([2.0, 0.3], dtype=torch.float64),
+            w,
+            b,
         ),
     ),
     "layer_norm": ((2, 2, 3), (2, 3), lambda x, w, b: F.layer_norm(x, (2, 3), w, b)),
@@ -44,15 +52,29 @@ DERIVATIVES = {
     "group_norm": ((2, 4, 2), 4, lambda x, w, b: F.group_norm(x, 2, w, b)),
     "instance_norm": ((2, 2, 3), 2, lambda x, w, b: F.instance_norm(x, weight=w, bias=b)),
     "rms_norm": ((2, 3), 3, lambda x, w, b: F.rms_norm(x, (3,), w) + b),
-    "local_response_norm": ((1, 3, 2), (3, 2), lambda x, w, b: F.local_response_norm(x, 2, 0.5) * w + b),
-    "local_response_norm of images": ((1, 3, 2, 2), (2, 2), lambda x, w, b: F.local_response_norm(x, 3, 0.5) * w + b),
+    "local_response_norm": (
+        (1, 3, 2),
+        (3, 2),
+        lambda x, w, b: F.local_response_norm(x, 2, 0.5) * w + b,
+    ),
+    "local_response_norm of images": (
+        (1, 3, 2, 2),
+        (2, 2),
+        lambda x, w, b: F.local_response_norm(x, 3, 0.5) * w + b,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives(name, derivatives):
     shape, weights, function = DERIVATIVES[name]
-    derivatives(function, RNG.normal(size=shape), RNG.normal(size=weights), RNG.normal(size=weights), tolerance=1e-5)
+    derivatives(
+        function,
+        RNG.normal(size=shape),
+        RNG.normal(size=weights),
+        RNG.normal(size=weights),
+        tolerance=1e-5,
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
 def test_values_and_derivatives(mode, n, derivatives):
     x = RNG.normal(size=(2, 3, 4, 3)[: n + 1])
     widths = [(0, 0)] * (x.ndim - n) + [PADS[n][i : i + 2] for i in range(0, 2 * n, 2)][::-1]
-    np.testing.assert_array_equal(F.pad(torch.tensor(x), PADS[n], mode).numpy(), np.pad(x, widths, NUMPY[mode]))
+    np.testing.assert_array_equal(
+        F.pad(torch.tensor(x), PADS[n], mode).numpy(), np.pad(x, widths, NUMPY[mode])
+    )
     derivatives(lambda a: F.pad(a, PADS[n], mode) ** 2, x, tolerance=1e-5)
 
 

@@ -37,7 +37,9 @@ def test_derivatives(n, window, derivatives):
         derivatives(lambda a, o=options: getattr(F, f"avg_pool{n}d")(a, **window, **o), x)
 
 
-@pytest.mark.parametrize(("n", "size"), [(1, 2), (1, 7), (2, (2, 3)), (2, (5, 1)), (3, (2, 1, 4)), (3, 1), (2, 1)])
+@pytest.mark.parametrize(
+    ("n", "size"), [(1, 2), (1, 7), (2, (2, 3)), (2, (5, 1)), (3, (2, 1, 4)), (3, 1), (2, 1)]
+)
 def test_adaptive_derivatives(n, size, derivatives):
     x = apart(2, *(5, 4, 3)[:n])
     derivatives(lambda a: getattr(F, f"adaptive_max_pool{n}d")(a, size), x)
@@ -52,7 +54,9 @@ def test_maxima_and_where_they_are(kernel, stride, padding, dilation):
     x = RNG.integers(0, 4, size=(2, 3, 7, 8)).astype(float)  # many ties
     x[0, 0, 2, 2:4] = np.nan
     x[1, 1] = -np.inf
-    values, places = F.max_pool2d(torch.tensor(x), kernel, stride, padding, dilation, return_indices=True)
+    values, places = F.max_pool2d(
+        torch.tensor(x), kernel, stride, padding, dilation, return_indices=True
+    )
     k, s, p, d = (np.broadcast_to(v, 2) for v in (kernel, stride, padding, dilation))
     for index in np.ndindex(tuple(values.shape)):
         rows = [r for r in index[2] * s[0] - p[0] + d[0] * np.arange(k[0]) if 0 <= r < 7]
@@ -79,7 +83,9 @@ def test_unpooling_undoes_pooling(derivatives):
     assert back.shape == x.shape and back.max().item() == x.max().item()
     derivatives(lambda a: F.max_unpool2d(a, places, 2) ** 2, pooled.numpy(), tolerance=1e-5)
     line, index = F.max_pool1d(x[0], 2, return_indices=True)
-    derivatives(lambda a: F.max_unpool1d(a, index, 2, output_size=(5,)) ** 2, line.numpy(), tolerance=1e-5)
+    derivatives(
+        lambda a: F.max_unpool1d(a, index, 2, output_size=(5,)) ** 2, line.numpy(), tolerance=1e-5
+    )
     cube, index3 = F.max_pool3d(torch.tensor(apart(1, 2, 4, 4)), 2, return_indices=True)
     derivatives(lambda a: F.max_unpool3d(a, index3, 2) ** 2, cube.numpy(), tolerance=1e-5)
 
@@ -89,13 +95,20 @@ def test_power_average(n, derivatives):
     x = RNG.uniform(0.5, 2, size=(2, 4, 4, 2)[: n + 1])
     derivatives(lambda a: getattr(F, f"lp_pool{n}d")(a, 3.0, 2), x, tolerance=1e-5)
     whole = getattr(F, f"lp_pool{n}d")(torch.tensor(x), 2, 2)
-    assert whole.flatten()[0].item() == pytest.approx(np.sqrt((x[(0, *[slice(0, 2)] * n)] ** 2).sum()))
+    assert whole.flatten()[0].item() == pytest.approx(
+        np.sqrt((x[(0, *[slice(0, 2)] * n)] ** 2).sum())
+    )
 
 
 def test_dtypes_stay():
     for dtype in (torch.float16, torch.float32, torch.float64):
         x = torch.ones(1, 4, 6, dtype=dtype, requires_grad=True)
-        for out in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.adaptive_max_pool2d(x, 3)):
+        for out in (
+            F.max_pool2d(x, 2),
+            F.avg_pool2d(x, 2),
+            F.adaptive_avg_pool2d(x, 3),
+            F.adaptive_max_pool2d(x, 3),
+        ):
             (g,) = torch.autograd.grad(out.sum(), x)
             assert out.dtype == g.dtype == dtype
 
@@ -120,14 +133,20 @@ def test_fractional_pooling_takes_the_maximum_of_each_window(n, derivatives):
 
     def starts(sample, size, k, out):
         ratio = (size - k) / (out - 1)
-        return [int((i + sample) * ratio) - int(sample * ratio) for i in range(out - 1)] + [size - k]
+        return [int((i + sample) * ratio) - int(sample * ratio) for i in range(out - 1)] + [
+            size - k
+        ]
 
     values, places = pool(torch.tensor(x), return_indices=True)
     for batch, channel in itertools.product(range(2), range(3)):
-        drawn = samples[batch, channel][::-1] if n == 2 else samples[batch, channel]  # over images the width is first
+        drawn = (
+            samples[batch, channel][::-1] if n == 2 else samples[batch, channel]
+        )  # over images the width is first
         firsts = [starts(*one) for one in zip(drawn, sizes, kernel, outs, strict=True)]
         for index in np.ndindex(outs):
-            corner = tuple(slice(firsts[d][i], firsts[d][i] + kernel[d]) for d, i in enumerate(index))
+            corner = tuple(
+                slice(firsts[d][i], firsts[d][i] + kernel[d]) for d, i in enumerate(index)
+            )
             best = values[(batch, channel, *index)].item()
             assert best == x[batch, channel][corner].max()
             assert x[batch, channel].flat[places[(batch, channel, *index)].item()] == best
@@ -139,7 +158,13 @@ def test_fractional_pooling_of_nan_of_nothing_and_by_ratio():
     out = torch.nn.FractionalMaxPool2d(2, output_size=1)(x)
     out.sum().backward()
     assert out.isnan().all() and x.grad.sum() == 1
-    assert torch.nn.FractionalMaxPool3d(2, output_ratio=0.5)(torch.ones(0, 2, 4, 6, 8)).shape == (0, 2, 2, 3, 4)
+    assert torch.nn.FractionalMaxPool3d(2, output_ratio=0.5)(torch.ones(0, 2, 4, 6, 8)).shape == (
+        0,
+        2,
+        2,
+        3,
+        4,
+    )
     assert F.fractional_max_pool2d(torch.ones(1, 4, 4), 2, (0, 2)).shape == (1, 0, 2)
     for sizes, message in (
         ((3, 3), "height 3 too large"),
@@ -180,9 +205,13 @@ def test_a_window_with_only_padding_has_no_maximum():
     assert F.max_pool1d(torch.tensor([[1.0, 2.0]]), 2, 1, 1, 2).tolist() == [[2.0, 1.0]]
 
 
-@pytest.mark.parametrize("function", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d, F.adaptive_avg_pool1d])
+@pytest.mark.parametrize(
+    "function", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d, F.adaptive_avg_pool1d]
+)
 def test_no_gradient_through_no_outputs(function):
-    with pytest.raises(RuntimeError, match="Expected grad_output to have non-zero size for non-batch dimensions"):
+    with pytest.raises(
+        RuntimeError, match="Expected grad_output to have non-zero size for non-batch dimensions"
+    ):
         function(torch.ones(1, 3, 3, requires_grad=True), 0).sum().backward()
     with pytest.raises(RuntimeError, match="overflowed"):
         F.adaptive_max_pool1d(torch.ones(2, 2), 2**62)
@@ -217,7 +246,9 @@ def test_indices_that_were_changed_after_a_hook_copied_them_are_as_they_were(fun
 
 def test_fractional_pooling_refuses_what_pytorch_refuses():
     x = torch.ones(1, 5, 6, 7)
-    with pytest.raises(RuntimeError, match=r"max_pool3d_out\(\): pool time 2 too large relative to input time 5"):
+    with pytest.raises(
+        RuntimeError, match=r"max_pool3d_out\(\): pool time 2 too large relative to input time 5"
+    ):
         F.fractional_max_pool3d(x, 2, (4, 2, 2))
     assert F.fractional_max_pool3d(x, 2, output_ratio=0.5).shape == (1, 2, 3, 3)
     with pytest.raises(TypeError, match="object of type 'float' has no len"):

@@ -51,7 +51,10 @@ def test_a_state_continues_the_stream() -> None:
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        (gt.zeros(5, dtype=gt.uint8), "Expected a CPUGeneratorImplState of size 5056 but found the input RNG state"),
+        (
+            gt.zeros(5, dtype=gt.uint8),
+            "Expected a CPUGeneratorImplState of size 5056 but found the input RNG state",
+        ),
         (gt.zeros(5056, dtype=gt.uint8), "Invalid mt19937 state"),
     ],
 )
@@ -70,13 +73,34 @@ def test_a_wrong_state_is_refused(state: Any, message: str) -> None:
         ),
         (lambda: gt.zeros(2).normal_(0, -1.5), "normal expects std >= 0.0, but found std -1.5"),
         (lambda: gt.zeros(2).bernoulli_(2), r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),
-        (lambda: gt.zeros(2).exponential_(0), "exponential_ expects lambda > 0.0, but found lambda=0"),
-        (lambda: gt.zeros(2, dtype=gt.int64).cauchy_(), "Cauchy distribution is a continuous probability"),
-        (lambda: gt.zeros(2).geometric_(1.5), r"geometric_ expects p to be in \(0, 1\), but got p=1.5"),
-        (lambda: gt.zeros(2, dtype=gt.uint8).random_(0, 300), "to - 1 is out of bounds for unsigned char"),
-        (lambda: gt.multinomial(gt.tensor([1.0, -2.0]), 1, True), "probability tensor contains either"),
-        (lambda: gt.multinomial(gt.tensor([1.0, 2.0]), 3), "cannot sample n_sample > prob_dist.size"),
-        (lambda: gt.poisson(gt.tensor([-1.0])), "invalid Poisson rate, expected rate to be non-negative"),
+        (
+            lambda: gt.zeros(2).exponential_(0),
+            "exponential_ expects lambda > 0.0, but found lambda=0",
+        ),
+        (
+            lambda: gt.zeros(2, dtype=gt.int64).cauchy_(),
+            "Cauchy distribution is a continuous probability",
+        ),
+        (
+            lambda: gt.zeros(2).geometric_(1.5),
+            r"geometric_ expects p to be in \(0, 1\), but got p=1.5",
+        ),
+        (
+            lambda: gt.zeros(2, dtype=gt.uint8).random_(0, 300),
+            "to - 1 is out of bounds for unsigned char",
+        ),
+        (
+            lambda: gt.multinomial(gt.tensor([1.0, -2.0]), 1, True),
+            "probability tensor contains either",
+        ),
+        (
+            lambda: gt.multinomial(gt.tensor([1.0, 2.0]), 3),
+            "cannot sample n_sample > prob_dist.size",
+        ),
+        (
+            lambda: gt.poisson(gt.tensor([-1.0])),
+            "invalid Poisson rate, expected rate to be non-negative",
+        ),
         (lambda: gt.bernoulli(gt.tensor([2.0])), "Expected p_in >= 0 && p_in <= 1 to be true"),
     ],
 )

@@ -54,7 +54,11 @@ def test_tables_of_records_name_records(place: str) -> None:
 def test_tables_of_functions_name_functions(place: str) -> None:
     # The last one is on the way of a scalar expression, which loads no module that it does not need.
     known = {"lang.names": MATHEMATICS, **function_tables}[place]
-    public = {name for table in ("functions", "methods", "functional", "linalg", "special") for name in names_in(table)}
+    public = {
+        name
+        for table in ("functions", "methods", "functional", "linalg", "special")
+        for name in names_in(table)
+    }
     assert {name for name in set(known) - public if not hasattr(Tensor, name)} == set()
 
 
@@ -69,9 +73,13 @@ def names_in(table: str) -> set[str]:
 def strings(node: ast.AST) -> list[str]:
     """The strings that a literal is made of: a set's or a tuple's items, a dict's keys, the words of a text."""
     if isinstance(node, ast.Dict):
-        return [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+        return [
+            k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)
+        ]
     if isinstance(node, (ast.Set, ast.List, ast.Tuple)):
-        return [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+        return [
+            e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)
+        ]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value.split()
     return []
@@ -86,7 +94,15 @@ OTHER_NAMES = (
     "torch",
     "static/tf1",
 )
-REDUCTIONS = {"sum", "mean", "prod", "max", "min", "amax", "amin"}  # also words for an option `reduce`
+REDUCTIONS = {
+    "sum",
+    "mean",
+    "prod",
+    "max",
+    "min",
+    "amax",
+    "amin",
+}  # also words for an option `reduce`
 
 
 @pytest.mark.slow
@@ -101,7 +117,8 @@ def test_every_table_of_records_is_registered() -> None:
         registered = {
             id(part)
             for call in ast.walk(tree)
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("record_table", "function_table")
+            if isinstance(call, ast.Call)
+            and getattr(call.func, "id", "") in ("record_table", "function_table")
             for part in ast.walk(call)
         }
         for node in ast.walk(tree):
@@ -120,7 +137,9 @@ def test_every_table_of_records_is_registered() -> None:
 # ---- samples of arguments
 
 # Plain arguments of elementwise operators by name. A record with another name needs a line here.
-MASK = np.array([[True, False, True], [False, False, True], [True, True, False], [False, True, False]])
+MASK = np.array(
+    [[True, False, True], [False, False, True], [True, True, False], [False, True, False]]
+)
 PLAIN: dict[str, Any] = {
     "alpha": 0.5,
     "approximate": "none",
@@ -161,7 +180,9 @@ ABOVE = {"acosh": 1.0, "zeta": 1.0}  # what is added to the operands, for a func
 def samples(record: Op) -> tuple[list[Any], list[Any]]:
     """Operands of one shape within the domain of nearly every function, and plain arguments."""
     rng = np.random.default_rng(7)
-    arrays = [rng.uniform(0.1, 0.9, SHAPE) + ABOVE.get(record.name, 0.0) for _ in range(record.arity)]
+    arrays = [
+        rng.uniform(0.1, 0.9, SHAPE) + ABOVE.get(record.name, 0.0) for _ in range(record.arity)
+    ]
     if record.name in INTEGERS:
         arrays = [rng.integers(1, 5, SHAPE) for _ in arrays]
     if record.tensor_names[0] == "condition":
@@ -238,7 +259,9 @@ def test_local_derivatives_of_elementwise_operators(name: str) -> None:
         assert local.shape in (SHAPE, ())
         i = (1, 2)
         single = [torch.tensor(np.array(a[i])).requires_grad_(a.dtype.kind == "f") for a in arrays]
-        (want,) = torch.autograd.grad(record(*single, *row_of(plain, i)), [single[k]], allow_unused=True)
+        (want,) = torch.autograd.grad(
+            record(*single, *row_of(plain, i)), [single[k]], allow_unused=True
+        )
         same([np.broadcast_to(local.data, SHAPE)[i]], [0.0 if want is None else want.numpy()])
 
 
@@ -255,7 +278,9 @@ def test_every_record_has_a_kind() -> None:
 
 def test_views_are_views() -> None:
     assert {record.kind for record in records.values() if record.view} == {"view", "elementwise"}
-    assert [name for name, record in records.items() if record.view and record.kind == "elementwise"] == ["alias"]
+    assert [
+        name for name, record in records.items() if record.view and record.kind == "elementwise"
+    ] == ["alias"]
 
 
 @pytest.mark.parametrize("name", with_field("identity"))
@@ -271,7 +296,10 @@ def test_identities(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(n for n, r in records.items() if r.constant is not None))
 def test_constants(name: str) -> None:
     record = records[name]
-    assert record.kind == "fill" and (record(torch.tensor([-1.0, np.nan])).numpy() == record.constant).all()
+    assert (
+        record.kind == "fill"
+        and (record(torch.tensor([-1.0, np.nan])).numpy() == record.constant).all()
+    )
 
 
 @pytest.mark.parametrize("name", sorted(n for n, r in records.items() if r.commutative))
@@ -280,13 +308,21 @@ def test_commutative_operators_give_the_same_bits(name: str) -> None:
     a, b = map(torch.tensor, np.meshgrid(special, special))
     one, other = (outputs(records[name](*pair))[0] for pair in ((a, b), (b, a)))
     real = one == one  # the sign of a NaN does not count
-    assert (one[real].tobytes(), np.isnan(one).tolist()) == (other[real].tobytes(), np.isnan(other).tolist())
+    assert (one[real].tobytes(), np.isnan(one).tolist()) == (
+        other[real].tobytes(),
+        np.isnan(other).tolist(),
+    )
 
 
 @pytest.mark.parametrize("name", with_field("sign"))
 def test_signs_are_what_python_writes(name: str) -> None:
     record = records[name]
-    shapes = {"mm": ((2, 3), (3, 2)), "matmul": ((2, 3), (3, 2)), "mv": ((2, 3), (3,)), "bmm": ((1, 2, 3), (1, 3, 2))}
+    shapes = {
+        "mm": ((2, 3), (3, 2)),
+        "matmul": ((2, 3), (3, 2)),
+        "mv": ((2, 3), (3,)),
+        "bmm": ((1, 2, 3), (1, 3, 2)),
+    }
     whole = name.startswith("bitwise")
     a, b = (np.arange(1, 1 + np.prod(s)).reshape(s) for s in shapes.get(name, ((4,), (4,))))
     a, b = (x if whole else x * 0.75 for x in (a, b[::-1].copy()))
@@ -303,8 +339,13 @@ def test_symbolic_formulas_are_the_operators(name: str) -> None:
     assert formula is not None
     numbers = [0.3, 0.6][: record.arity]
     plain = {"beta": 1.0, "threshold": 20.0, "dtype": None}
-    found = record(*(torch.tensor(x, dtype=torch.float64) for x in numbers), *(plain[n] for n in record.plain_names))
-    assert float(formula(sympy, *map(sympy.Float, numbers))) == pytest.approx(found.item(), rel=1e-12)
+    found = record(
+        *(torch.tensor(x, dtype=torch.float64) for x in numbers),
+        *(plain[n] for n in record.plain_names),
+    )
+    assert float(formula(sympy, *map(sympy.Float, numbers))) == pytest.approx(
+        found.item(), rel=1e-12
+    )
 
 
 def test_in_place_words() -> None:

@@ -20,7 +20,21 @@ def dims_of(shape, several):
     return [*single, *([(0, -1)] if several and len(shape) > 1 else [])]
 
 
-WHOLE = ["sum", "mean", "prod", "var", "std", "amax", "amin", "max", "min", "median", "nansum", "nanmean", "norm"]
+WHOLE = [
+    "sum",
+    "mean",
+    "prod",
+    "var",
+    "std",
+    "amax",
+    "amin",
+    "max",
+    "min",
+    "median",
+    "nansum",
+    "nanmean",
+    "norm",
+]
 
 
 @pytest.mark.parametrize(("name", "shape"), list(itertools.product(WHOLE, SHAPES)))
@@ -30,7 +44,18 @@ def test_derivatives_over_everything(name, shape, derivatives):
     derivatives(lambda x: getattr(torch, name)(x), RNG.normal(size=shape) + 0.1)
 
 
-SEVERAL = ["sum", "mean", "var", "std", "amax", "amin", "logsumexp", "nansum", "var_mean", "std_mean"]
+SEVERAL = [
+    "sum",
+    "mean",
+    "var",
+    "std",
+    "amax",
+    "amin",
+    "logsumexp",
+    "nansum",
+    "var_mean",
+    "std_mean",
+]
 SINGLE = [
     "prod",
     "max",
@@ -70,7 +95,9 @@ def test_derivatives_over_a_dim(name, shape, derivatives):
             derivatives(call_over(name, dim, keepdim), apart, tolerance=1e-5)
 
 
-@pytest.mark.parametrize("values", [[2.0, 0.0, 4.0], [0.0, 0.0, 4.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0, 0.0, 2.0]])
+@pytest.mark.parametrize(
+    "values", [[2.0, 0.0, 4.0], [0.0, 0.0, 4.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0, 0.0, 2.0]]
+)
 def test_products_with_zeros_are_differentiable_twice(values, derivatives):
     derivatives(lambda x: x.prod(), values, tolerance=1e-5)
     derivatives(lambda x: x.prod(0, keepdim=True), values, tolerance=1e-5)
@@ -87,9 +114,13 @@ def test_norms(p, derivatives):
 
 @pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")])
 def test_matrix_norms(ord, derivatives):
-    derivatives(lambda a: torch.linalg.matrix_norm(a, ord), RNG.normal(size=(2, 3, 4)), tolerance=1e-5)
     derivatives(
-        lambda a: torch.linalg.matrix_norm(a, ord, dim=(2, 0), keepdim=True), RNG.normal(size=(2, 3, 4)), tolerance=1e-5
+        lambda a: torch.linalg.matrix_norm(a, ord), RNG.normal(size=(2, 3, 4)), tolerance=1e-5
+    )
+    derivatives(
+        lambda a: torch.linalg.matrix_norm(a, ord, dim=(2, 0), keepdim=True),
+        RNG.normal(size=(2, 3, 4)),
+        tolerance=1e-5,
     )
 
 
@@ -101,16 +132,22 @@ COMPOSED = {
     "trapezoid": lambda x: torch.trapezoid(x, x * x),
     "cumulative_trapezoid": lambda x: torch.cumulative_trapezoid(x, dx=0.5, dim=0),
     "gradient": lambda x: torch.gradient(x, spacing=2.0, dim=1, edge_order=2),
-    "gradient points": lambda x: torch.gradient(x, spacing=[torch.tensor([0.0, 1, 3, 4], dtype=torch.float64)], dim=1),
+    "gradient points": lambda x: torch.gradient(
+        x, spacing=[torch.tensor([0.0, 1, 3, 4], dtype=torch.float64)], dim=1
+    ),
     "renorm": lambda x: torch.renorm(x, 2, 0, 1.0),
-    "nanquantile": lambda x: torch.nanquantile(x, torch.tensor([0.2, 0.9], dtype=torch.float64), dim=1),
+    "nanquantile": lambda x: torch.nanquantile(
+        x, torch.tensor([0.2, 0.9], dtype=torch.float64), dim=1
+    ),
     "trace": lambda x: torch.trace(x),
     "sum_to_size": lambda x: x.sum_to_size(1, 4),
     "softmin": lambda x: torch.nn.functional.softmin(x, 1),
     "sum dtype": lambda x: x.sum(0, dtype=torch.float64),
     "in place": lambda x: (x * 2).cumsum_(0),
     "axis": lambda x: torch.sum(x, axis=1, keepdims=True),
-    "quantiles": lambda x: torch.quantile(torch.tensor([1.0, 5, 2, 9, 4], dtype=torch.float64), x[0].softmax(0)),
+    "quantiles": lambda x: torch.quantile(
+        torch.tensor([1.0, 5, 2, 9, 4], dtype=torch.float64), x[0].softmax(0)
+    ),
 }
 
 

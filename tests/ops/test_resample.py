@@ -47,7 +47,9 @@ def test_with_antialiasing(mode, derivatives):
 @pytest.mark.parametrize(("mode", "n"), MODES)
 def test_the_same_size_changes_nothing(mode, n):
     x = RNG.normal(size=(1, 2, 4, 3, 2)[: n + 2])
-    np.testing.assert_allclose(F.interpolate(torch.tensor(x), size=x.shape[2:], mode=mode).numpy(), x)
+    np.testing.assert_allclose(
+        F.interpolate(torch.tensor(x), size=x.shape[2:], mode=mode).numpy(), x
+    )
 
 
 def test_an_infinite_gradient_stays_where_it_is():

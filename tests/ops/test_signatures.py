@@ -45,14 +45,26 @@ def test_a_call_that_fits(table, name, args, named):
 
 def test_words():
     x = torch.ones(2)
-    assert signatures.refusal("m", "cumsum", (), {}) == 'cumsum() missing 1 required positional arguments: "dim"'
+    assert (
+        signatures.refusal("m", "cumsum", (), {})
+        == 'cumsum() missing 1 required positional arguments: "dim"'
+    )
     missing = 'gather() missing 2 required positional argument: "dim", "index"'
     assert signatures.refusal("f", "gather", (x,), {}) == missing
-    assert signatures.refusal("f", "exp", (2,), {}) == "exp(): argument 'input' (position 1) must be Tensor, not int"
+    assert (
+        signatures.refusal("f", "exp", (2,), {})
+        == "exp(): argument 'input' (position 1) must be Tensor, not int"
+    )
     wrong = "tril(): argument 'diagonal' (position 1) must be int, not str"
     assert signatures.refusal("m", "tril", ("a",), {}) == wrong
-    assert signatures.refusal("m", "item", (3,), {}) == "TensorBase.item() takes no arguments (1 given)"
-    assert signatures.refusal("f", "cat", ([x, 3],), {}) == "expected Tensor as element 1 in argument 0, but got int"
+    assert (
+        signatures.refusal("m", "item", (3,), {})
+        == "TensorBase.item() takes no arguments (1 given)"
+    )
+    assert (
+        signatures.refusal("f", "cat", ([x, 3],), {})
+        == "expected Tensor as element 1 in argument 0, but got int"
+    )
     assert signatures.refusal("m", "never_heard_of", (), {}) == ""
 
 
@@ -60,7 +72,10 @@ def test_words():
     "name", ["put", "scatter_reduce", "index_fill", "index_copy", "index_reduce", "masked_scatter"]
 )
 def test_both_forms_have_their_own_name_and_arguments(name):
-    for function, own in ((getattr(torch, name), name), (getattr(torch.Tensor, name + "_"), name + "_")):
+    for function, own in (
+        (getattr(torch, name), name),
+        (getattr(torch.Tensor, name + "_"), name + "_"),
+    ):
         assert function.__name__ == own and "args" not in inspect.signature(function).parameters
         refused = rf"^{own}\(\) (missing \d required positional argument|received an invalid combination of arguments)"
         with pytest.raises(TypeError, match=refused):

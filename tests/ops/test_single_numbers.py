@@ -23,14 +23,32 @@ TWO = {
     "%": lambda x, y: x % y, "fmod": torch.fmod, "floor": lambda x, y: torch.div(x, y, rounding_mode="floor") * x,
     "trunc": lambda x, y: torch.div(x, y, rounding_mode="trunc") * x,
 }  # fmt: skip
-POINTS = [0.0, -0.0, 0.5, -0.5, 1.0, -2.0, 3.25, 20.5, -30.0, 800.0, -800.0, 1e-300, math.inf, -math.inf, math.nan]
+POINTS = [
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.0,
+    -2.0,
+    3.25,
+    20.5,
+    -30.0,
+    800.0,
+    -800.0,
+    1e-300,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
 
 
 def told(function: Any, points: tuple[float, ...], boxed: bool) -> list[float | None]:
     """The value, the gradients and the gradients of their sum."""
     leaves = [torch.tensor(p, dtype=torch.float64) for p in points]
     if boxed:
-        leaves = [leaf.detach() for leaf in leaves]  # which shares its storage, and so must be an array
+        leaves = [
+            leaf.detach() for leaf in leaves
+        ]  # which shares its storage, and so must be an array
     for leaf in leaves:
         assert isinstance(leaf._data, float) != boxed
         leaf.requires_grad_()

@@ -20,7 +20,9 @@ AT = np.concatenate(
 )
 
 
-@pytest.mark.parametrize(("function", "exact", "ulps"), [(torch.erf, math.erf, 2), (torch.erfc, math.erfc, 4)])
+@pytest.mark.parametrize(
+    ("function", "exact", "ulps"), [(torch.erf, math.erf, 2), (torch.erfc, math.erfc, 4)]
+)
 def test_to_the_last_digits(function: Any, exact: Any, ulps: int) -> None:
     expected = np.array([exact(x) for x in AT])
     wrong = np.abs(function(torch.tensor(AT)).array - expected) / np.spacing(np.abs(expected))
@@ -36,13 +38,18 @@ def test_at_the_ends() -> None:
 def test_numbers_and_arrays_agree() -> None:
     for x in (-2.5, 0.1, 0.9, 2.0, 5.0):
         number = torch.erf(torch.tensor(x, dtype=torch.float64))
-        assert math.isclose(number.item(), torch.erf(torch.tensor([x], dtype=torch.float64)).item(), rel_tol=4e-16)
+        assert math.isclose(
+            number.item(), torch.erf(torch.tensor([x], dtype=torch.float64)).item(), rel_tol=4e-16
+        )
 
 
 def test_a_fraction_ends_for_many_elements_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = np.random.default_rng(0)
     a, x = dice.uniform(0.1, 9, 2_000), dice.uniform(1, 20, 2_000)
-    alone = [torch.igammac(torch.tensor(p), torch.tensor(q)).item() for p, q in zip(a[:50], x[:50], strict=True)]
+    alone = [
+        torch.igammac(torch.tensor(p), torch.tensor(q)).item()
+        for p, q in zip(a[:50], x[:50], strict=True)
+    ]
     terms: list[int] = []
 
     def counted(*bounds: int) -> Any:

@@ -20,7 +20,9 @@ from tests.ops import special_record
 ENTRIES = [
     {"expression": text, "leaves": leaves, "float64": exact, "float32": rounded}
     for (text, exact, rounded), (_, leaves) in zip(
-        special_record.read(points.RECORDED.read_text(encoding="utf-8")), points.every_entry(), strict=True
+        special_record.read(points.RECORDED.read_text(encoding="utf-8")),
+        points.every_entry(),
+        strict=True,
     )
 ]
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6}

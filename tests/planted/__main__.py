@@ -27,7 +27,10 @@ def score(bugs: list[Bug], engine: str, verbose: bool) -> bool:
         lacks = misses(bug, answer)
         right += not lacks
         misleading += any(text.startswith("misleads") for text in lacks)
-        print(f"{'right' if not lacks else 'wrong'}  {bug.name}{bug.cause and ': '}{bug.cause}", flush=True)
+        print(
+            f"{'right' if not lacks else 'wrong'}  {bug.name}{bug.cause and ': '}{bug.cause}",
+            flush=True,
+        )
         for text in lacks:
             print(f"         {text}")
         if verbose:
@@ -37,15 +40,23 @@ def score(bugs: list[Bug], engine: str, verbose: bool) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.planted", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="programs to ask about, or patterns (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.planted", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="programs to ask about, or patterns (default: all)"
+    )
     parser.add_argument("--engine", choices=ENGINES, help="ask this one only")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every answer")
     options = parser.parse_args()
-    chosen = [bug for bug in load_all() if any(fnmatch(bug.name, name) for name in options.names or ["*"])]
+    chosen = [
+        bug for bug in load_all() if any(fnmatch(bug.name, name) for name in options.names or ["*"])
+    ]
     results = []
     for engine in [options.engine] if options.engine else ENGINES:
-        results.append(score([bug for bug in chosen if engine in bug.engines], engine, options.verbose))
+        results.append(
+            score([bug for bug in chosen if engine in bug.engines], engine, options.verbose)
+        )
     return 0 if all(results) else 1
 
 

@@ -83,7 +83,15 @@ def load(script: Path) -> Bug | None:
     ask, needs = (" ".join(header.get(key, [])).split() for key in ("ask", "needs"))
     lines = [place for text in header["line"] for place in places(script, text)]
     return Bug(
-        script, engines, ask, cause, lines, header.get("must", []), header.get("never", []), needs, right_of(header)
+        script,
+        engines,
+        ask,
+        cause,
+        lines,
+        header.get("must", []),
+        header.get("never", []),
+        needs,
+        right_of(header),
     )
 
 
@@ -117,10 +125,28 @@ def load_all() -> list[Bug]:
 
 
 def why(bug: Bug, *options: str, script: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gradtrace", "why", str(script or bug.script.name), *bug.ask, *options]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "why",
+        str(script or bug.script.name),
+        *bug.ask,
+        *options,
+    ]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     return subprocess.run(
-        command, cwd=bug.script.parent, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
+        command,
+        cwd=bug.script.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
     )
 
 
@@ -135,9 +161,15 @@ def answer_of(bug: Bug, engine: str) -> Answer:
         return Answer("", data.stderr, set())
     first = answers[0]
     evidence = first["evidence"]
-    said = " ".join([first["sentence"], *(f"{e['text']} {e['source']}" for e in evidence), *first["advice"]])
-    numbers = {int(number) for number in re.findall(r"\blines? (\d+)", said)} | {e["line"] for e in evidence}
-    return Answer(said, why(bug).stdout, {(bug.script.name, number) for number in numbers} & set(bug.lines))
+    said = " ".join(
+        [first["sentence"], *(f"{e['text']} {e['source']}" for e in evidence), *first["advice"]]
+    )
+    numbers = {int(number) for number in re.findall(r"\blines? (\d+)", said)} | {
+        e["line"] for e in evidence
+    }
+    return Answer(
+        said, why(bug).stdout, {(bug.script.name, number) for number in numbers} & set(bug.lines)
+    )
 
 
 def read_printed(bug: Bug, printed: str) -> Answer:
@@ -150,16 +182,25 @@ def misses(bug: Bug, answer: Answer) -> list[str]:
     """What the answer lacks, or has and should not, in words. Empty: the answer is right."""
     found = []
     if not answer.places:
-        found.append("does not name " + " or ".join(f"{file}:{number}" for file, number in bug.lines))
+        found.append(
+            "does not name " + " or ".join(f"{file}:{number}" for file, number in bug.lines)
+        )
     found += [f"does not say {words}" for words in bug.must if not contains(answer.said, words)]
-    return found + [f"misleads by {words}" for words in bug.never if contains(answer.printed, words)]
+    return found + [
+        f"misleads by {words}" for words in bug.never if contains(answer.printed, words)
+    ]
 
 
 def names_line(text: str, bug: Bug, file: str, number: int) -> bool:
     """`line 7` or `train.py:7`; a line of another file must come with the file's name."""
-    if re.search(rf"{re.escape(file)}(:|,? line ){number}\b|line {number} (of|in) \S*{re.escape(file)}", text):
+    if re.search(
+        rf"{re.escape(file)}(:|,? line ){number}\b|line {number} (of|in) \S*{re.escape(file)}", text
+    ):
         return True
-    return file == bug.script.name and re.search(rf"\bline {number}\b(?! (of|in) \S+\.py)", text) is not None
+    return (
+        file == bug.script.name
+        and re.search(rf"\bline {number}\b(?! (of|in) \S+\.py)", text) is not None
+    )
 
 
 def contains(text: str, words: str) -> bool:

@@ -22,10 +22,19 @@ HARMLESS = {"acos_of_one": ((2, 15), "clamp passes no gradient at its bounds")}
 # what is not found, and why
 MISSED: dict[str, str] = {}
 # a program without a tensor (static graphs), and what shows an error or a NaN on purpose
-OTHER = {"note_2_cell_6_tf1_static", "note_4_static_while_loop_tf1", "note_5_cell_3_second_backward"}
+OTHER = {
+    "note_2_cell_6_tf1_static",
+    "note_4_static_while_loop_tf1",
+    "note_5_cell_3_second_backward",
+}
 OTHER |= {"note_5_cells_20_26_24_tensorboard", "mixed_precision"}
 FOLDERS = ("examples", "tests/recorded/tutorials", "tests/recorded/seeds")
-RIGHT = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py")) if path.stem not in OTHER]
+RIGHT = [
+    path
+    for folder in FOLDERS
+    for path in sorted((ROOT / folder).glob("*.py"))
+    if path.stem not in OTHER
+]
 
 
 def asked(engine):
@@ -63,13 +72,17 @@ def test_torch_names_the_cause(bug):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch")
-@pytest.mark.parametrize("bug", [bug for bug in BUGS if len(bug.right) == 2], ids=lambda bug: bug.name)
+@pytest.mark.parametrize(
+    "bug", [bug for bug in BUGS if len(bug.right) == 2], ids=lambda bug: bug.name
+)
 def test_nothing_is_wrong_without_the_bug(bug, tmp_path):
     if bug.missing:
         pytest.skip(f"needs {', '.join(bug.missing)}")
     script = tmp_path / "right.py"
     script.write_text(corrected(bug), encoding="utf-8")
-    assert why(bug, "--engine", "torch", script=script).stdout.startswith("Nothing is wrong that gradtrace can see")
+    assert why(bug, "--engine", "torch", script=script).stdout.startswith(
+        "Nothing is wrong that gradtrace can see"
+    )
 
 
 @pytest.mark.slow
@@ -101,6 +114,8 @@ def test_an_answer_is_judged_by_line_words_and_file():
         return misses(bug, read_printed(bug, text))
 
     assert lacks(right) == []
-    assert lacks(right.replace(f"{file}:{number}", f"line {number}")) == [f"does not name {file}:{number}"]
+    assert lacks(right.replace(f"{file}:{number}", f"line {number}")) == [
+        f"does not name {file}:{number}"
+    ]
     assert lacks(right.replace("None", "zero")) == ["does not say None|no gradient"]
     assert lacks(right, bug._replace(never=["cuts"])) == ["misleads by cuts"]

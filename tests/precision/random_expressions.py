@@ -20,8 +20,14 @@ def expression(draw: random.Random, name: str, depth: int) -> str:
     if kind < 0.45:
         inner = expression(draw, name, depth - 1)
         function = draw.choice(FUNCTIONS)
-        return f"{function}(abs({inner}))" if function in ("sqrt", "log", "log1p") else f"{function}({inner})"
-    left, right = (expression(draw, name, depth - 1 - (draw.random() < 0.3 and depth > 1)) for _ in range(2))
+        return (
+            f"{function}(abs({inner}))"
+            if function in ("sqrt", "log", "log1p")
+            else f"{function}({inner})"
+        )
+    left, right = (
+        expression(draw, name, depth - 1 - (draw.random() < 0.3 and depth > 1)) for _ in range(2)
+    )
     if kind < 0.55:  # nearly equal operands
         right = f"({left} + {draw.choice(('1e-9', '1e-5', name))})"
         return f"({left} - {right})"
@@ -35,11 +41,15 @@ def number(draw: random.Random) -> float:
 def exact(text: str, name: str, x: float):
     """Return the exact value and derivative of an expression; its constants are the float64 numbers that it names."""
     code = compile(text, "", "eval")
-    eval(code, {name: getattr(math, name) for name in FUNCTIONS}, {name: x})  # OverflowError beyond float64
+    eval(
+        code, {name: getattr(math, name) for name in FUNCTIONS}, {name: x}
+    )  # OverflowError beyond float64
     with mpmath.workdps(DIGITS):
 
         def f(value):
-            return mpmath.mpmathify(eval(code, {**CALLS, "abs": abs, "__builtins__": {}}, {name: value}))
+            return mpmath.mpmathify(
+                eval(code, {**CALLS, "abs": abs, "__builtins__": {}}, {name: value})
+            )
 
         value = f(mpmath.mpf(x))
         step = mpmath.mpf(10) ** (-DIGITS // 3) * abs(mpmath.mpf(x))

@@ -11,7 +11,9 @@ from tests.precision.random_expressions import correct_digits, exact, expression
 
 MOST = 53 * math.log10(2)
 TOGETHER = 50
-needs_wide = pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is not wider than float64")
+needs_wide = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="long double is not wider than float64"
+)
 
 
 def program(seed):
@@ -40,11 +42,16 @@ def test_estimated_digits_are_within_one_of_the_truth(answer, here, programs):
     for seed in range(programs):
         text, parts = program(seed)
         (here / "many.expr").write_text(text)
-        document = json.loads(answer("eval", "./many.expr", "--precision", "--format", "json", "--all"))
+        document = json.loads(
+            answer("eval", "./many.expr", "--precision", "--format", "json", "--all")
+        )
         found = {t["name"]: t for t in document["tensors"] if t["name"]}
         for i, (source, value, slope) in enumerate(parts):
             x, y = found[f"x{i}"], found[f"y{i}"]
-            for got, truth, estimate in ((y["value"], value, y["digits"]), (x["grad"], slope, x["grad_digits"])):
+            for got, truth, estimate in (
+                (y["value"], value, y["digits"]),
+                (x["grad"], slope, x["grad_digits"]),
+            ):
                 if estimate is None:
                     continue
                 count += 1

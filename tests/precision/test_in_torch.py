@@ -46,7 +46,9 @@ def measured(path, body):
 
 
 def some(programs):
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in programs]
+    return [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in programs
+    ]
 
 
 @pytest.mark.parametrize("name", some(PLANTED))
@@ -158,7 +160,10 @@ def test_what_has_no_float64_kernel_is_said(tmp_path):
     trace = recorded(lambda: net(torch.randn(3, 2, 4)))
     if torch.backends.mkldnn.is_available():
         (one,) = trace.precision.unmeasured
-        assert trace.operations[one.operation].name == "lstm" and "did not run in float64" in one.reason
+        assert (
+            trace.operations[one.operation].name == "lstm"
+            and "did not run in float64" in one.reason
+        )
 
 
 def test_another_level_has_no_answer():
@@ -183,7 +188,10 @@ def test_a_result_is_not_exact_where_float64_has_no_digits_left(work):
 def test_gradients_that_no_scale_makes_finite_are_not_called_overflow():
     def work():
         net = torch.nn.Linear(4, 4)
-        opt, scaler = torch.optim.SGD(net.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=1024.0)
+        opt, scaler = (
+            torch.optim.SGD(net.parameters(), lr=0.1),
+            torch.amp.GradScaler("cpu", init_scale=1024.0),
+        )
         with torch.autocast("cpu", dtype=torch.float16):
             y = net(torch.randn(8, 4)).float()
         scaler.scale((y - y.detach()).abs().sqrt().sum()).backward()
@@ -236,7 +244,9 @@ def test_an_update_that_is_not_finite_is_reported():
         assert not w.isfinite().any()
 
     first = answer(recorded(work)).losses[0].cause
-    assert first.code == "broken update" and "32 of 32 elements of w are not finite" in first.sentence
+    assert (
+        first.code == "broken update" and "32 of 32 elements of w are not finite" in first.sentence
+    )
 
 
 def test_a_lost_update_by_hand_is_reported():
@@ -269,7 +279,11 @@ def test_a_second_optimizer_of_one_scaler_is_explained_like_the_first():
 
 
 def test_many_digits_of_a_short_type_are_not_called_no_loss():
-    found = answer(recorded(lambda: (1 + 0.01 * torch.randn(2000)).bfloat16().requires_grad_().cumprod(0)[-1].sum()))
+    found = answer(
+        recorded(
+            lambda: (1 + 0.01 * torch.randn(2000)).bfloat16().requires_grad_().cumprod(0)[-1].sum()
+        )
+    )
     assert found.losses == ()
     assert found.sentence.startswith("No operation loses many digits beyond rounding: ")
 
@@ -299,10 +313,14 @@ def test_a_sample_shows_the_errors_of_all_elements(monkeypatch):
     monkeypatch.setattr(samples, "sample_of", None)
     monkeypatch.setattr("gradtrace.torch.precision_runs.sample_of", lambda *_: None)
     every = recorded(lambda: encoder_step(torch.float32)).precision.measured
-    assert len(some) == len(every) and any(a.added != b.added for a, b in zip(some, every, strict=True))
+    assert len(some) == len(every) and any(
+        a.added != b.added for a, b in zip(some, every, strict=True)
+    )
     for a, b in zip(some, every, strict=True):
         assert (a.error, a.norm) == (pytest.approx(b.error, rel=1e-6), pytest.approx(b.norm))
-        assert a.added == pytest.approx(b.added, rel=0.3) and a.inherited == pytest.approx(b.inherited, rel=0.3)
+        assert a.added == pytest.approx(b.added, rel=0.3) and a.inherited == pytest.approx(
+            b.inherited, rel=0.3
+        )
         for one, other in zip(a.sources, b.sources, strict=True):
             assert one.share == pytest.approx(other.share, abs=0.15)
 
@@ -349,7 +367,10 @@ def test_autocast_names_the_operation_whose_dtype_matters(tmp_path, worst):
     found = answer(measured(tmp_path / "program.py", text)[1])
     assert (found.dtypes[0].dtype, found.dtypes[0].operations[0]) == ("bfloat16", "linear ×3")
     assert found.dtypes[0].modules == ("net.layers.0", "net.layers.1", "net.layers.2")
-    assert f"added by linear in net.layers.{worst} on line" in found.largest[0] and "bfloat16" in found.largest[0]
+    assert (
+        f"added by linear in net.layers.{worst} on line" in found.largest[0]
+        and "bfloat16" in found.largest[0]
+    )
 
 
 def test_one_dtype_has_no_table():
@@ -385,7 +406,9 @@ def test_an_operation_with_two_results_ran_once():
     assert (short.results, set(short.operations)) == (4, {"bfloat16", "chunk", "mul"})
 
 
-@pytest.mark.parametrize(("third", "others"), [(False, "adds about as much"), (True, "2 others add about as much")])
+@pytest.mark.parametrize(
+    ("third", "others"), [(False, "adds about as much"), (True, "2 others add about as much")]
+)
 def test_operations_that_add_equal_parts_are_not_told_apart(third, others):
     def work():
         net, x = torch.nn.Linear(64, 64), torch.randn(8, 64)
@@ -456,16 +479,23 @@ def test_what_numpy_writes_is_read_as_it_is():
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_a_sample_of_a_large_product_shows_its_added_error(scale):
     """A few rows of the first operand, and so of the result's errors, are much larger than the others."""
-    x, w = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((700, 256), (256, 300)))
+    x, w = (
+        torch.randn(*shape, generator=torch.Generator().manual_seed(3))
+        for shape in ((700, 256), (256, 300))
+    )
     x[100:140] *= scale
     a, b = x.bfloat16(), w.bfloat16()
     (row,) = of_values(recorded(lambda: (a / 3) @ (b / 3)), "matmul")
     left, right = a / 3, b / 3
     shadow, local = (a.double() / 3) @ (b.double() / 3), left.double() @ right.double()
     size = float(shadow.norm()) * 2**-8
-    assert row.added == pytest.approx(float(((left @ right).double() - local).norm()) / size, rel=0.1)
+    assert row.added == pytest.approx(
+        float(((left @ right).double() - local).norm()) / size, rel=0.1
+    )
     assert row.inherited == pytest.approx(float((local - shadow).norm()) / size, rel=0.1)
-    assert row.error == pytest.approx(float(((left @ right).double() - shadow).norm()) / size, rel=1e-4)
+    assert row.error == pytest.approx(
+        float(((left @ right).double() - shadow).norm()) / size, rel=1e-4
+    )
 
 
 def shares_with_and_without_sampling(monkeypatch, work, name):
@@ -473,7 +503,9 @@ def shares_with_and_without_sampling(monkeypatch, work, name):
     monkeypatch.setattr("gradtrace.torch.precision_runs.sample_of", lambda *_: None)
     (every,) = of_values(recorded(work), name)
     assert some.error == pytest.approx(every.error) and some.added != every.added
-    return zip([one.share for one in some.sources], [one.share for one in every.sources], strict=True)
+    return zip(
+        [one.share for one in some.sources], [one.share for one in every.sources], strict=True
+    )
 
 
 @pytest.mark.parametrize("shape", [(768, 256), (256, 768)])
@@ -483,7 +515,10 @@ def test_the_shares_of_a_sample_are_those_of_all_rows(monkeypatch, shape):
 
     def work():
         torch.manual_seed(0)
-        sizes, parts = torch.ones(max(shape)), torch.logspace(-1, 1, max(shape))[torch.randperm(max(shape))]
+        sizes, parts = (
+            torch.ones(max(shape)),
+            torch.logspace(-1, 1, max(shape))[torch.randperm(max(shape))],
+        )
         sizes[96:] = 1e-3
         many, few = torch.randn(max(shape), 512) * sizes[:, None], torch.randn(512, min(shape)) / 3
         many = (many + parts[:, None] * sizes[:, None]) - parts[:, None] * sizes[:, None]
@@ -502,7 +537,9 @@ def test_the_shares_of_a_sample_of_attention_are_those_of_all_heads(monkeypatch)
         far = torch.logspace(-1, 2, 32)[torch.randperm(32)].view(8, 4, 1, 1)
         torch.nn.functional.scaled_dot_product_attention(q.requires_grad_(), k, (v + far) - far)
 
-    for some, every in shares_with_and_without_sampling(monkeypatch, work, "scaled_dot_product_attention"):
+    for some, every in shares_with_and_without_sampling(
+        monkeypatch, work, "scaled_dot_product_attention"
+    ):
         assert some == pytest.approx(every, abs=0.03)
 
 
@@ -510,7 +547,10 @@ def test_the_shares_of_a_sample_of_attention_are_those_of_all_heads(monkeypatch)
 def test_a_large_bfloat16_product_that_cancels_has_its_own_error(small):
     """The parts of a row that cancel are so much larger than the rest that float32 would lose digits of it."""
     x = torch.randn(256, 256, generator=torch.Generator().manual_seed(3)).bfloat16()
-    a, b = torch.cat([x, -x, small * x], 1), torch.cat([torch.ones(512, 64), torch.eye(256)[:, :64]]).bfloat16()
+    a, b = (
+        torch.cat([x, -x, small * x], 1),
+        torch.cat([torch.ones(512, 64), torch.eye(256)[:, :64]]).bfloat16(),
+    )
     (row,) = of_values(recorded(lambda: (a / 1) @ (b / 3)), "matmul")
     shadow = a.double() @ (b.double() / 3)
     wanted = float((((a / 1) @ (b / 3)).double() - shadow).norm() / shadow.norm()) * 2**8

@@ -11,14 +11,30 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 HEAD = "import torch\ntorch.manual_seed(0)\n"
-SECTIONS = [part.partition("\n")[::2] for part in (HERE / "planted.txt").read_text().split("=== ")[1:]]
-PLANTED = {name: (code, HEAD + body) for head, body in SECTIONS for name, _, code in [head.partition(": ")]}
+SECTIONS = [
+    part.partition("\n")[::2] for part in (HERE / "planted.txt").read_text().split("=== ")[1:]
+]
+PLANTED = {
+    name: (code, HEAD + body) for head, body in SECTIONS for name, _, code in [head.partition(": ")]
+}
 HEALTHY = ROOT / "tests/healthy/programs"
 CLEAN = [
-    *(ROOT / "examples" / f"{name}.py" for name in ("convolution", "mlp", "logistic_regression", "training_loop")),
-    *(ROOT / "examples" / f"{name}.py" for name in ("recurrent_cell", "residual_network", "second_derivatives")),
-    *(HEALTHY / f"{name}.py" for name in ("causal_attention", "lstm_language_model", "gan", "vae", "lbfgs")),
-    *(HEALTHY / f"{name}.py" for name in ("ema_by_deepcopy", "gaussian_likelihood", "neural_ode", "target_network")),
+    *(
+        ROOT / "examples" / f"{name}.py"
+        for name in ("convolution", "mlp", "logistic_regression", "training_loop")
+    ),
+    *(
+        ROOT / "examples" / f"{name}.py"
+        for name in ("recurrent_cell", "residual_network", "second_derivatives")
+    ),
+    *(
+        HEALTHY / f"{name}.py"
+        for name in ("causal_attention", "lstm_language_model", "gan", "vae", "lbfgs")
+    ),
+    *(
+        HEALTHY / f"{name}.py"
+        for name in ("ema_by_deepcopy", "gaussian_likelihood", "neural_ode", "target_network")
+    ),
 ]
 HALF = """
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4)).half()
@@ -36,7 +52,9 @@ for _ in range(3):
 def losses(answer, here):
     def measured(text):
         (here / "program.py").write_text(text)
-        return json.loads(answer("why", "--precision", "./program.py", "--format", "json"))["losses"]
+        return json.loads(answer("why", "--precision", "./program.py", "--format", "json"))[
+            "losses"
+        ]
 
     return measured
 

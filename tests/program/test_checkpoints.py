@@ -82,7 +82,9 @@ class Own:
 
 
 def test_a_file_of_weights_holds_nothing_else():
-    with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL .*Own was not an allowed global by default"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=r"GLOBAL .*Own was not an allowed global by default"
+    ):
         torch.load(saved(torch, {"own": Own()}))
     assert type(torch.load(saved(torch, {"own": Own()}), weights_only=False)["own"]) is Own
 

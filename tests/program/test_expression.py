@@ -189,10 +189,25 @@ def test_ten_thousand_terms_on_the_command_line() -> None:
 
 
 NUMBER = st.sampled_from(["0", "1", "2", "3", "0.5", "1e-3", "-1.5"])
-ATOM = st.one_of(NUMBER, st.sampled_from(["x", "w", "m", "m[0]", "m[:, 1]", "x.detach()", "pi", "[1.0, x]"]))
-BINARY = st.sampled_from(["+", "-", "*", "/", "%", "**", "@", "<", "<=", "==", "!=", ">", "and", "or"])
+ATOM = st.one_of(
+    NUMBER, st.sampled_from(["x", "w", "m", "m[0]", "m[:, 1]", "x.detach()", "pi", "[1.0, x]"])
+)
+BINARY = st.sampled_from(
+    ["+", "-", "*", "/", "%", "**", "@", "<", "<=", "==", "!=", ">", "and", "or"]
+)
 CALL = st.sampled_from(
-    ["sin({})", "exp({})", "abs({})", "({}).sum()", "relu({})", "max({})", "sum({})", "(-{})", "(not {})", "float({})"]
+    [
+        "sin({})",
+        "exp({})",
+        "abs({})",
+        "({}).sum()",
+        "relu({})",
+        "max({})",
+        "sum({})",
+        "(-{})",
+        "(not {})",
+        "float({})",
+    ]
 )
 
 
@@ -200,8 +215,12 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.tuples(inner, BINARY, inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"),
         st.tuples(CALL, inner).map(lambda parts: parts[0].format(parts[1])),
-        st.tuples(inner, inner, inner).map(lambda parts: f"({parts[0]} if {parts[1]} else {parts[2]})"),
-        st.tuples(inner, inner, inner).map(lambda parts: f"({parts[0]} < {parts[1]} <= {parts[2]})"),
+        st.tuples(inner, inner, inner).map(
+            lambda parts: f"({parts[0]} if {parts[1]} else {parts[2]})"
+        ),
+        st.tuples(inner, inner, inner).map(
+            lambda parts: f"({parts[0]} < {parts[1]} <= {parts[2]})"
+        ),
         st.tuples(inner, inner).map(lambda parts: f"torch.maximum({parts[0]}, {parts[1]})"),
     )
 
@@ -226,7 +245,10 @@ def outcome(compute: Any) -> Any:
 @given(st.recursive(ATOM, larger, max_leaves=8))
 def test_expressions_evaluate_as_python_does(text: str) -> None:
     program = parse(text)
-    names = {name: value_of_name(name) for name in ("sin", "exp", "abs", "relu", "max", "sum", "float", "pi")}
+    names = {
+        name: value_of_name(name)
+        for name in ("sin", "exp", "abs", "relu", "max", "sum", "float", "pi")
+    }
 
     def by_python(inputs: Any) -> Any:
         gradtrace.set_default_dtype(gradtrace.float64)
@@ -235,16 +257,29 @@ def test_expressions_evaluate_as_python_does(text: str) -> None:
         finally:
             gradtrace.set_default_dtype(gradtrace.float32)
 
-    by_walk, expected = outcome(lambda inputs: run_program(program, inputs).root), outcome(by_python)
+    by_walk, expected = (
+        outcome(lambda inputs: run_program(program, inputs).root),
+        outcome(by_python),
+    )
     if not (isinstance(expected, str) and "TypeError" in expected and "TypeError" in by_walk):
         assert by_walk == expected
 
 
 def test_expressions_evaluate_as_pytorch_does() -> None:
     torch = pytest.importorskip("torch")
-    for text in ("(x+w)*(w+1)", "sin(x)**2/w", "relu(x) - sigmoid(w)", "(m @ m).sum()*x", "log(x)**w", "m[0].prod()"):
+    for text in (
+        "(x+w)*(w+1)",
+        "sin(x)**2/w",
+        "relu(x) - sigmoid(w)",
+        "(m @ m).sum()*x",
+        "log(x)**w",
+        "m[0].prod()",
+    ):
         run_inputs = {"x": leaf(2.0), "w": leaf(3.0), "m": leaf([[1.0, 2.0], [3.0, 4.0]])}
-        theirs = {name: torch.tensor(tensor.tolist(), dtype=torch.float64) for name, tensor in run_inputs.items()}
+        theirs = {
+            name: torch.tensor(tensor.tolist(), dtype=torch.float64)
+            for name, tensor in run_inputs.items()
+        }
         ours = run_program(parse(text), run_inputs).root
         names = {name: getattr(torch, name) for name in ("sin", "relu", "sigmoid", "log")}
         assert ours.item() == pytest.approx(eval(text, {**names, **theirs}).item(), rel=1e-12)
@@ -275,7 +310,12 @@ def test_what_a_run_changes_is_put_back() -> None:
     run("torch.manual_seed(1); rand(2)", record=Keeper)
     with pytest.raises(ProgramError):
         run("m @ ones(3)")
-    assert (gradtrace.get_default_dtype(), state.origin, state.recorder, sys.getrecursionlimit()) == before
+    assert (
+        gradtrace.get_default_dtype(),
+        state.origin,
+        state.recorder,
+        sys.getrecursionlimit(),
+    ) == before
     assert gradtrace.initial_seed() == 5
 
 
@@ -303,28 +343,73 @@ def test_the_values_that_are_shown() -> None:
         ("1 + sni(x)", "sni", "name 'sni' is not defined", "did you mean 'sin'?"),
         ("ln(x)", "ln", "name 'ln' is not defined", "it is 'log' here"),
         ("z = y(1); y = x", "y", "name 'y' is not defined", "further down"),
-        ("x.foo", "x.foo", "AttributeError: 'Tensor' object has no attribute 'foo'", "nearest: floor"),
+        (
+            "x.foo",
+            "x.foo",
+            "AttributeError: 'Tensor' object has no attribute 'foo'",
+            "nearest: floor",
+        ),
         ("x.shape.upper", "x.shape.upper", "AttributeError", ""),
-        ("(x*x).grad_fn.name().upper()", "(x*x).grad_fn.name().upper", "str.upper is not available", "program"),
+        (
+            "(x*x).grad_fn.name().upper()",
+            "(x*x).grad_fn.name().upper",
+            "str.upper is not available",
+            "program",
+        ),
         ("[x].append(w)", "[x].append", "list.append is not available", "program"),
         ("sin.real", "sin.real", "AttributeError: 'function' object has no attribute 'real'", ""),
         ("float.fromhex('1')", "float.fromhex", "type.fromhex is not available", "program"),
         ("m[0](w)", "m[0](w)", "TypeError: 'Tensor' object is not callable", ""),
         ("y = '%9d'; y % 1", "y % 1", "'%' of a text is not available", "program"),
         ("1 + 1/0", "1/0", "ZeroDivisionError: division by zero", ""),
-        ("m[0, 5] + 1", "m[0, 5]", "IndexError: index 5 is out of bounds for dimension 1 with size 2", ""),
-        ("x.sum(3, 4, 5, 6)", "x.sum(3, 4, 5, 6)", "TypeError: sum() received an invalid combination of arguments", ""),
+        (
+            "m[0, 5] + 1",
+            "m[0, 5]",
+            "IndexError: index 5 is out of bounds for dimension 1 with size 2",
+            "",
+        ),
+        (
+            "x.sum(3, 4, 5, 6)",
+            "x.sum(3, 4, 5, 6)",
+            "TypeError: sum() received an invalid combination of arguments",
+            "",
+        ),
         ("math.sqrt(-1)", "math.sqrt(-1)", "ValueError: math domain error", ""),
-        ("x if m else w", "m", "RuntimeError: Boolean value of Tensor with more than one value is ambiguous", ""),
-        ("m and w", "m", "RuntimeError: Boolean value of Tensor with more than one value is ambiguous", ""),
+        (
+            "x if m else w",
+            "m",
+            "RuntimeError: Boolean value of Tensor with more than one value is ambiguous",
+            "",
+        ),
+        (
+            "m and w",
+            "m",
+            "RuntimeError: Boolean value of Tensor with more than one value is ambiguous",
+            "",
+        ),
         ("m.T < x < 'a'", "m.T < x < 'a'", "", ""),
         ("2**10**9", "2**10**9", "the integer has more than 1,000,000 bits", "compute with floats"),
         ("9**9**9", "9**9**9", "the integer has more", "floats"),
         ("1 << 10**9", "1 << 10**9", "the integer has more", "floats"),
-        ("(1 << 999_999)*(1 << 999_999)", "(1 << 999_999)*(1 << 999_999)", "the integer has more", "floats"),
+        (
+            "(1 << 999_999)*(1 << 999_999)",
+            "(1 << 999_999)*(1 << 999_999)",
+            "the integer has more",
+            "floats",
+        ),
         ("pow(7, 10**9)", "pow(7, 10**9)", "the integer has more", "floats"),
-        ("[0]*10**12", "[0]*10**12", "a value of 8000000000000 bytes is larger than", "--max-memory"),
-        ("10**12*'a'", "10**12*'a'", "a value of 8000000000000 bytes is larger than", "--max-memory"),
+        (
+            "[0]*10**12",
+            "[0]*10**12",
+            "a value of 8000000000000 bytes is larger than",
+            "--max-memory",
+        ),
+        (
+            "10**12*'a'",
+            "10**12*'a'",
+            "a value of 8000000000000 bytes is larger than",
+            "--max-memory",
+        ),
     ],
 )
 def test_errors_have_a_place_and_a_hint(text: str, marked: str, message: str, hint: str) -> None:
@@ -360,9 +445,13 @@ def test_nested_too_deeply() -> None:
 
 
 def gt(*args: str, **extra: Any) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GRADTRACE")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("GRADTRACE")
+    }
     command = [sys.executable, "-m", "gradtrace", *args]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=60, **extra)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", env=environment, timeout=60, **extra
+    )
     assert "Traceback" not in done.stderr
     return done
 
@@ -417,9 +506,20 @@ def test_command_lines(args: tuple[str, ...], out: str) -> None:
 
 
 def test_a_record_has_the_texts_of_its_operators() -> None:
-    shown = json.loads(gt("trace", "y = (x+w)*sin(x); y*2", "--x", "2", "--w", "1", "--format", "json").stdout)
-    steps = [(step["op"], step["text"], step["column"]) for step in shown["steps"] if step["kind"] == "forward"]
-    assert steps == [("add", "x+w", 6), ("sin", "sin(x)", 11), ("mul", "(x+w)*sin(x)", 5), ("mul", "y*2", 19)]
+    shown = json.loads(
+        gt("trace", "y = (x+w)*sin(x); y*2", "--x", "2", "--w", "1", "--format", "json").stdout
+    )
+    steps = [
+        (step["op"], step["text"], step["column"])
+        for step in shown["steps"]
+        if step["kind"] == "forward"
+    ]
+    assert steps == [
+        ("add", "x+w", 6),
+        ("sin", "sin(x)", 11),
+        ("mul", "(x+w)*sin(x)", 5),
+        ("mul", "y*2", 19),
+    ]
 
 
 def test_derivatives_of_an_expression_that_calls_backward_are_checked() -> None:
@@ -434,7 +534,19 @@ def test_derivatives_of_an_expression_that_calls_backward_are_checked() -> None:
 def test_no_attribute_leads_to_a_module_or_code() -> None:
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     node: Any = (x * x).sum().grad_fn
-    values = [x, x.sum(), x.shape, node, node.next_functions[0], x.dtype, x.device, 1, 1.0, True, x.max(dim=0)]
+    values = [
+        x,
+        x.sum(),
+        x.shape,
+        node,
+        node.next_functions[0],
+        x.dtype,
+        x.device,
+        1,
+        1.0,
+        True,
+        x.max(dim=0),
+    ]
     assert all(isinstance(value, OPEN) for value in values)
     for value in values:
         for name in dir(value):
@@ -445,4 +557,6 @@ def test_no_attribute_leads_to_a_module_or_code() -> None:
                 warnings.simplefilter("ignore")
                 reached = getattr(value, name)
             if getattr(reached, "__self__", None) is not value:
-                assert not isinstance(reached, (types.ModuleType, types.FunctionType, types.CodeType, type)), name
+                assert not isinstance(
+                    reached, (types.ModuleType, types.FunctionType, types.CodeType, type)
+                ), name

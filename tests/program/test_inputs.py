@@ -36,11 +36,17 @@ def names(text: str) -> list[str]:
         ("[i for i in a for j in b if i < j + c]", ["a", "b", "c"]),
         ("{k: v for k, v in d}", ["d"]),
         ("def f():\n    global g\n    g = 1\nf()\ng", []),
-        ("def f():\n    a = 1\n    def g():\n        nonlocal a\n        a = q\n        return a\n    return g", ["q"]),
+        (
+            "def f():\n    a = 1\n    def g():\n        nonlocal a\n        a = q\n        return a\n    return g",
+            ["q"],
+        ),
         ("import math\nmath.pi*r", ["r"]),
         ("import os.path as p\nfrom a import b as c\np, c, b", ["b"]),
         ("class A:\n    v = q", ["q"]),
-        ("class A(B, metaclass=M):\n    v = 1\n    w = v + u\n    def f(self): return v", ["B", "M", "u", "v"]),
+        (
+            "class A(B, metaclass=M):\n    v = 1\n    w = v + u\n    def f(self): return v",
+            ["B", "M", "u", "v"],
+        ),
         ("def f():\n    t = 1\n    class A:\n        x = t\n    return A", []),
         ("try:\n    x\nexcept ValueError as err:\n    err", ["x"]),
         ("x: data\ny: int = x", ["x"]),
@@ -51,13 +57,19 @@ def names(text: str) -> list[str]:
         ("@d(k)\n@g\ndef f(): pass", ["k", "g"]),
         ("for i in range(3): s = i\ns, i", []),
         ("with m as (a, b): a\nb", ["m"]),
-        ("match v:\n    case [p, *r]: p, r\n    case {'k': q, **s}: q, s\n    case C(a=z) as u: z, u", ["v", "C"]),
+        (
+            "match v:\n    case [p, *r]: p, r\n    case {'k': q, **s}: q, s\n    case C(a=z) as u: z, u",
+            ["v", "C"],
+        ),
         ("y = x\ndel y", ["x"]),
         ("y += x", ["x"]),
         ("isinstance(x, complex)", ["x"]),
         ("print(open)", ["open"]),
         ("f'{x:{w}}'", ["x", "w"]),
-        ("def f():\n    while a:\n        yield b\n    async def g():\n        await c", ["a", "b", "c"]),
+        (
+            "def f():\n    while a:\n        yield b\n    async def g():\n        await c",
+            ["a", "b", "c"],
+        ),
         ("x = " + "1 + " * 300 + "+".join(f"a{i} " for i in range(300)) + "\nfor i in b: i", None),
     ],
 )
@@ -67,14 +79,20 @@ def test_inputs(text: str, free: list[str] | None) -> None:
 
 def test_a_program_with_imports_needs_no_values() -> None:
     (given,) = parse("import math\nfor i in range(3):\n    y = i*r").inputs
-    assert given == Input("r", "free", None, Span(3, 10, 3, 11), optional=True) and not given.is_required
+    assert (
+        given == Input("r", "free", None, Span(3, 10, 3, 11), optional=True)
+        and not given.is_required
+    )
 
 
 def test_declared_inputs() -> None:
     leaf, data = parse("w: leaf = 1.0 + 2\nx: data = [1,\n  2]\nw*x").inputs
     assert (leaf.name, leaf.kind, leaf.default) == ("w", "leaf", "1.0 + 2")
     assert (data.kind, data.default, data.is_required) == ("data", "[1,\n  2]", False)
-    assert [given.name for given in parse("w: leaf = 1.0\nfor i in range(n): w*i").inputs] == ["w", "n"]
+    assert [given.name for given in parse("w: leaf = 1.0\nfor i in range(n): w*i").inputs] == [
+        "w",
+        "n",
+    ]
 
 
 def test_a_name_stands_where_it_is_first_used() -> None:

@@ -55,7 +55,9 @@ def test_results_are_written_into_out():
 
 
 def test_arguments_that_match_no_signature():
-    with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(str\)"):
+    with pytest.raises(
+        TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(str\)"
+    ):
         torch.ones(2).sum("a")
     with pytest.raises(TypeError, match=r"got \(Tensor, bad=int\)"):
         torch.argsort(torch.ones(2), bad=1)
@@ -110,7 +112,10 @@ def test_tensors_have_attributes_of_a_program():
 
 
 def test_properties_of_tensors_are_not_writable():
-    with pytest.raises(AttributeError, match=r"attribute 'shape' of 'torch\._C\.TensorBase' objects is not writable"):
+    with pytest.raises(
+        AttributeError,
+        match=r"attribute 'shape' of 'torch\._C\.TensorBase' objects is not writable",
+    ):
         torch.ones(2).shape = (1, 2)
 
 
@@ -131,7 +136,9 @@ def test_a_module_can_be_abstract():
 
 def test_layouts_and_formats_print_as_names():
     assert repr(torch.ones(1).layout) == repr(torch.strided) == "torch.strided"
-    assert isinstance(torch.strided, torch.layout) and isinstance(torch.channels_last, torch.memory_format)
+    assert isinstance(torch.strided, torch.layout) and isinstance(
+        torch.channels_last, torch.memory_format
+    )
 
 
 def test_bfloat16_is_a_name(library):
@@ -219,5 +226,9 @@ def test_figures_that_may_not_be_written_are_told_of_once(tmp_path):
         "    agg.FigureCanvasAgg.print_png = refuse\n"
         "    for _ in range(2): plt.plot([1, 2]); plt.savefig('a.png')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.stdout == "figures are not written; --allow-write DIR names the folder for them\n", done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (
+        done.stdout == "figures are not written; --allow-write DIR names the folder for them\n"
+    ), done.stderr

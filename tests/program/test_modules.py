@@ -77,19 +77,31 @@ def test_modules_look_like_modules(modules):
 
 
 def test_modules_of_a_program_go_with_it(told):
-    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"}
+    before = {
+        name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"
+    }
     finders = list(sys.meta_path)
     with installed(told):
         assert isinstance(importlib.import_module("torch.nn"), TorchModule)
-    assert {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"} == before
+    assert {
+        name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"
+    } == before
     assert sys.meta_path == finders
 
 
 @pytest.mark.parametrize(
     ("text", "name", "line"),
     [
-        ("import torch; torch.sigmoyd", "torch.sigmoyd", "module 'torch' has no attribute 'sigmoyd'"),
-        ("import torch.nn as nn; nn.Linaer", "torch.nn.Linaer", "module 'torch.nn' has no attribute 'Linaer'"),
+        (
+            "import torch; torch.sigmoyd",
+            "torch.sigmoyd",
+            "module 'torch' has no attribute 'sigmoyd'",
+        ),
+        (
+            "import torch.nn as nn; nn.Linaer",
+            "torch.nn.Linaer",
+            "module 'torch.nn' has no attribute 'Linaer'",
+        ),
         ("from torch import onnx", "torch.onnx", "cannot import name 'onnx' from 'torch'"),
         ("import torch.onnx", "torch.onnx", "No module named 'torch.onnx'"),
         ("import torchvision.datasets", "torchvision", "torchvision"),
@@ -137,11 +149,17 @@ def without_packages(monkeypatch):
     class Hiding:
         @staticmethod
         def find_spec(name, path=None, target=None):
-            return None if name.partition(".")[0] in packages else importlib.machinery.PathFinder.find_spec(name, path)
+            return (
+                None
+                if name.partition(".")[0] in packages
+                else importlib.machinery.PathFinder.find_spec(name, path)
+            )
 
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         monkeypatch.delitem(sys.modules, name)
-    finders = [Hiding if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
+    finders = [
+        Hiding if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path
+    ]
     monkeypatch.setattr(sys, "meta_path", finders)
 
 

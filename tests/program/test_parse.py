@@ -177,7 +177,9 @@ def test_deep_nesting_is_refused(text: str) -> None:
     assert raised.value.message
 
 
-@pytest.mark.parametrize("text", ["a" + ".b" * 3000, "+".join(["x"] * 3000), "sin(" * 90 + "x" + ")" * 90])
+@pytest.mark.parametrize(
+    "text", ["a" + ".b" * 3000, "+".join(["x"] * 3000), "sin(" * 90 + "x" + ")" * 90]
+)
 def test_long_chains_are_read_in_linear_time(text: str) -> None:
     start = time.process_time()
     assert is_expression(parse(text).tree)
@@ -227,12 +229,23 @@ def test_hints_for_mathematical_notation(text: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["import torch", "import torch.nn as nn", "from torch import nn", "import gradtrace", "import math, torch"]
+    "text",
+    [
+        "import torch",
+        "import torch.nn as nn",
+        "from torch import nn",
+        "import gradtrace",
+        "import math, torch",
+    ],
 )
 def test_imports_of_torch(text: str) -> None:
-    assert parse(text).imports_torch and parse(text).imports("gradtrace" if "gradtrace" in text else "torch")
+    assert parse(text).imports_torch and parse(text).imports(
+        "gradtrace" if "gradtrace" in text else "torch"
+    )
 
 
 def test_other_imports() -> None:
     program = parse("import math\nfrom functools import partial")
-    assert not program.imports_torch and program.imports("functools") and not program.imports("torch")
+    assert (
+        not program.imports_torch and program.imports("functools") and not program.imports("torch")
+    )

@@ -20,7 +20,9 @@ from gradtrace.trace.keeper import Keeper
 
 
 def run(text: str, **options: object) -> Run:
-    inputs = {name: gradtrace.tensor(2.0, dtype=gradtrace.float64, requires_grad=True) for name in "xw"}
+    inputs = {
+        name: gradtrace.tensor(2.0, dtype=gradtrace.float64, requires_grad=True) for name in "xw"
+    }
     program = parse(text)
     taken = {given.name: inputs[given.name] for given in program.inputs}
     return run_program(program, taken, **{"stdout": io.StringIO(), **options})  # type: ignore[arg-type]
@@ -137,7 +139,9 @@ mode = torch.no_grad().__enter__
 """
 
 
-@pytest.mark.parametrize("ending", ["", "1 / 0", "import socket", "raise KeyboardInterrupt", "exit(3)"])
+@pytest.mark.parametrize(
+    "ending", ["", "1 / 0", "import socket", "raise KeyboardInterrupt", "exit(3)"]
+)
 def test_nothing_global_stays_changed(ending: str) -> None:
     import random
 
@@ -204,7 +208,11 @@ del alive
     gc.disable()
     try:
         found = run_program(parse(text), {"x": leaf})
-        assert leaf._x is not None and leaf._x.accumulator is not None and leaf._x.accumulator() is None
+        assert (
+            leaf._x is not None
+            and leaf._x.accumulator is not None
+            and leaf._x.accumulator() is None
+        )
         found = run_program(parse("y = x*x"), {"x": leaf})
         assert leaf._x.accumulator() is not None
         del found

@@ -44,6 +44,8 @@ def recorded(path: Path) -> tuple[str, str]:
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_recorded_script_does_what_python_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorded_script_does_what_python_does(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(logging.root, "handlers", [])  # without those of pytest
     assert recorded(path) == in_python(path)

@@ -8,7 +8,11 @@ import pytest
 from gradtrace.program import syntax
 
 PROGRAMS = sorted(Path(syntax.__file__).parent.glob("*.py"))
-TEXTS = ['"""doc\n\n  of it"""\nx = "λ\\n" + (\n  y *\n  2)\n', "def f():\n    'doc'\n    return f'{λ:>3}'\n", ""]
+TEXTS = [
+    '"""doc\n\n  of it"""\nx = "λ\\n" + (\n  y *\n  2)\n',
+    "def f():\n    'doc'\n    return f'{λ:>3}'\n",
+    "",
+]
 
 
 @pytest.mark.sampled(8)

@@ -54,12 +54,16 @@ SUBJECTS = {
     "behaviour": Subject(("command",)),  # the semantics, one matter in each program
     "cases": Subject(("library", "language", "pytorch"), packed=True),  # small ones, many in a file
     "distributions": Subject(("command",), packed=True),
-    "func": Subject(("library", "language"), packed=True),  # torch.func and torch.autograd.functional
+    "func": Subject(
+        ("library", "language"), packed=True
+    ),  # torch.func and torch.autograd.functional
     "neighbours": Subject(("command",), packed=True),  # what lies around autograd
     "nn": Subject(("library", "language"), packed=True),
     "seeds": Subject(("command",)),  # the cells of five tutorial notes on computational graphs
     "tutorials": Subject(("command",)),  # small programs of the kind that tutorials show
-    "wild": Subject(("command",)),  # in the style of public scripts: data, training, plots, command lines
+    "wild": Subject(
+        ("command",)
+    ),  # in the style of public scripts: data, training, plots, command lines
 }
 
 
@@ -87,13 +91,21 @@ class Program(NamedTuple):
 
     def tidy(self, text: str) -> str:
         """Return what was printed in the form of an answer."""
-        text = re.sub("0x[0-9a-f]+", "0xADDR", text.replace("gradtrace.engine.data.tensor.Tensor", "torch.Tensor"))
+        text = re.sub(
+            "0x[0-9a-f]+",
+            "0xADDR",
+            text.replace("gradtrace.engine.data.tensor.Tensor", "torch.Tensor"),
+        )
         return text.strip("\n") if self.title else text
 
 
 def paths(subject: str) -> list[Path]:
     """Every file of a subject, without those whose numbers are random (`NAME.expect.md` says what must hold)."""
-    return [path for path in sorted((HERE / subject).glob("*.py")) if not path.with_suffix(".expect.md").exists()]
+    return [
+        path
+        for path in sorted((HERE / subject).glob("*.py"))
+        if not path.with_suffix(".expect.md").exists()
+    ]
 
 
 def in_file(path: Path) -> list[Program]:
@@ -141,7 +153,10 @@ def printed(program: Program, library: str = "torch", names: dict[str, Any] | No
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            exec(compile(source, str(program.path), "exec"), {"__name__": "__main__"} if names is None else names)
+            exec(
+                compile(source, str(program.path), "exec"),
+                {"__name__": "__main__"} if names is None else names,
+            )
         except Exception as error:
             if not program.title:
                 raise

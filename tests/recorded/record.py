@@ -25,7 +25,9 @@ FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 def chosen(names: list[str]) -> dict[str, list[Path]]:
     """The files that the arguments name, by subject. ValueError for a name that is not there."""
     every = {subject: paths(subject) for subject in SUBJECTS}
-    known = {f"{subject}/{path.stem}": [path] for subject in every for path in every[subject]} | every
+    known = {
+        f"{subject}/{path.stem}": [path] for subject in every for path in every[subject]
+    } | every
     missing = [name for name in names if name not in known]
     if missing:
         raise ValueError(f"no such program or subject: {', '.join(missing)}")
@@ -45,7 +47,10 @@ def answer_of(path: Path) -> str:
 
 def answer_in_fork(path: Path) -> str | None:
     """The answer of a file, from a fork; None if its program failed, which then stands on stderr."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+    ):
         child = os.fork()
         if child == 0:
             status = 1
@@ -91,15 +96,24 @@ def record(subject: str, files: list[Path]) -> list[Path]:
         elif text != old or path.stem not in answers(subject):
             changed[path.stem] = text
             name = f"{subject}/{path.stem}"
-            print(*difflib.unified_diff(old.splitlines(), text.splitlines(), name, name, n=1, lineterm=""), sep="\n")
+            print(
+                *difflib.unified_diff(
+                    old.splitlines(), text.splitlines(), name, name, n=1, lineterm=""
+                ),
+                sep="\n",
+            )
     if changed:
         store(subject, changed)
     return failed
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.recorded.record", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="SUBJECT[/NAME]", help="what to record (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.recorded.record", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="SUBJECT[/NAME]", help="what to record (default: all)"
+    )
     parser.add_argument("--show", action="store_true", help="print the stored answers instead")
     options = parser.parse_args()
     try:
@@ -107,7 +121,11 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     if options.show:
-        print(*(answers(subject)[path.stem] for subject in files for path in files[subject]), sep="\n", end="")
+        print(
+            *(answers(subject)[path.stem] for subject in files for path in files[subject]),
+            sep="\n",
+            end="",
+        )
         return 0
     os.environ["MPLBACKEND"] = "Agg"
     import torch

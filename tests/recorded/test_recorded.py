@@ -24,10 +24,14 @@ def each(way: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("program", programs(way), ids=lambda program: program.name)
 
 
-def run(script: Path, cwd: Path, *options: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    script: Path, cwd: Path, *options: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gradtrace", "run", str(script), *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env=environment, check=False, timeout=120
+    )
 
 
 FIGURES = ("wild/figure_kinds",)  # what they print comes from matplotlib
@@ -41,7 +45,9 @@ def test_the_command_line_prints_it(
     if program.name in FIGURES:
         pytest.importorskip("matplotlib")
     if is_forked:
-        done = fork_server(WARM_UP_ARRAYS).run(["run", str(program.path)], cwd=tmp_path, env=os.environ)
+        done = fork_server(WARM_UP_ARRAYS).run(
+            ["run", str(program.path)], cwd=tmp_path, env=os.environ
+        )
     else:
         done = run(program.path, tmp_path)
     assert (done.returncode, program.tidy(done.stdout)) == (0, program.answer), done.stderr
@@ -74,7 +80,9 @@ def test_the_language_prints_it(program: Program) -> None:
 @pytest.mark.sampled(60)
 @each("pytorch")
 def test_pytorch_prints_it(program: Program) -> None:
-    pytest.importorskip("torch", reason="the recorded answers are PyTorch's: pip install torch==2.13.0")
+    pytest.importorskip(
+        "torch", reason="the recorded answers are PyTorch's: pip install torch==2.13.0"
+    )
     shown = printed_apart(program) if "catch_warnings" in program.source else printed(program)
     assert shown == program.answer
 
@@ -121,7 +129,9 @@ def test_the_tensorboard_cells_of_the_fifth_note(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
     script = HERE / "seeds/note_5_cells_20_26_24_tensorboard.py"
     done = run(script, tmp_path, "--allow-write", "data", env={"TMPDIR": str(tmp_path)})
-    assert (done.returncode, done.stdout) == (0, "No known TensorBoard instances running.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "No known TensorBoard instances running.\n"), (
+        done.stderr
+    )
     (file,) = (tmp_path / "data/tensorboard/2_3_autograph").iterdir()
     assert file.name.startswith("events.out.tfevents.")
 

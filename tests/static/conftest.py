@@ -20,10 +20,15 @@ def eager():
     """eager(f, **arrays) -> [value, gradients ...] by the engine; the gradients of the value's sum."""
 
     def run(function, **inputs):
-        leaves = {name: gt.tensor(x, dtype=gt.float64, requires_grad=True) for name, x in inputs.items()}
+        leaves = {
+            name: gt.tensor(x, dtype=gt.float64, requires_grad=True) for name, x in inputs.items()
+        }
         y = function(**leaves)
         grads = gt.autograd.grad(y.sum(), list(leaves.values()), allow_unused=True)
         zeros = [np.zeros(np.shape(x)) for x in inputs.values()]
-        return [y.detach().numpy(), *(z if g is None else g.numpy() for g, z in zip(grads, zeros, strict=True))]
+        return [
+            y.detach().numpy(),
+            *(z if g is None else g.numpy() for g, z in zip(grads, zeros, strict=True)),
+        ]
 
     return run

@@ -25,7 +25,9 @@ def test_within_two_units_in_the_last_place():
 
 
 def test_the_ends():
-    got = gt.erf(gt.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-320], dtype=gt.float64)).numpy()
+    got = gt.erf(
+        gt.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-320], dtype=gt.float64)
+    ).numpy()
     assert got[:4].tolist() == [0, 0, 1, -1] and math.isnan(got[4]) and got[5] > 0
     assert np.signbit(got).tolist()[:4] == [False, True, False, True]
 

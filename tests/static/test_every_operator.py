@@ -9,7 +9,11 @@ from gradtrace.batch.mapper import RowMap
 from gradtrace.errors import UnsupportedError
 from tests.ops import cases
 
-CASES = [pytest.param(name, i, id=f"{name}-{i}") for name, found in cases.CASES.items() for i in range(len(found))]
+CASES = [
+    pytest.param(name, i, id=f"{name}-{i}")
+    for name, found in cases.CASES.items()
+    for i in range(len(found))
+]
 
 
 def first_result(function):
@@ -26,9 +30,16 @@ def first_result(function):
 def eager(function, inputs):
     leaves = {name: gt.tensor(x, requires_grad=True) for name, x in inputs.items()}
     y = function(**leaves)
-    grads = gt.autograd.grad(y.sum(), list(leaves.values()), allow_unused=True) if y.requires_grad else [None] * 9
+    grads = (
+        gt.autograd.grad(y.sum(), list(leaves.values()), allow_unused=True)
+        if y.requires_grad
+        else [None] * 9
+    )
     zeros = [np.zeros(x.shape) for x in inputs.values()]
-    return [y.detach().numpy(), *(z if g is None else g.numpy() for g, z in zip(grads, zeros, strict=False))]
+    return [
+        y.detach().numpy(),
+        *(z if g is None else g.numpy() for g, z in zip(grads, zeros, strict=False)),
+    ]
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
@@ -38,9 +49,20 @@ def test_a_plan_is_right_for_other_inputs(name, case):
     rng = np.random.default_rng(3)
     inputs = {f"x{i}": np.array(a, np.float64) for i, a in enumerate(arrays)}
     # columns in another order: as regular as before, but the largest element is elsewhere
-    others = {k: a[..., rng.permutation(a.shape[-1])] if a.ndim else np.array(a * 1.01) for k, a in inputs.items()}
-    others = {k: np.array(a, order="C") for k, a in others.items()}  # random numbers follow the layout
-    if name in ("linalg.cholesky", "cholesky_inverse", "linalg.eigh", "linalg.eigvalsh", "cholesky_solve"):
+    others = {
+        k: a[..., rng.permutation(a.shape[-1])] if a.ndim else np.array(a * 1.01)
+        for k, a in inputs.items()
+    }
+    others = {
+        k: np.array(a, order="C") for k, a in others.items()
+    }  # random numbers follow the layout
+    if name in (
+        "linalg.cholesky",
+        "cholesky_inverse",
+        "linalg.eigh",
+        "linalg.eigvalsh",
+        "cholesky_solve",
+    ):
         others = inputs
     try:
         want = [eager(run, inputs), eager(run, others)]

@@ -46,7 +46,9 @@ def test_built_once_run_many_times(graph):
 
 def test_a_loop_is_one_node(graph):
     n, a = tf.placeholder(tf.int32, ()), tf.placeholder(tf.float32, ())
-    count, total = tf.while_loop(lambda i, s: tf.less(i, n), lambda i, s: (i + 1, s * a), [tf.constant(0), 1.0])
+    count, total = tf.while_loop(
+        lambda i, s: tf.less(i, n), lambda i, s: (i + 1, s * a), [tf.constant(0), 1.0]
+    )
     before = names(graph)
     with tf.Session() as session:
         for k in (0, 1, 5, 10):
@@ -57,7 +59,9 @@ def test_a_loop_is_one_node(graph):
 
 def test_loops_within_loops(graph):
     def body(i, s):
-        return i + 1, tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + s), [tf.constant(0), s])[1]
+        return i + 1, tf.while_loop(
+            lambda j, t: j < i, lambda j, t: (j + 1, t + s), [tf.constant(0), s]
+        )[1]
 
     _, total = tf.while_loop(lambda i, s: i < 4, body, [tf.constant(0), tf.constant(1.0)])
 
@@ -175,7 +179,9 @@ def test_gradients_and_loops(graph):
     value, found = tf.Session().run([w, slope], {x: 3.0})
     assert value == pytest.approx(3 * (1 - 0.5**10)) and found == 2 * value * 3
     (of_stopped,) = tf.gradients(tf.stop_gradient(x) * 2.0, [stopped := tf.stop_gradient(x)])
-    assert of_stopped is None and tf.Session().run(tf.gradients(stopped * 2.0, [stopped]), {x: 1.0}) == [2.0]
+    assert of_stopped is None and tf.Session().run(
+        tf.gradients(stopped * 2.0, [stopped]), {x: 1.0}
+    ) == [2.0]
 
 
 @pytest.mark.parametrize("shape", [None, [None, 2]])

@@ -58,7 +58,10 @@ def test_rows_give_the_engines_bits(name, threads, eager):
     function = FUNCTIONS[name]
     plan = plan_of(function, x=1.5, w=2.5)
     n = len(ODD) ** 2 * 50
-    x, w = np.array([a for a in ODD for _ in ODD] * 50), np.array([b for _ in ODD for b in ODD] * 50)
+    x, w = (
+        np.array([a for a in ODD for _ in ODD] * 50),
+        np.array([b for _ in ODD for b in ODD] * 50),
+    )
     columns = RowMap(plan, block=1000)({"x": x, "w": w}, n, threads)
     for got, want in zip(columns.values(), eager(function, x=x, w=w), strict=True):
         assert same(got, want)
@@ -80,7 +83,13 @@ def test_arrays_give_the_engines_bits(name, eager):
 def test_no_pass_changes_a_bit(x, w):
     for function in (FUNCTIONS["identities"], FUNCTIONS["division"], FUNCTIONS["powers"]):
         recorded = static.trace(function, {"x": 1.0, "w": 2.0})
-        assert all(map(same, static.PlanProgram(static.optimise(recorded))(x, w), static.PlanProgram(recorded)(x, w)))
+        assert all(
+            map(
+                same,
+                static.PlanProgram(static.optimise(recorded))(x, w),
+                static.PlanProgram(recorded)(x, w),
+            )
+        )
 
 
 def test_what_the_passes_remove_is_counted():
@@ -101,7 +110,14 @@ def test_fast_math_only_when_asked_for():
 
 def test_second_derivatives():
     plan = plan_of(lambda x, w: x**3 * w, 2, x=2.0, w=5.0)
-    assert [label for label, _ in plan.outputs] == ["y", "dy/dx", "dy/dw", "d2y/dx2", "d2y/dxdw", "d2y/dw2"]
+    assert [label for label, _ in plan.outputs] == [
+        "y",
+        "dy/dx",
+        "dy/dw",
+        "d2y/dx2",
+        "d2y/dxdw",
+        "d2y/dw2",
+    ]
     assert static.PlanProgram(plan)(2.0, 5.0) == (40.0, 60.0, 8.0, 60.0, 12.0, 0.0)
 
 
@@ -178,7 +194,9 @@ def test_random_numbers_are_refused():
 
 def test_names_of_inputs_may_be_anything():
     plan = plan_of(lambda x, w: x * w, x=1.0, w=2.0)
-    plan = plan._replace(inputs=(("__import__('os')", plan.inputs[0][1]), ("class", plan.inputs[1][1])))
+    plan = plan._replace(
+        inputs=(("__import__('os')", plan.inputs[0][1]), ("class", plan.inputs[1][1]))
+    )
     assert static.PlanProgram(plan)(3.0, 4.0)[0] == 12.0
 
 
@@ -246,11 +264,18 @@ def test_an_optimiser_on_what_depends_on_an_input_is_refused():
 
 def test_a_constant_that_gives_the_shape_stays(eager):
     def function(x, w):
-        return (-x * gt.full((3, 4), 2.0, dtype=gt.float64) / gt.full((2, 3, 4), 4.0, dtype=gt.float64) * w).sum()
+        return (
+            -x
+            * gt.full((3, 4), 2.0, dtype=gt.float64)
+            / gt.full((2, 3, 4), 4.0, dtype=gt.float64)
+            * w
+        ).sum()
 
     inputs = {"x": np.arange(4.0), "w": np.float64(3.0)}
     for got, want in zip(
-        static.PlanProgram(plan_of(function, **inputs))(*inputs.values()), eager(function, **inputs), strict=True
+        static.PlanProgram(plan_of(function, **inputs))(*inputs.values()),
+        eager(function, **inputs),
+        strict=True,
     ):
         np.testing.assert_array_equal(got, want)
 

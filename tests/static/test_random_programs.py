@@ -65,8 +65,30 @@ TWO = [
     lambda a, b: gt.where(a > b, a, b),
     lambda a, b: gt.where(a < 0, b, a * b),
 ]
-ODD = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, math.inf, -math.inf, math.nan, 1e300, -1e-308, 3.7, -2.5, 0.3, -0.7]
-SHAPES = [((80, 90), (80, 90)), ((80, 90), (90,)), ((80, 90), ()), ((70, 1), (1, 80)), ((9000,), (9000,))]
+ODD = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    0.5,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1e300,
+    -1e-308,
+    3.7,
+    -2.5,
+    0.3,
+    -0.7,
+]
+SHAPES = [
+    ((80, 90), (80, 90)),
+    ((80, 90), (90,)),
+    ((80, 90), ()),
+    ((70, 1), (1, 80)),
+    ((9000,), (9000,)),
+]
 
 
 def tree(chance, depth):
@@ -90,7 +112,9 @@ def function_of(node):
 
 def eager(function, x, w):
     leaves = [
-        gt.tensor(v, requires_grad=True) if np.ndim(v) else gt.tensor(float(v), dtype=gt.float64).requires_grad_()
+        gt.tensor(v, requires_grad=True)
+        if np.ndim(v)
+        else gt.tensor(float(v), dtype=gt.float64).requires_grad_()
         for v in (x, w)
     ]
     y = function(*leaves)

@@ -21,7 +21,9 @@ SCALES = (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)  # what a step is called with
 
 def net():
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+    return nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2)
+    )
 
 
 def of_net(model, *optimizers):
@@ -197,7 +199,9 @@ def counters(folder):
         number += 1
         counts["steps"] += 1
         optimizer.zero_grad()
-        loss = torch.log(model(torch.full((6, 4), float(number + counts["steps"]))).abs() * scale).mean()  # bad
+        loss = torch.log(
+            model(torch.full((6, 4), float(number + counts["steps"]))).abs() * scale
+        ).mean()  # bad
         loss.backward()
         optimizer.step()
         history.append(loss.item())
@@ -214,7 +218,9 @@ class Trainer:
     def step(self, scale):
         self.number += 1
         self.optimizer.zero_grad()
-        loss = torch.log(self.model(torch.full((6, 4), float(self.number))).abs() * scale).mean()  # bad
+        loss = torch.log(
+            self.model(torch.full((6, 4), float(self.number))).abs() * scale
+        ).mean()  # bad
         loss.backward()
         self.optimizer.step()
         return {"loss": loss}
@@ -231,7 +237,9 @@ def held_by_an_object(folder):
     def step(scale):
         trainer.number += 1
         trainer.optimizer.zero_grad()
-        loss = torch.log(trainer.model(torch.full((6, 4), float(trainer.number))).abs() * scale).mean()  # bad
+        loss = torch.log(
+            trainer.model(torch.full((6, 4), float(trainer.number))).abs() * scale
+        ).mean()  # bad
         loss.backward()
         trainer.optimizer.step()
 
@@ -459,7 +467,9 @@ def loader(folder):
     """It draws from the iterator of a DataLoader."""
     model = net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    batches = iter(torch.utils.data.DataLoader([torch.randn(4) for _ in range(60)], batch_size=6, shuffle=True))
+    batches = iter(
+        torch.utils.data.DataLoader([torch.randn(4) for _ in range(60)], batch_size=6, shuffle=True)
+    )
 
     def step(scale):
         optimizer.zero_grad()
@@ -474,7 +484,9 @@ def epoch(folder):
     """The second of two updates is the bad one."""
     model = net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data = torch.utils.data.DataLoader([torch.randn(4) for _ in range(12)], batch_size=6, shuffle=True)
+    data = torch.utils.data.DataLoader(
+        [torch.randn(4) for _ in range(12)], batch_size=6, shuffle=True
+    )
 
     def step(scale):
         for number, x in enumerate(data):
@@ -510,7 +522,9 @@ class Part:
 def nested_objects(folder):
     model = net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    run = Part(parts=Part(model=model, optimizer=optimizer, count=Part(number=0), recent=deque(maxlen=3)))
+    run = Part(
+        parts=Part(model=model, optimizer=optimizer, count=Part(number=0), recent=deque(maxlen=3))
+    )
 
     def step(scale):
         run.parts.count.number += 1
@@ -555,7 +569,11 @@ def saves(folder):
         optimizer.step()
         counts.append(len(list(folder.iterdir())))
 
-    return step, lambda: [*of_net(model, optimizer), counts, sorted(one.name for one in folder.iterdir())]
+    return step, lambda: [
+        *of_net(model, optimizer),
+        counts,
+        sorted(one.name for one in folder.iterdir()),
+    ]
 
 
 def temporary_folder(folder):

@@ -13,7 +13,14 @@ def torchrun(folder, text, ranks=2, **variables):
     """
     (folder / "train.py").write_text(text)
     logs = folder / "logs"
-    run = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--standalone"]
+    run = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        str(ranks),
+        "--standalone",
+    ]
     run += ["--log-dir", str(logs), "--redirects", "3", "train.py"]
     env = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     pipe = subprocess.PIPE
@@ -24,7 +31,9 @@ def torchrun(folder, text, ranks=2, **variables):
             said = "".join(process.communicate(timeout=240))
             return said + "".join(file.read_text() for file in sorted(logs.glob("**/std*.log")))
         finally:
-            if process.poll() is None:  # torchrun ends its processes, which have sessions of their own, by SIGTERM
+            if (
+                process.poll() is None
+            ):  # torchrun ends its processes, which have sessions of their own, by SIGTERM
                 process.send_signal(signal.SIGTERM)
                 process.wait(60)
 
@@ -39,4 +48,6 @@ def launch(folder, text, ranks=2, **variables):
 
 def gradtrace(folder, *args):
     command = [sys.executable, "-m", "gradtrace", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )

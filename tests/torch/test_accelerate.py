@@ -172,14 +172,18 @@ def test_a_flight_log_has_a_row_for_each_update(tmp_path):
     assert same(found.state(), Training(is_guarded=False).run().state())
     steps, noted = losses_in(log)
     assert steps == list(range(1, UPDATES + 1))
-    assert noted == pytest.approx(torch.stack(found.losses).reshape(UPDATES, -1).mean(1).tolist(), rel=1e-5)
+    assert noted == pytest.approx(
+        torch.stack(found.losses).reshape(UPDATES, -1).mean(1).tolist(), rel=1e-5
+    )
 
 
 def test_a_capsule_is_replayed(tmp_path):
     bad = 5 * ACCUMULATED + 2
     found = Training(bad, capsule=tmp_path).run()
     assert "has the state before this step" in found.text
-    again = gt.replay(tmp_path / f"epoch-0-batch-{bad}.gtc", a_pass, lambda: Training(is_guarded=False).model)
+    again = gt.replay(
+        tmp_path / f"epoch-0-batch-{bad}.gtc", a_pass, lambda: Training(is_guarded=False).model
+    )
     assert again[1:4] == (True, True, [])
     assert "log on line" in again.answer
 
@@ -194,7 +198,9 @@ def a_pass(model, batch):
 def bias_is_bad(model, batch):
     x, number = batch
     loss = loss_of(model(x).float(), x, False)
-    if number.item() == 6:  # the derivative of sqrt at 0: only the gradient of one bias is not finite
+    if (
+        number.item() == 6
+    ):  # the derivative of sqrt at 0: only the gradient of one bias is not finite
         loss = loss + torch.sqrt(model[2].bias.sum() * 0)
     return loss
 
@@ -215,7 +221,10 @@ def test_gradients_of_earlier_batches_are_not_copied_and_the_capsule_has_those_o
             training.optimizer.zero_grad()
         if batch[1].item() == 7:
             break
-    assert "has the gradients of this batch alone, without those of the batches before it" in training.text
+    assert (
+        "has the gradients of this batch alone, without those of the batches before it"
+        in training.text
+    )
     assert "sqrt on line" in training.text and "another loss" not in training.text
     make = lambda: Training(is_guarded=False).model
     again = gt.replay(tmp_path / "epoch-0-batch-6.gtc", a_pass_with_a_bad_bias, make)
@@ -234,7 +243,10 @@ def test_gradients_that_the_update_has_discarded_are_known_to_be_sums():
         if batch[1].item() == 11:
             break
     assert "epoch 0, batch 7: " in training.text and "sqrt on line" in training.text
-    assert "has the gradients of this batch alone" in training.text and "another loss" not in training.text
+    assert (
+        "has the gradients of this batch alone" in training.text
+        and "another loss" not in training.text
+    )
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
@@ -243,11 +255,15 @@ def test_a_batch_that_is_not_finite_is_named_before_any_operation(value, squashe
     told, data = io.StringIO(), torch.randn(24, 5)
     data[14, 3] = float(value)
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
-    accelerator = gt.accelerate.guarded(accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2), out=told)
+    accelerator = gt.accelerate.guarded(
+        accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2), out=told
+    )
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 8), nn.Tanh() if squashed else nn.ReLU(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    model, optimizer, loader = accelerator.prepare(model, optimizer, torch.utils.data.DataLoader(data, 4))
+    model, optimizer, loader = accelerator.prepare(
+        model, optimizer, torch.utils.data.DataLoader(data, 4)
+    )
     for x in loader:
         with accelerator.accumulate(model):
             accelerator.backward(model(x).square().mean())
@@ -290,7 +306,9 @@ def test_a_signal_asks_for_a_capsule(tmp_path):
 
 
 def test_only_an_accelerator_is_guarded_and_once():
-    with pytest.raises(UsageError, match="a Linear has no prepare_model, so it is not an Accelerator"):
+    with pytest.raises(
+        UsageError, match="a Linear has no prepare_model, so it is not an Accelerator"
+    ):
         gt.accelerate.guarded(nn.Linear(1, 1))
     with pytest.raises(UsageError, match="this accelerator has a guard"):
         gt.accelerate.guarded(Training().accelerator)
@@ -308,8 +326,10 @@ def test_memory_that_is_freed_is_not_kept_and_the_next_training_is_guarded(tmp_p
     training = Training(flight=tmp_path / "run.gtlog").run(last=3)
     known = weakref.ref(training.model)
     accelerator, told = training.accelerator, training.told
-    training.model, training.optimizer, training.loader, training.scheduler = accelerator.free_memory(
-        training.model, training.optimizer, training.loader, training.scheduler
+    training.model, training.optimizer, training.loader, training.scheduler = (
+        accelerator.free_memory(
+            training.model, training.optimizer, training.loader, training.scheduler
+        )
     )
     gc.collect()
     assert known() is None

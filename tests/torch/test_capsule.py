@@ -55,7 +55,9 @@ def program(tmp_path):
 
     def called(*args):
         command = [sys.executable, "train.py", *args]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
 
     return called
 
@@ -101,7 +103,9 @@ def test_a_tensor_without_elements_is_kept_in_its_shape(tmp_path):
 
 def test_a_step_that_differs_is_noticed(tmp_path):
     written(tmp_path / "a.gtc")
-    again = gt.replay(tmp_path / "a.gtc", lambda model, batch: loss_of(model, 2 * batch), torch.nn.Linear(3, 2))
+    again = gt.replay(
+        tmp_path / "a.gtc", lambda model, batch: loss_of(model, 2 * batch), torch.nn.Linear(3, 2)
+    )
     assert again[1:3] == (False, False)
 
 
@@ -189,7 +193,10 @@ def test_a_model_is_built_without_files_and_network(tmp_path):
         for attempt in attempts(tmp_path, server.getsockname()[1]):
             with pytest.raises(PermissionError):
                 in_locked_thread(attempt)
-    assert in_locked_thread(lambda: torch.nn.Linear(300, 300)(torch.ones(300, 300)).shape) == (300, 300)
+    assert in_locked_thread(lambda: torch.nn.Linear(300, 300)(torch.ones(300, 300)).shape) == (
+        300,
+        300,
+    )
     assert (tmp_path / "secret").read_text() == "1"  # this thread has kept its rights
 
 
@@ -209,7 +216,9 @@ gt.capsule("a.gtc", lambda model, batch: model(batch).sum(), torch.nn.Linear(300
 def test_a_process_killed_while_writing_leaves_the_old_file(tmp_path):
     written(tmp_path / "a.gtc")
     before = (tmp_path / "a.gtc").read_bytes()
-    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False, capture_output=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=tmp_path, check=False, capture_output=True, timeout=60
+    )
     assert ended.returncode == -signal.SIGKILL
     assert (tmp_path / "a.gtc").read_bytes() == before
 
@@ -223,7 +232,13 @@ def test_a_batch_of_transformers_tokenizers_is_a_dict(tmp_path):
     def step(model, batch):
         return loss_of(model, batch["x"])
 
-    gt.capsule(tmp_path / "a.gtc", step, torch.nn.Linear(3, 2), UserDict(x=torch.ones(4, 3)), out=io.StringIO())
+    gt.capsule(
+        tmp_path / "a.gtc",
+        step,
+        torch.nn.Linear(3, 2),
+        UserDict(x=torch.ones(4, 3)),
+        out=io.StringIO(),
+    )
     assert gt.replay(tmp_path / "a.gtc", step, torch.nn.Linear(3, 2))[1:4] == (True, True, [])
 
 
@@ -232,11 +247,15 @@ def test_a_path_in_a_missing_folder_is_an_error_before_the_step(tmp_path):
         written(tmp_path / "missing" / "a.gtc")
 
 
-def test_without_a_step_the_batch_must_be_a_dict_and_without_a_model_there_must_be_a_configuration(tmp_path):
+def test_without_a_step_the_batch_must_be_a_dict_and_without_a_model_there_must_be_a_configuration(
+    tmp_path,
+):
     written(tmp_path / "a.gtc")
     with pytest.raises(UsageError, match="its batch is not a dict"):
         gt.replay(tmp_path / "a.gtc", None, torch.nn.Linear(3, 2))
-    with pytest.raises(UsageError, match=r"no configuration from which its model .*Linear.* is built"):
+    with pytest.raises(
+        UsageError, match=r"no configuration from which its model .*Linear.* is built"
+    ):
         gt.replay(tmp_path / "a.gtc", loss_of)
 
 
@@ -263,7 +282,11 @@ def test_a_guard_that_cannot_write_its_capsule_says_why_and_the_training_goes_on
     for folder, tensors, reason in (
         (tmp_path / "file", (), "FileExistsError"),
         (tmp_path / "file" / "below", (), "NotADirectoryError"),
-        (tmp_path / "full", [torch.zeros(1, requires_grad=True)], "which is not a parameter of model"),
+        (
+            tmp_path / "full",
+            [torch.zeros(1, requires_grad=True)],
+            "which is not a parameter of model",
+        ),
     ):
         found, told = guarded(folder, tensors)
         assert len(found) == 3
@@ -274,7 +297,10 @@ def test_a_guard_that_cannot_write_its_capsule_says_why_and_the_training_goes_on
     assert repr(found) == repr(wanted)
     assert (tmp_path / "new" / "folder" / "step-2.gtc").exists()
     guarded(tmp_path / "new" / "folder")
-    assert sorted(one.name for one in (tmp_path / "new" / "folder").iterdir()) == ["step-2-2.gtc", "step-2.gtc"]
+    assert sorted(one.name for one in (tmp_path / "new" / "folder").iterdir()) == [
+        "step-2-2.gtc",
+        "step-2.gtc",
+    ]
 
 
 def without_result(model, batch):
@@ -300,7 +326,9 @@ def test_a_step_without_a_loss_is_compared_by_its_gradients_alone(tmp_path, step
     gt.capsule(tmp_path / "a.gtc", step, torch.nn.Linear(3, 2), torch.ones(4, 3), out=io.StringIO())
     again = gt.replay(tmp_path / "a.gtc", step, torch.nn.Linear(3, 2))
     assert again[1:4] == (None, True, [])
-    assert again.text().startswith("loss: not compared, since the capsule or the step here has no loss")
+    assert again.text().startswith(
+        "loss: not compared, since the capsule or the step here has no loss"
+    )
     assert not gt.replay(tmp_path / "a.gtc", loss_of, torch.nn.Linear(3, 2)).same_gradients
 
 
@@ -314,7 +342,9 @@ def test_a_loss_of_one_element_in_a_loop_is_not_another_loss(tmp_path):
 
 
 def test_a_model_that_cannot_be_written_is_an_error(tmp_path):
-    with pytest.raises(UsageError, match=r"a capsule cannot have a parameter without a shape: model\['weight'\]"):
+    with pytest.raises(
+        UsageError, match=r"a capsule cannot have a parameter without a shape: model\['weight'\]"
+    ):
         gt.capsule(tmp_path / "a.gtc", loss_of, torch.nn.LazyLinear(2), torch.ones(4, 3))
     with pytest.raises(UsageError, match="got a model of type NoneType"):
         gt.capsule("now", loss_of)

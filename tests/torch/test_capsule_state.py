@@ -76,11 +76,19 @@ class NoiseOfNumpy(torch.nn.Module):
         return self.linear(x) * torch.tensor(self.rng.normal(size=2), dtype=x.dtype)
 
 
-OF_PROGRAM = {"numpy": numpy.random.default_rng(1), "older": numpy.random.RandomState(1), "python": random.Random(1)}
+OF_PROGRAM = {
+    "numpy": numpy.random.default_rng(1),
+    "older": numpy.random.RandomState(1),
+    "python": random.Random(1),
+}
 
 
 def draws_from_all(model, batch):
-    drawn = OF_PROGRAM["numpy"].normal() + OF_PROGRAM["older"].normal() + OF_PROGRAM["python"].gauss(0.0, 1.0)
+    drawn = (
+        OF_PROGRAM["numpy"].normal()
+        + OF_PROGRAM["older"].normal()
+        + OF_PROGRAM["python"].gauss(0.0, 1.0)
+    )
     loss = (model(batch) * drawn).sum()
     loss.backward()
     return loss
@@ -91,7 +99,10 @@ def test_generators_of_numpy_and_python_are_restored(tmp_path, kind):
     path = saved(tmp_path / "a.gtc", draws_from_all, NoiseOfNumpy(kind), torch.ones(4, 3))
     assert gt.replay(path, draws_from_all, lambda: NoiseOfNumpy(kind))[1:4] == (True, True, [])
     notes = gt.replay(path, squares, lambda: NoiseOfNumpy(kind)).notes
-    assert "the capsule has the state of the generator OF_PROGRAM['numpy'], which the step here does not name" in notes
+    assert (
+        "the capsule has the state of the generator OF_PROGRAM['numpy'], which the step here does not name"
+        in notes
+    )
 
 
 def test_a_generator_whose_state_the_capsule_lacks_is_named(tmp_path):
@@ -139,7 +150,9 @@ def test_a_step_without_the_generator_of_the_capsule_is_told_so(tmp_path):
 
 def test_the_generator_of_a_loaders_sampler_is_in_a_capsule(tmp_path):
     model = torch.nn.Linear(1, 1)
-    loader = torch.utils.data.DataLoader(torch.ones(4, 1), 2, shuffle=True, generator=torch.Generator())
+    loader = torch.utils.data.DataLoader(
+        torch.ones(4, 1), 2, shuffle=True, generator=torch.Generator()
+    )
     gt.capsule("now")
     told = io.StringIO()
     for x in gt.watch(loader, model, out=told, capsule=tmp_path):
@@ -215,7 +228,10 @@ def test_damaged_random_states_are_errors(tmp_path, part, form):
 
 def test_a_damaged_state_of_a_generator_is_an_error(tmp_path):
     path = saved(tmp_path / "a.gtc", noisy_step, Noise(), torch.ones(4, 3))
-    changed(path, lambda document: document.update(generators=["dict", [["GENERATOR", document["batch"]]]]))
+    changed(
+        path,
+        lambda document: document.update(generators=["dict", [["GENERATOR", document["batch"]]]]),
+    )
     changed(path, lambda document: document.update(batch=["plain", None]))
     with pytest.raises(UsageError, match="the state of GENERATOR in the capsule does not fit"):
         gt.replay(path, noisy_step, Noise)
@@ -310,12 +326,22 @@ dist.destroy_process_group()
 @pytest.mark.slow
 def test_each_rank_writes_a_capsule_of_its_own_and_a_sharded_parameter_is_refused(tmp_path):
     said = torchrun(tmp_path, SHARDED)
-    assert said.count("REFUSED a capsule cannot have a part of a tensor that several processes hold (DTensor)") == 2
+    assert (
+        said.count(
+            "REFUSED a capsule cannot have a part of a tensor that several processes hold (DTensor)"
+        )
+        == 2
+    )
     assert "model['weight'] / write the capsule in a run of one process" in said
-    assert sorted(one.name for one in tmp_path.glob("*.gtc")) == ["step.rank0.gtc", "step.rank1.gtc"]
+    assert sorted(one.name for one in tmp_path.glob("*.gtc")) == [
+        "step.rank0.gtc",
+        "step.rank1.gtc",
+    ]
     again = gt.replay(tmp_path / "step.rank1.gtc", squares, torch.nn.Linear(4, 2))
     assert again.same_loss and not again.same_gradients
-    assert again.notes[0].startswith("the capsule is of rank 1 of 2: its gradients are means over the ranks")
+    assert again.notes[0].startswith(
+        "the capsule is of rank 1 of 2: its gradients are means over the ranks"
+    )
 
 
 def penalized(model, batch):
@@ -326,7 +352,9 @@ def penalized(model, batch):
 
 
 def test_a_gradient_with_respect_to_the_batch_is_replayed(tmp_path):
-    path = saved(tmp_path / "a.gtc", penalized, torch.nn.Linear(3, 2), torch.randn(4, 3, requires_grad=True))
+    path = saved(
+        tmp_path / "a.gtc", penalized, torch.nn.Linear(3, 2), torch.randn(4, 3, requires_grad=True)
+    )
     assert gt.replay(path, penalized, torch.nn.Linear(3, 2))[1:4] == (True, True, [])
 
 
@@ -393,8 +421,15 @@ def test_the_next_step_is_written_when_asked_and_changes_nothing(tmp_path):
     assert all(map(torch.equal, found, wanted)) and nothing == ""
     assert [one.name for one in tmp_path.iterdir()] == ["step-3.gtc"]
     size = bytes_text((tmp_path / "step-3.gtc").stat().st_size)
-    assert told == f"gradtrace guard: {tmp_path / 'step-3.gtc'} has the state before this step ({size})\n"
-    again = gt.replay(tmp_path / "step-3.gtc", of_two, torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout()))
+    assert (
+        told
+        == f"gradtrace guard: {tmp_path / 'step-3.gtc'} has the state before this step ({size})\n"
+    )
+    again = gt.replay(
+        tmp_path / "step-3.gtc",
+        of_two,
+        torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout()),
+    )
     assert again[1:4] == (True, True, [])
     assert again.answer == ""
     assert "all values of this step are finite" in again.text()
@@ -403,7 +438,9 @@ def test_the_next_step_is_written_when_asked_and_changes_nothing(tmp_path):
 def test_an_asked_capsule_that_cannot_be_written_is_told_and_the_training_goes_on(tmp_path):
     (tmp_path / "file").write_text("")
     found, told = trained(tmp_path / "file", asked_at=3)
-    assert told.startswith("gradtrace guard: no capsule of this step was written, since FileExistsError")
+    assert told.startswith(
+        "gradtrace guard: no capsule of this step was written, since FileExistsError"
+    )
     assert all(map(torch.equal, found, trained(tmp_path)[0]))
 
 
@@ -427,7 +464,9 @@ def test_a_loop_that_is_left_in_an_asked_pass_is_told_in_its_own_words(tmp_path)
     for _ in gt.watch([torch.ones(1, 2)], torch.nn.Linear(2, 1), capsule=tmp_path, out=told):
         break
     gc.collect()
-    assert told.getvalue().endswith("no capsule of this step was written, since the loop was left in it\n")
+    assert told.getvalue().endswith(
+        "no capsule of this step was written, since the loop was left in it\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -452,10 +491,18 @@ for number, x in enumerate(gt.watch([torch.ones(1, 2)] * 6, model, optimizer, ca
 def test_a_signal_asks_for_a_capsule_each_time(tmp_path):
     (tmp_path / "train.py").write_text(SIGNALLED)
     done = subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "train.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     assert done.stdout == "own handler\n" * 2
-    assert sorted(os.listdir(tmp_path / "capsules")) == ["epoch-0-batch-2.gtc", "epoch-0-batch-4.gtc"]
+    assert sorted(os.listdir(tmp_path / "capsules")) == [
+        "epoch-0-batch-2.gtc",
+        "epoch-0-batch-4.gtc",
+    ]
 
 
 # ---- the samples that are to blame
@@ -471,7 +518,12 @@ def test_a_bad_sample_of_a_large_batch_is_named(tmp_path, where):
 
     batch = torch.rand(300, 400)
     batch[217, 5] = -1.0 if where == "function" else float("nan")
-    path = saved(tmp_path / "a.gtc", step, torch.nn.Sequential(torch.nn.Linear(400, 100), torch.nn.Tanh()), batch)
+    path = saved(
+        tmp_path / "a.gtc",
+        step,
+        torch.nn.Sequential(torch.nn.Linear(400, 100), torch.nn.Tanh()),
+        batch,
+    )
     again = gt.replay(path, step, torch.nn.Sequential(torch.nn.Linear(400, 100), torch.nn.Tanh()))
     name = "torch.sqrt(batch)" if where == "function" else "batch"
     assert f"sample 217 of {name}, of 300, is not finite" in again.answer
@@ -527,7 +579,10 @@ def test_a_sample_with_nan_is_named_beside_a_masks_infinities(tmp_path):
     mask[2:4, 0] = float("-inf")
     x[6] = -1.0
     path = saved(tmp_path / "a.gtc", step, make(), (x, mask))
-    assert "sample 6 of torch.sqrt(x @ model.weight.T), of 8, is not finite" in gt.replay(path, step, make).answer
+    assert (
+        "sample 6 of torch.sqrt(x @ model.weight.T), of 8, is not finite"
+        in gt.replay(path, step, make).answer
+    )
 
 
 def backward_of_a_generator(loss):
@@ -606,7 +661,9 @@ def test_sparse_gradients_have_checksums(tmp_path):
     path = saved(tmp_path / "a.gtc", of_two, sparse_embedding(), words)
     for one in (tmp_path / "step-1.gtc", path):
         assert gt.replay(one, of_two, sparse_embedding)[1:4] == (True, True, [])
-    assert not gt.replay(path, lambda model, x: 2 * squares(model, x[:2]), sparse_embedding).same_gradients
+    assert not gt.replay(
+        path, lambda model, x: 2 * squares(model, x[:2]), sparse_embedding
+    ).same_gradients
 
 
 def scaled_step(model, batch):
@@ -627,17 +684,26 @@ def test_a_scalers_own_division_of_the_gradients_is_no_part_of_the_step(tmp_path
     model = torch.nn.Linear(3, 2)
     optimizer, scaler = torch.optim.Adam(model.parameters()), SCALER
     gt.capsule("now")
-    for x in gt.watch([torch.rand(4, 3)], model, optimizer, scaler, capsule=tmp_path, out=io.StringIO()):
+    for x in gt.watch(
+        [torch.rand(4, 3)], model, optimizer, scaler, capsule=tmp_path, out=io.StringIO()
+    ):
         scaled_step(model, x)
         scaler.step(optimizer)
         scaler.update()
     (path,) = tmp_path.iterdir()
-    changed(path, lambda document: document.update(scalers=["dict", [["SCALER", document["scalers"][1][0][1]]]]))
+    changed(
+        path,
+        lambda document: document.update(
+            scalers=["dict", [["SCALER", document["scalers"][1][0][1]]]]
+        ),
+    )
     assert gt.replay(path, scaled_step, torch.nn.Linear(3, 2))[2:4] == (True, [])
     again = gt.replay(path, unscaled_step, torch.nn.Linear(3, 2))
     assert not again.same_gradients
     (note,) = again.notes
-    assert note.startswith("the step has a GradScaler: gradients that it has divided by its scale have other bits")
+    assert note.startswith(
+        "the step has a GradScaler: gradients that it has divided by its scale have other bits"
+    )
 
 
 ONE_PROCESS = """

@@ -41,11 +41,19 @@ def train(model, optimizer, steps, flight=None, scaler=None):
     """Train on random batches; return the norms of each step's gradients, computed beside the recorder."""
     generator, norms = torch.Generator().manual_seed(1), []
     for _ in range(steps):
-        x, y = torch.randn(5, 8, generator=generator), torch.randint(0, 3, (5,), generator=generator)
+        x, y = (
+            torch.randn(5, 8, generator=generator),
+            torch.randint(0, 3, (5,), generator=generator),
+        )
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(x), y)
         loss.backward()
-        norms.append([float(torch.cat([p.grad.flatten() for p in layer.parameters()]).norm()) for layer in model[::2]])
+        norms.append(
+            [
+                float(torch.cat([p.grad.flatten() for p in layer.parameters()]).norm())
+                for layer in model[::2]
+            ]
+        )
         optimizer.step()
         if flight is not None:
             flight.step(loss)
@@ -61,7 +69,9 @@ def test_gradients_updates_and_moments_are_noted(path):
         assert flight.steps == 10
     log = log_of(path)
     assert log.columns[:3] == ("time", "loss", "lr") and log.steps.tolist() == list(range(1, 11))
-    assert np.allclose(np.stack([column(log, "grad 0"), column(log, "grad 2")], 1), norms, rtol=1e-5)
+    assert np.allclose(
+        np.stack([column(log, "grad 0"), column(log, "grad 2")], 1), norms, rtol=1e-5
+    )
     old = torch.cat([before["0.weight"].flatten(), before["0.bias"]]).norm()
     assert column(log, "weight 0")[0] == pytest.approx(float(old), rel=1e-5)
     assert column(log, "update 0")[0] == pytest.approx(
@@ -84,7 +94,10 @@ def test_training_is_not_changed(path):
         if flight is not None:
             flight.close()
         states.append(
-            [*(p.detach().numpy().tobytes() for p in model.parameters()), torch.get_rng_state().numpy().tobytes()]
+            [
+                *(p.detach().numpy().tobytes() for p in model.parameters()),
+                torch.get_rng_state().numpy().tobytes(),
+            ]
         )
     assert states[0] == states[1]
 
@@ -161,7 +174,16 @@ def test_numbers_go_to_a_tracker(path):
     with gt.flight(path, model, optimizer, every=3, log=kept) as flight:
         train(model, optimizer, 5, flight)
     assert [step for step, _ in kept.rows] == [1, 2, 3, 4, 5]
-    assert kept.rows[0][1].keys() == {"loss", "lr", "grad 0", "grad 2", "weight 0", "weight 2", "update 0", "update 2"}
+    assert kept.rows[0][1].keys() == {
+        "loss",
+        "lr",
+        "grad 0",
+        "grad 2",
+        "weight 0",
+        "weight 2",
+        "update 0",
+        "update 2",
+    }
     assert kept.rows[4][1]["lr"] == 0.25 and "time" not in kept.rows[4][1]
 
 
@@ -187,7 +209,10 @@ def test_a_resumed_run_continues_or_begins_again(path):
         flight.step(0.5, number=10)
         flight.step(0.25)
     log = log_of(path)
-    assert log.steps.tolist() == list(range(1, 12)) and column(log, "loss")[-2:].tolist() == [0.5, 0.25]
+    assert log.steps.tolist() == list(range(1, 12)) and column(log, "loss")[-2:].tolist() == [
+        0.5,
+        0.25,
+    ]
 
 
 def test_each_process_has_its_own_file(path, monkeypatch):
@@ -246,7 +271,9 @@ for i in range(1, 10_000):
 
 def test_a_killed_process_loses_the_last_few_steps(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=environment, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=tmp_path, env=environment, check=False
+    )
     assert killed.returncode == -signal.SIGKILL
     assert log_of(tmp_path / "run.gtlog").steps.tolist() == list(range(1, 131))
 
@@ -268,7 +295,9 @@ def test_half_precision_and_missing_gradients(path):
         loss.backward()
         optimizer.step()
         flight.step(loss)
-    assert column(log_of(path), "grad 2")[0] == pytest.approx(float(model[2].weight.grad.float().norm()), rel=1e-4)
+    assert column(log_of(path), "grad 2")[0] == pytest.approx(
+        float(model[2].weight.grad.float().norm()), rel=1e-4
+    )
 
 
 def test_gradients_of_a_closure_are_those_of_its_step(path):

@@ -206,7 +206,9 @@ def test_a_stored_apply_is_recorded_as_one_that_is_looked_up(case, stored, in_c)
     def told(apply):
         r = recorded(lambda x: (apply or function.apply)(x * 1, *args))
         trace = r.trace()
-        operations = [(one.label, one.grad_fn, one.span, one.inputs, one.outputs) for one in trace.operations]
+        operations = [
+            (one.label, one.grad_fn, one.span, one.inputs, one.outputs) for one in trace.operations
+        ]
         return operations, [one.name for one in trace.functions], r.why("x"), r.trace().checks
 
     wanted = told(None)

@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("for
 def training(guarded):
     """Three steps, the last one with a log of zero; the state afterwards, what the guard wrote, and the guard."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+    model = nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2)
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     x = torch.randn(6, 4)
     told = io.StringIO()
@@ -35,7 +37,12 @@ def training(guarded):
 
     run = gt.guard(step, out=told) if guarded else step
     losses = [run(scale) for scale in (1.0, 1.0, 0.0)]
-    state = [*losses, *model.state_dict().values(), *(p.grad for p in model.parameters()), torch.get_rng_state()]
+    state = [
+        *losses,
+        *model.state_dict().values(),
+        *(p.grad for p in model.parameters()),
+        torch.get_rng_state(),
+    ]
     moments = [v for s in optimizer.state_dict()["state"].values() for v in s.values()]
     return [*state, *moments], told.getvalue(), run
 
@@ -46,7 +53,9 @@ def test_a_bad_step_is_explained_and_nothing_else_changes():
     assert not nothing
     for a, b in zip(found, wanted, strict=True):
         assert torch.equal(a.nan_to_num(7.0), b.nan_to_num(7.0))
-    assert told.startswith("gradtrace guard: a gradient is not finite; this step was repeated under a recorder:")
+    assert told.startswith(
+        "gradtrace guard: a gradient is not finite; this step was repeated under a recorder:"
+    )
     assert "log on line" in told
     assert "12 of 12 elements of" in told and "are 0" in told
     assert run.guard.recorded.trace().passes
@@ -110,7 +119,10 @@ def test_a_gradient_that_was_good_before_the_update_is_checked_again_after_a_cha
 
     step()
     assert "a gradient is not finite" in out.getvalue()
-    assert "1 update came before; the repetition computed with the parameters after that" in out.getvalue()
+    assert (
+        "1 update came before; the repetition computed with the parameters after that"
+        in out.getvalue()
+    )
     assert "sqrt on line" in out.getvalue()
 
 
@@ -122,7 +134,8 @@ def equal(found, wanted):
     """Whether two lists of tensors (or None) are bit-equal."""
     pairs = list(zip(found, wanted, strict=True))
     return all(
-        a is b if a is None or b is None else torch.equal(a.nan_to_num(7.0), b.nan_to_num(7.0)) for a, b in pairs
+        a is b if a is None or b is None else torch.equal(a.nan_to_num(7.0), b.nan_to_num(7.0))
+        for a, b in pairs
     )
 
 
@@ -140,10 +153,14 @@ def accumulating(clear, poison, guarded=True):
         clear(number, model)
         losses = []
         for _ in range(2):
-            loss = model(torch.randn(6, 4) * (float("inf") if number == poison else 1)).square().mean()
+            loss = (
+                model(torch.randn(6, 4) * (float("inf") if number == poison else 1)).square().mean()
+            )
             loss.backward()
             losses.append(loss.detach())
-        seen.append((number, [*found, *losses, *gradients(model), *(b.clone() for b in model.buffers())]))
+        seen.append(
+            (number, [*found, *losses, *gradients(model), *(b.clone() for b in model.buffers())])
+        )
         if number % 4 == 3:
             optimizer.step()
             optimizer.zero_grad()
@@ -192,7 +209,9 @@ def test_a_step_that_depends_on_something_hidden_is_told():
 
     @gt.guard(out=out)
     def step():
-        (model(torch.full((1, 2), next(hidden[0][0]))).sum() + (model.bias * 0).sqrt().sum()).backward()
+        (
+            model(torch.full((1, 2), next(hidden[0][0]))).sum() + (model.bias * 0).sqrt().sum()
+        ).backward()
 
     step()
     assert OTHER in out.getvalue()
@@ -214,7 +233,9 @@ def test_a_repetition_that_was_finite_gives_no_cause():
     assert "model.weight: 2 of 2 elements infinite" in out.getvalue()
 
 
-@pytest.mark.parametrize("made", [lambda: iter(zip([1.0])), lambda: (x for x in [1.0])], ids=["zip", "generator"])
+@pytest.mark.parametrize(
+    "made", [lambda: iter(zip([1.0])), lambda: (x for x in [1.0])], ids=["zip", "generator"]
+)
 def test_a_step_that_draws_from_an_iterator_is_not_repeated(made):
     model, out, batches = nn.Linear(2, 1), io.StringIO(), made()
 
@@ -224,8 +245,13 @@ def test_a_step_that_draws_from_an_iterator_is_not_repeated(made):
         (model(torch.ones(1, 2)).sum() / 0 + (x[0] if isinstance(x, tuple) else x)).backward()
 
     step()
-    assert "was not repeated, since it takes values from batches, which is an iterator" in out.getvalue()
-    assert "2 of 2 gradients are not finite: model.weight: 2 of 2 elements infinite" in out.getvalue()
+    assert (
+        "was not repeated, since it takes values from batches, which is an iterator"
+        in out.getvalue()
+    )
+    assert (
+        "2 of 2 gradients are not finite: model.weight: 2 of 2 elements infinite" in out.getvalue()
+    )
 
 
 def test_a_repetition_that_hangs_is_ended(monkeypatch):
@@ -300,7 +326,10 @@ def test_a_failure_of_the_guard_does_not_reach_the_training(monkeypatch):
 
     monkeypatch.setattr(sys.modules["gradtrace.torch.guard_call"], "hindrance", fails)
     assert step().isinf()
-    assert "the loss is not finite; looking for the reason failed: ValueError: not known" in out.getvalue()
+    assert (
+        "the loss is not finite; looking for the reason failed: ValueError: not known"
+        in out.getvalue()
+    )
 
 
 def test_a_process_with_an_accelerator_does_not_repeat(monkeypatch):
@@ -318,7 +347,9 @@ def test_a_process_with_an_accelerator_does_not_repeat(monkeypatch):
     assert runs == [1]
     assert "this step was not repeated, since PyTorch can use cuda here" in out.getvalue()
     assert "What is known without it: the loss is " in out.getvalue()
-    assert "2 of 2 gradients are not finite: model.weight: 2 of 2 elements infinite" in out.getvalue()
+    assert (
+        "2 of 2 gradients are not finite: model.weight: 2 of 2 elements infinite" in out.getvalue()
+    )
 
 
 def test_the_record_from_the_child_answers_saves_and_draws(tmp_path):
@@ -397,7 +428,9 @@ def test_the_second_of_two_updates_is_explained_and_the_first_is_made_once():
             return generated.detach()
 
         (gt.guard(step, out=out) if guarded else step)(torch.randn(4, 2))
-        moments = [v for o in optimizers for s in o.state_dict()["state"].values() for v in s.values()]
+        moments = [
+            v for o in optimizers for s in o.state_dict()["state"].values() for v in s.values()
+        ]
         return [*judge.parameters(), *made.parameters(), *moments], out.getvalue(), seen
 
     state, told, seen = run(guarded=True)
@@ -454,7 +487,10 @@ def test_one_bad_element_of_one_gradient_is_found_in_its_step(types, update):
         for value in (float("nan"), float("-inf")):
             wrong.update(index=index, value=value)
             guarded()
-            assert out.getvalue().startswith("gradtrace guard: a gradient is not finite"), (index, value)
+            assert out.getvalue().startswith("gradtrace guard: a gradient is not finite"), (
+                index,
+                value,
+            )
             out.truncate(out.seek(0))
             wrong.update(index=None)
             guarded()
@@ -561,7 +597,10 @@ def test_a_variable_that_cannot_be_looked_at_does_not_stop_the_training():
         return loss
 
     assert step(torch.ones(2)).item() == 0 and step(torch.zeros(2)).isinf()
-    assert out.getvalue().count("the training is not guarded: looking at the step's variables failed") == 1
+    assert (
+        out.getvalue().count("the training is not guarded: looking at the step's variables failed")
+        == 1
+    )
 
 
 def test_one_guard_for_two_models():
@@ -579,7 +618,9 @@ def test_one_guard_for_two_models():
         b.weight.fill_(1.0)
         b.bias.fill_(0.0)
     step(b, torch.zeros(1, 2))
-    assert "gradient is not finite" in out.getvalue() or "gradients are not finite" in out.getvalue(), out.getvalue()
+    assert (
+        "gradient is not finite" in out.getvalue() or "gradients are not finite" in out.getvalue()
+    ), out.getvalue()
 
 
 def test_a_metric_beside_the_loss_may_be_infinite():
@@ -655,15 +696,29 @@ def in_the_first_and_one_more(x):
 
 
 NO_SAMPLES = {
-    "weights of the classes": (8, lambda m, x: (m(x) * (torch.arange(8.0) - 1).clamp(min=0).log()).square().mean()),
+    "weights of the classes": (
+        8,
+        lambda m, x: (m(x) * (torch.arange(8.0) - 1).clamp(min=0).log()).square().mean(),
+    ),
     "a factor for each time step": (
         8,
-        lambda m, x: (m(x) * (torch.arange(8.0) - 3).div((torch.arange(8.0) - 3).abs())[:, None]).mean(),
+        lambda m, x: (
+            m(x) * (torch.arange(8.0) - 3).div((torch.arange(8.0) - 3).abs())[:, None]
+        ).mean(),
     ),
     "features first": (64, lambda m, x: in_the_first_and_one_more(m(x).T).log().mean()),
-    "features first, large": (64, lambda m, x: m(x).T.add(torch.eye(64)[7][:, None] * -1e9).add(1e5).sqrt().mean()),
-    "shuffled": (8, lambda m, x: m(x[torch.arange(7, -1, -1)]).add(x.flip(0) * 0).abs().sub(1).sqrt().mean()),
-    "sorted": (64, lambda m, x: m(x[x.abs().sum(1).argsort(descending=True)]).square().exp().mean()),
+    "features first, large": (
+        64,
+        lambda m, x: m(x).T.add(torch.eye(64)[7][:, None] * -1e9).add(1e5).sqrt().mean(),
+    ),
+    "shuffled": (
+        8,
+        lambda m, x: m(x[torch.arange(7, -1, -1)]).add(x.flip(0) * 0).abs().sub(1).sqrt().mean(),
+    ),
+    "sorted": (
+        64,
+        lambda m, x: m(x[x.abs().sum(1).argsort(descending=True)]).square().exp().mean(),
+    ),
 }
 
 
@@ -703,4 +758,7 @@ def test_a_sample_is_named_by_the_whole_text_of_what_it_is_in(size):
     x[5] = 1e15
     nn.init.ones_(model.weight)
     step(x)
-    assert f"sample 5 of model(x[:, range(size)[0] :]) * 1e30, of {size}, is not finite" in told.getvalue()
+    assert (
+        f"sample 5 of model(x[:, range(size)[0] :]) * 1e30, of {size}, is not finite"
+        in told.getvalue()
+    )

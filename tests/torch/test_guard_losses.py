@@ -61,7 +61,9 @@ def make():
     return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
 
 
-@pytest.mark.parametrize(("how", "file"), [("step", "step-81.gtc"), ("loop", "epoch-0-batch-80.gtc")])
+@pytest.mark.parametrize(
+    ("how", "file"), [("step", "step-81.gtc"), ("loop", "epoch-0-batch-80.gtc")]
+)
 def test_a_loss_far_above_the_others_gets_a_capsule_and_nothing_else_changes(tmp_path, how, file):
     found = Training(how, {80}, spike=20, capsule=tmp_path)
     wanted = Training(how, {80}, is_guarded=False)
@@ -130,8 +132,14 @@ def test_losses_with_a_long_tail_are_not_reported_and_a_spike_among_them_is(tail
     alarms = found = 0
     for seed in range(200):
         draw = numpy.random.default_rng(seed)
-        losses = {"exponential": draw.exponential, "chi-squared": draw.standard_gamma, "normal": draw.normal}
-        losses = losses[tail](**({"shape": 0.5} if tail == "chi-squared" else {}), size=500) + 3 * (tail == "normal")
+        losses = {
+            "exponential": draw.exponential,
+            "chi-squared": draw.standard_gamma,
+            "normal": draw.normal,
+        }
+        losses = losses[tail](**({"shape": 0.5} if tail == "chi-squared" else {}), size=500) + 3 * (
+            tail == "normal"
+        )
         alarms += bool(far(losses.tolist()))
         found += bool(far([*losses[:60].tolist(), 10 * losses[10:60].max()]))
     assert alarms <= 2 and found == 200
@@ -186,7 +194,10 @@ def test_what_follows_a_spike_in_the_same_step_is_checked():
     for number in range(30):
         step(1.0 + 0.01 * (number % 5), 1.0)
     step(500.0, float("nan"))
-    assert "backward began at 500" in told.getvalue() and "a gradient is not finite; this step" in told.getvalue()
+    assert (
+        "backward began at 500" in told.getvalue()
+        and "a gradient is not finite; this step" in told.getvalue()
+    )
 
 
 def test_a_scale_method_of_another_class_is_not_a_grad_scaler():

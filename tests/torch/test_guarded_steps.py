@@ -34,18 +34,30 @@ def training(shape, folder, guarded):
 def flat(value):
     """The values in nested dicts and lists, tensors as bytes."""
     if isinstance(value, dict):
-        return [x for key, part in value.items() for x in [key if isinstance(key, str) else "", *flat(part)]]
+        return [
+            x
+            for key, part in value.items()
+            for x in [key if isinstance(key, str) else "", *flat(part)]
+        ]
     if isinstance(value, list | tuple):
         return [x for part in value for x in flat(part)]
     if isinstance(value, torch.Tensor):
-        return [str(value.dtype), *value.shape, value.detach().contiguous().flatten().view(torch.uint8).tolist()]
+        return [
+            str(value.dtype),
+            *value.shape,
+            value.detach().contiguous().flatten().view(torch.uint8).tolist(),
+        ]
     return [repr(value)]
 
 
 def bad_line(shape):
     """The line of a shape that is marked `# bad`."""
-    text, first = inspect.getsourcelines(guarded_steps.Trainer.step if shape is guarded_steps.method else shape)
-    return next((first + number for number, line in enumerate(text) if line.endswith("# bad\n")), None)
+    text, first = inspect.getsourcelines(
+        guarded_steps.Trainer.step if shape is guarded_steps.method else shape
+    )
+    return next(
+        (first + number for number, line in enumerate(text) if line.endswith("# bad\n")), None
+    )
 
 
 @pytest.mark.parametrize("shape", guarded_steps.SHAPES, ids=lambda shape: shape.__name__)
@@ -58,7 +70,10 @@ def test_a_guarded_training_ends_in_the_same_state(shape, tmp_path, capfd):
     assert told.count("is not finite; ") == 1, told
     if shape.__name__ in NOT_REPEATED:
         assert NOT_REPEATED[shape.__name__] in told
-        assert "model.4.weight: 16 of 16 elements NaN" in told or "model.0.weight: 32 of 32 elements NaN" in told
+        assert (
+            "model.4.weight: 16 of 16 elements NaN" in told
+            or "model.0.weight: 32 of 32 elements NaN" in told
+        )
         assert run.guard.recorded is None
     elif shape.__name__ in FAILS:
         assert FAILS[shape.__name__] in told

@@ -100,6 +100,7 @@ def test_a_generator_without_a_state_is_not_a_fault_of_the_training():
     assert not out.getvalue()
     step(float("nan"))
     assert (
-        "this step was not repeated, since the state of a generator of random numbers cannot be read" in out.getvalue()
+        "this step was not repeated, since the state of a generator of random numbers cannot be read"
+        in out.getvalue()
     )
     assert "Wheel: NotImplementedError: no state" in out.getvalue()

@@ -38,8 +38,17 @@ def patched():
         *((module, name) for module, names in private.questions() for name in names),
     ]
     found = [owner.__dict__.get(name) for owner, name in places]
-    hooks = dict(private.optimizer._global_optimizer_pre_hooks), dict(private.optimizer._global_optimizer_post_hooks)
-    return found, hooks, private.mode_depth(), patches.active(), torch._C._is_torch_function_enabled()
+    hooks = (
+        dict(private.optimizer._global_optimizer_pre_hooks),
+        dict(private.optimizer._global_optimizer_post_hooks),
+    )
+    return (
+        found,
+        hooks,
+        private.mode_depth(),
+        patches.active(),
+        torch._C._is_torch_function_enabled(),
+    )
 
 
 def record_something(weight):
@@ -57,7 +66,9 @@ def interrupted(number, keep):
         if frame.f_code.co_filename not in PARTS or frame.f_code.co_name in ("__del__", "_release"):
             return None
         # the line of this `with` is also that of its end, where Python does not check for signals before the call
-        leaving = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith(WITHOUT)
+        leaving = (
+            linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith(WITHOUT)
+        )
         if event == "line" and raised is None and not leaving:
             passed += 1
             if passed == number:

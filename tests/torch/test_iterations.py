@@ -14,7 +14,9 @@ def weight():
 
 
 def operators(trace):
-    return [[one.name for one in trace.operations[slice(*step.operations)]] for step in trace.training]
+    return [
+        [one.name for one in trace.operations[slice(*step.operations)]] for step in trace.training
+    ]
 
 
 def update(w, rate):
@@ -143,8 +145,12 @@ def test_what_zero_grad_clears_next_is_the_gradient_of_its_step():
     for number in (1, 2, 3):
         step = step_window(r.trace(), number)
         (found,) = [t for t in step.tensors if t.is_leaf and t.requires_grad]
-        assert found.value.data.tolist() == pytest.approx([0.8 ** (number - 1), -2 * 0.8 ** (number - 1)])
-        assert found.grad.data.tolist() == pytest.approx([2 * 0.8 ** (number - 1), -4 * 0.8 ** (number - 1)])
+        assert found.value.data.tolist() == pytest.approx(
+            [0.8 ** (number - 1), -2 * 0.8 ** (number - 1)]
+        )
+        assert found.grad.data.tolist() == pytest.approx(
+            [2 * 0.8 ** (number - 1), -4 * 0.8 ** (number - 1)]
+        )
 
 
 def test_a_second_update_keeps_the_gradient_of_the_first():
@@ -196,7 +202,9 @@ def test_several_passes_before_an_update_are_one_step():
     trace = r.trace()
     assert [step.passes for step in trace.training] == [(0, 2), (2, 4)]
     assert operators(trace) == [["mul", "sum"] * 2] * 2
-    assert [row.grad_norm for row in training(trace).rows] == pytest.approx([4 * 5**0.5, 4 * 5**0.5 * 0.6])
+    assert [row.grad_norm for row in training(trace).rows] == pytest.approx(
+        [4 * 5**0.5, 4 * 5**0.5 * 0.6]
+    )
 
 
 def test_a_pass_after_the_loop_belongs_to_no_step():

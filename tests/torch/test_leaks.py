@@ -41,7 +41,9 @@ def train(name, steps, context):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["plain", "in place on views", "graph network", "checkpointing", "custom function"])
+@pytest.mark.parametrize(
+    "name", ["plain", "in place on views", "graph network", "checkpointing", "custom function"]
+)
 def test_a_thousand_recorded_steps_leave_nothing(name, level):
     early, late = train(name, 1000 if name == "plain" else 20, lambda: gt.record(level=level))
     assert late == early
@@ -95,8 +97,17 @@ def test_nothing_of_the_recorder_stays_on():
         from torch.overrides import _get_current_function_mode_stack as modes
 
         module = torch.nn.modules.module
-        hooks = (module._global_forward_hooks, module._global_forward_pre_hooks, module._global_backward_hooks)
-        return len(modes()), [len(h) for h in hooks], torch.autograd.graph._engine_run_backward, torch.Tensor.backward
+        hooks = (
+            module._global_forward_hooks,
+            module._global_forward_pre_hooks,
+            module._global_backward_hooks,
+        )
+        return (
+            len(modes()),
+            [len(h) for h in hooks],
+            torch.autograd.graph._engine_run_backward,
+            torch.Tensor.backward,
+        )
 
     before = state()
     with gt.record(), pytest.raises(ZeroDivisionError):

@@ -126,8 +126,12 @@ def checkpoints(log):
 def hooks(log):
     model = nn.Linear(4, 4, device="cpu")
     model.register_forward_hook(lambda module, args, out: out * 2)
-    model.register_full_backward_hook(lambda module, sent, got: (sent[0] + torch.ones(4, device="cpu"),))
-    model.weight.register_post_accumulate_grad_hook(lambda p: log.append(("accumulated", float(p.grad.norm()))))
+    model.register_full_backward_hook(
+        lambda module, sent, got: (sent[0] + torch.ones(4, device="cpu"),)
+    )
+    model.weight.register_post_accumulate_grad_hook(
+        lambda p: log.append(("accumulated", float(p.grad.norm())))
+    )
     x = leaf(2, 4)
     x.register_hook(lambda g: g.clamp(-1, 1) + torch.zeros(4, device=g.device))
     y = model(x).tanh()
@@ -156,7 +160,9 @@ def updates(log):
     x = torch.randn(5, 3, device="cpu")
     losses = []
     for kind in (torch.optim.SGD, torch.optim.AdamW, torch.optim.LBFGS):
-        optimizer = kind(model.parameters(), lr=torch.tensor(0.1) if kind is torch.optim.AdamW else 0.1)
+        optimizer = kind(
+            model.parameters(), lr=torch.tensor(0.1) if kind is torch.optim.AdamW else 0.1
+        )
 
         def closure(optimizer=optimizer):
             optimizer.zero_grad(set_to_none=False)
@@ -275,13 +281,19 @@ KINDS = {
 # the modes before the recording and inside of it
 OFTEN = [("no mode", "no mode"), ("functions", "two of functions"), ("both", "both")]
 PAIRS = [(before, inside) for before in KINDS for inside in KINDS]
-ALL_MODES = [pair if pair in OFTEN else pytest.param(pair, marks=pytest.mark.slow) for pair in PAIRS]
+ALL_MODES = [
+    pair if pair in OFTEN else pytest.param(pair, marks=pytest.mark.slow) for pair in PAIRS
+]
 
 
 def bits(tensor):
     if tensor is None or tensor.is_meta:
         return None if tensor is None else tuple(tensor.shape)
-    return str(tensor.dtype), tuple(tensor.shape), tensor.detach().contiguous().flatten().view(torch.uint8).tolist()
+    return (
+        str(tensor.dtype),
+        tuple(tensor.shape),
+        tensor.detach().contiguous().flatten().view(torch.uint8).tolist(),
+    )
 
 
 def outcome(program, recording, before, inside):

@@ -57,10 +57,16 @@ def test_a_record_is_the_same_in_a_mode(level, around):
     plain, found = traces
     assert [one.name for one in found.operations] == [one.name for one in plain.operations]
     assert "isnan" not in {one.name for one in found.operations}
-    summaries = [[t.value.summary for t in trace.tensors if t.value is not None] for trace in traces]
+    summaries = [
+        [t.value.summary for t in trace.tensors if t.value is not None] for trace in traces
+    ]
     assert list(map(repr, summaries[1])) == list(map(repr, summaries[0]))
     if level in ("summary", "compare", "precision"):
-        products = [found.tensors[one.outputs[0]].value.summary for one in found.operations if one.name == "mul"]
+        products = [
+            found.tensors[one.outputs[0]].value.summary
+            for one in found.operations
+            if one.name == "mul"
+        ]
         assert {one.nan for one in products[:40]} == {int(x.detach().log().isnan().sum())}
 
 
@@ -132,7 +138,11 @@ def has_subclasses_in_dispatch_modes():
 
 def trained(log, watched):
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 4, device="cpu"), nn.BatchNorm1d(4, device="cpu"), nn.Linear(4, 1, device="cpu"))
+    model = nn.Sequential(
+        nn.Linear(3, 4, device="cpu"),
+        nn.BatchNorm1d(4, device="cpu"),
+        nn.Linear(4, 1, device="cpu"),
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
 

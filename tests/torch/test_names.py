@@ -34,7 +34,9 @@ TRAIN = MODEL + (
 def block(page):
     """Return the first example of a page that records a step in Python."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    return next(text for text in blocks if "import gradtrace.torch as gt" in text and "gt.record()" in text)
+    return next(
+        text for text in blocks if "import gradtrace.torch as gt" in text and "gt.record()" in text
+    )
 
 
 def run_python(folder, text):
@@ -54,7 +56,9 @@ def test_the_example_runs_as_written(tmp_path, page):
 @pytest.mark.parametrize("page", ["README.md", "docs/how-to/pytorch.md"])
 def test_the_commands_of_the_pages_run_as_written(tmp_path, page):
     (tmp_path / "train.py").write_text(TRAIN)
-    commands = re.findall(r"^gradtrace (why --engine torch train\.py.*?)(?: #.*)?$", (ROOT / page).read_text(), re.M)
+    commands = re.findall(
+        r"^gradtrace (why --engine torch train\.py.*?)(?: #.*)?$", (ROOT / page).read_text(), re.M
+    )
     assert commands
     for command in commands:
         words = [sys.executable, "-m", "gradtrace", *command.split()]
@@ -65,13 +69,18 @@ def test_the_commands_of_the_pages_run_as_written(tmp_path, page):
 
 
 def test_a_name_of_several_and_of_none(tmp_path):
-    asked = "\nfor name in ('weight', 'encoder.wieght', 'model.encoder.bias', 'nothing.like.it'):\n" + (
-        "    try:\n        print(r.why(name))\n    except Exception as error:\n"
-        "        print(type(error).__name__, error)\n"
+    asked = (
+        "\nfor name in ('weight', 'encoder.wieght', 'model.encoder.bias', 'nothing.like.it'):\n"
+        + (
+            "    try:\n        print(r.why(name))\n    except Exception as error:\n"
+            "        print(type(error).__name__, error)\n"
+        )
     )
     done = run_python(tmp_path, MODEL + block("docs/how-to/pytorch.md") + asked)
     assert done.returncode == 0, done.stderr
-    several = "several names end with 'weight'; give one of model.encoder.weight and model.decoder.weight"
+    several = (
+        "several names end with 'weight'; give one of model.encoder.weight and model.decoder.weight"
+    )
     assert several in done.stdout
     assert "no tensor 'encoder.wieght' here; did you mean model.encoder.weight?" in done.stdout
     assert "model.encoder.bias.grad is" in done.stdout

@@ -150,8 +150,12 @@ class Wrapped(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         seen.append(str(func))
-        args, kwargs = tree_map(lambda a: a.inner if isinstance(a, Wrapped) else a, (args, kwargs or {}))
-        return tree_map(lambda a: Wrapped(a) if isinstance(a, torch.Tensor) else a, func(*args, **kwargs))
+        args, kwargs = tree_map(
+            lambda a: a.inner if isinstance(a, Wrapped) else a, (args, kwargs or {})
+        )
+        return tree_map(
+            lambda a: Wrapped(a) if isinstance(a, torch.Tensor) else a, func(*args, **kwargs)
+        )
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -172,7 +176,9 @@ def fake():
 
 
 @pytest.mark.parametrize(
-    ("context", "kind"), [(fake, "FakeTensor"), (lambda: torch.device("meta"), "meta")], ids=["fake", "meta"]
+    ("context", "kind"),
+    [(fake, "FakeTensor"), (lambda: torch.device("meta"), "meta")],
+    ids=["fake", "meta"],
 )
 @pytest.mark.parametrize("level", LEVELS)
 def test_tensors_without_elements_are_recorded_by_shape(context, kind, level):
@@ -187,7 +193,9 @@ def test_tensors_without_elements_are_recorded_by_shape(context, kind, level):
 
 JAGGED = pytest.param(
     torch.jagged,
-    marks=pytest.mark.skipif(torch.__version__ < (2, 5), reason="PyTorch 2.4 cannot pad jagged tensors"),
+    marks=pytest.mark.skipif(
+        torch.__version__ < (2, 5), reason="PyTorch 2.4 cannot pad jagged tensors"
+    ),
 )
 
 

@@ -74,7 +74,9 @@ INITIALISES = r"(erfinv|mul|add|clamp|uniform|normal|fill|copy|zero)_$"
 
 def gradtrace(folder, *args):
     command = [sys.executable, "-m", "gradtrace", *args]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -92,8 +94,12 @@ def drawn(folder, *options):
 
 
 def smallest(svg):
-    width, height = map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups())
-    return min(1600 / width, 900 / height) * min(map(float, re.findall(r'font-size="([\d.]+)"', svg)))
+    width, height = map(
+        float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()
+    )
+    return min(1600 / width, 900 / height) * min(
+        map(float, re.findall(r'font-size="([\d.]+)"', svg))
+    )
 
 
 def labels(nodes, kind="tensor"):
@@ -101,11 +107,15 @@ def labels(nodes, kind="tensor"):
 
 
 def loop(text, count=2):
-    return f"for step in range({count}):\n" + "".join(f"    {line}\n" for line in text.strip().splitlines())
+    return f"for step in range({count}):\n" + "".join(
+        f"    {line}\n" for line in text.strip().splitlines()
+    )
 
 
 @pytest.fixture(
-    scope="module", params=[(name, steps) for name in TIMM for steps in (1, 2)], ids=lambda p: f"{p[0]}_{p[1]}"
+    scope="module",
+    params=[(name, steps) for name in TIMM for steps in (1, 2)],
+    ids=lambda p: f"{p[0]}_{p[1]}",
 )
 def timm_run(request, tmp_path_factory):
     """A folder with the record of a training script, of one step or of two, and the nodes of its picture."""
@@ -131,7 +141,9 @@ def test_a_model_of_timm_is_drawn_from_its_input_to_its_loss(timm_run):
     _, nodes = timm_run
     shown = labels(nodes)
     assert {"images", "labels", "loss"} <= set(shown)
-    assert not [label for label in shown if "accuracy" in label or "held_out" in label or "version" in label]
+    assert not [
+        label for label in shown if "accuracy" in label or "held_out" in label or "version" in label
+    ]
     assert sum(node["kind"] == "tensor" for node in nodes) < 25
     assert not [node for node in nodes if re.search(INITIALISES, node["label"])]
 
@@ -154,7 +166,10 @@ def test_the_page_of_a_timm_model_is_fitted(timm_run):
     folder, _ = timm_run
     gradtrace(folder, "page", "run.gt", "-o", "run.html")
     width, height = map(
-        float, re.search(r'viewBox=\\?"0.00 0.00 ([\d.]+) ([\d.]+)', (folder / "run.html").read_text()).groups()
+        float,
+        re.search(
+            r'viewBox=\\?"0.00 0.00 ([\d.]+) ([\d.]+)', (folder / "run.html").read_text()
+        ).groups(),
     )
     assert 9 * min(1600 / width, 1200 / height) >= READABLE
 
@@ -171,7 +186,9 @@ def own_run(request, tmp_path_factory):
 def test_initialisation_data_loading_and_metrics_are_not_drawn(own_run):
     _, nodes = own_run
     leaves = {node["label"] for node in nodes if node["kind"] == "tensor" and node.get("is_leaf")}
-    parameters = {f"model.{part}.{of}" for part in ("first", "norm", "last") for of in ("weight", "bias")}
+    parameters = {
+        f"model.{part}.{of}" for part in ("first", "norm", "last") for of in ("weight", "bias")
+    }
     assert leaves - {"x.flatten(1)", "x.flatten(1) #1"} == {
         "images",
         "labels",
@@ -192,7 +209,10 @@ def test_what_a_picture_leaves_out_is_told_and_drawn_on_request(own_run):
 def test_results_that_the_loss_does_not_depend_on_are_named(tmp_path):
     recorded(tmp_path, HEAD + OWN + OPTIMIZER + STEP.format(size=2) + EVALUATION)
     said = gradtrace(tmp_path, "graph", "run.gt", "-o", "run.svg")
-    assert "not drawn, as loss does not depend on it: accuracy, held_out, error; --depth all draws everything" in said
+    assert (
+        "not drawn, as loss does not depend on it: accuracy, held_out, error; --depth all draws everything"
+        in said
+    )
     assert "accuracy" in labels(drawn(tmp_path, "--depth", "all"))
 
 

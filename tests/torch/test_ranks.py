@@ -124,7 +124,11 @@ PROGRAMS = {
             "model = Net() model.body.weight is a leaf",
         ),
     ),
-    "nothing wrong": (DDP, {}, ("Nothing is wrong that gradtrace can see: {ranks} ranks, 3 steps on each.",)),
+    "nothing wrong": (
+        DDP,
+        {},
+        ("Nothing is wrong that gradtrace can see: {ranks} ranks, 3 steps on each.",),
+    ),
     "a model that is wrapped in the recording": (
         WRAPPED,
         {"seed": "rank"},
@@ -151,7 +155,9 @@ def test_why_of_all_ranks(tmp_path, name, ranks):
 
 
 def test_two_records_of_one_rank_are_refused(tmp_path):
-    _, rank1 = launch(tmp_path, NET + DDP.format(options="", seed="1 + rank", change="pass", deep="True"))
+    _, rank1 = launch(
+        tmp_path, NET + DDP.format(options="", seed="1 + rank", change="pass", deep="True")
+    )
     (tmp_path / "other.gt").write_bytes((tmp_path / rank1).read_bytes())
     done = gradtrace(tmp_path, "why", rank1, "other.gt")
     assert done.returncode == 2 and "two of these records are of the same rank" in done.stderr

@@ -244,7 +244,10 @@ def state_after(make, level):
         with gt.record(level) as recorded:
             step()
     parameters = list(module.parameters())
-    grads = [None if p.grad is None else p.grad.to_dense() if p.grad.is_sparse else p.grad for p in parameters]
+    grads = [
+        None if p.grad is None else p.grad.to_dense() if p.grad.is_sparse else p.grad
+        for p in parameters
+    ]
     return [*parameters, *grads, torch.get_rng_state()], recorded
 
 
@@ -278,9 +281,17 @@ def test_names_lines_and_modules():
     trace = r.trace()
     assert trace.tensor("loss").value.data == loss.item()
     assert {name for name, _ in trace.names} >= {"model.0.weight", "model.2.bias", "out", "loss"}
-    assert [s.name for s in trace.scopes if s.kind == "module"] == ["model", "model.0", "model.1", "model.2"]
+    assert [s.name for s in trace.scopes if s.kind == "module"] == [
+        "model",
+        "model.0",
+        "model.1",
+        "model.2",
+    ]
     (mean,) = [o for o in trace.operations if o.name == "mean"]
-    assert trace.text_of(mean.span).splitlines()[mean.span.line - 1].strip() == "loss = out.pow(2).mean()"
+    assert (
+        trace.text_of(mean.span).splitlines()[mean.span.line - 1].strip()
+        == "loss = out.pow(2).mean()"
+    )
     assert "model.0.weight.grad is" in r.why("model.0.weight")
     assert "loss.grad is None: it is a non-leaf" in r.why(loss)
 
@@ -312,7 +323,9 @@ def test_a_linear_layer_has_its_edges_through_helpers():
     (linear,) = [o for o in trace.operations if o.name == "linear"]
     labels = {trace.tensors[o.tensor].name: o.edge for o in linear.inputs}
     by_index = {
-        e.input_index: trace.functions[e.target].name for e in trace.function_edges if e.source == linear.function
+        e.input_index: trace.functions[e.target].name
+        for e in trace.function_edges
+        if e.source == linear.function
     }
     assert by_index[labels["model.weight"]] == "TBackward0"
     assert by_index[labels["model.bias"]] == "AccumulateGrad"
@@ -480,7 +493,9 @@ def test_statistics_of_a_large_tensor_are_those_of_its_elements(number):
     assert kept.mean == pytest.approx(good.mean().item(), rel=1e-3, abs=2e-3)
     assert kept.norm == pytest.approx(good.norm().item(), rel=1e-3)
     zeros = int((exact == 0).sum())
-    assert kept.zeros == pytest.approx(zeros, abs=0 if zeros in (0, exact.numel()) else exact.numel() * 0.1)
+    assert kept.zeros == pytest.approx(
+        zeros, abs=0 if zeros in (0, exact.numel()) else exact.numel() * 0.1
+    )
     assert kept.absolute == pytest.approx(good.abs().mean().item(), rel=0.3)
 
 
@@ -553,7 +568,12 @@ def test_a_step_on_a_gpu():
 
 def test_nothing_of_a_recording_is_left_behind():
     model = net()
-    before = torch.autograd._engine_run_backward, torch.nn.Module._call_impl, F.has_torch_function, torch.compile
+    before = (
+        torch.autograd._engine_run_backward,
+        torch.nn.Module._call_impl,
+        F.has_torch_function,
+        torch.compile,
+    )
     with gt.record() as r:
         out = model(X)
         held = weakref.ref(out)
@@ -561,7 +581,12 @@ def test_nothing_of_a_recording_is_left_behind():
         loss.backward(retain_graph=True)
         del out, loss
         assert held() is None
-    after = torch.autograd._engine_run_backward, torch.nn.Module._call_impl, F.has_torch_function, torch.compile
+    after = (
+        torch.autograd._engine_run_backward,
+        torch.nn.Module._call_impl,
+        F.has_torch_function,
+        torch.compile,
+    )
     assert all(a is b for a, b in zip(before, after, strict=True))
     assert not torch._C._len_torch_function_stack()
     r.trace()
@@ -622,7 +647,9 @@ def test_an_exception_of_an_optimiser_leaves_the_program_as_it_was():
 
 
 def test_misuse_is_refused():
-    with pytest.raises(ValueError, match="level must be one of structure, summary, compare, values"):
+    with pytest.raises(
+        ValueError, match="level must be one of structure, summary, compare, values"
+    ):
         gt.record("everything")
     with pytest.raises(gt.NoRecordingError, match="nothing is recorded yet"):
         gt.record().trace()
@@ -700,7 +727,9 @@ def test_del_grad_clears_it():
 def test_a_page_of_a_live_tensor_opens_and_statistics_ask_for_a_recording(tmp_path):
     loss = net()(X).mean()
     gradtrace.page(loss).save(tmp_path / "loss.html")
-    assert "model.0.weight" not in (tmp_path / "loss.html").read_text()  # the caller has no such name
+    assert (
+        "model.0.weight" not in (tmp_path / "loss.html").read_text()
+    )  # the caller has no such name
     assert "AddmmBackward0" in (tmp_path / "loss.html").read_text()
     for ask in (gradtrace.stats, gradtrace.steps):
         with pytest.raises(TypeError, match=r"needs a recorded run.*gradtrace.torch.record\(\)"):
@@ -712,7 +741,9 @@ def test_statistics_name_the_devices_of_the_record():
         net()(X).mean().backward()
     assert "device cpu\n" in r.stats()
     with gt.record() as r:
-        (torch.ones(2, device="meta", requires_grad=True) * torch.ones((), requires_grad=True)).sum()
+        (
+            torch.ones(2, device="meta", requires_grad=True) * torch.ones((), requires_grad=True)
+        ).sum()
     assert "device meta, cpu\n" in r.stats() or "device cpu, meta\n" in r.stats()
 
 
@@ -749,14 +780,20 @@ def test_a_compiled_model_is_compiled_after_a_recording_not_in_it():
 def test_options_that_pytorch_passes_by_position_are_named_and_defaults_are_left_out():
     x, y = torch.randn(4, 3, 8, 8), torch.tensor([1, 2, 3, 0])
     model = nn.Sequential(
-        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
+        nn.Conv2d(3, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64, 5),
     )
     with gt.record() as r:
         out = model(x)
         F.cross_entropy(out, y)
         F.cross_entropy(out, y, label_smoothing=0.1)
         nn.functional.layer_norm(out, (5,), eps=1e-3)
-    labels = [one.label for one in r.trace().operations if one.name not in ("add_", "flatten", "linear")]
+    labels = [
+        one.label for one in r.trace().operations if one.name not in ("add_", "flatten", "linear")
+    ]
     assert labels == [
         "conv2d padding=(1, 1)",
         "batch_norm",
@@ -829,7 +866,11 @@ def test_small_tensors_have_the_statistics_of_their_elements():
         array = tensor.numpy().astype("float64")
         finite = array[abs(array) < float("inf")]
         key = (*tensor.shape, str(tensor.dtype).removeprefix("torch."))
-        same = [s for s in found[key] if s.inf == array.size - finite.size and s.zeros == (array == 0).sum()]
+        same = [
+            s
+            for s in found[key]
+            if s.inf == array.size - finite.size and s.zeros == (array == 0).sum()
+        ]
         norms = [s.norm for s in same]
         assert any(n == pytest.approx((finite**2).sum() ** 0.5, rel=1e-5) for n in norms), key
         if finite.size:

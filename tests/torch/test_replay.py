@@ -15,7 +15,9 @@ torch = pytest.importorskip("torch")
 gt = pytest.importorskip("gradtrace.torch")
 
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a guard repeats a step only on Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="a guard repeats a step only on Linux"
+)
 ROOT = Path(__file__).resolve().parents[2]
 
 LOOP = """
@@ -162,7 +164,13 @@ def shell(tmp_path):
             (tmp_path / "train.py").write_text(text)
         env = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            [sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
         assert done.returncode == expected, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -176,7 +184,10 @@ def first_sentence(answer, start):
 
 
 def assert_same_answer(told, replayed):
-    assert "loss: the same bits as in the capsule\ngradients: the same bits as in the capsule\n" in replayed
+    assert (
+        "loss: the same bits as in the capsule\ngradients: the same bits as in the capsule\n"
+        in replayed
+    )
     assert "note:" not in replayed
     sentence = first_sentence(told, "repeated under a recorder:")
     assert sentence
@@ -190,7 +201,16 @@ def test_a_plain_loop_with_clipping_and_dropout(shell, tmp_path, how, name):
     assert f"gradtrace guard: {path} has the state before this step (" in told
     assert os.listdir(tmp_path / "capsules") == [f"{name}.gtc"]
     replayed = shell(
-        "-m", "gradtrace", "replay", path, "--model", "train:make", "--step", "train:again", "-o", "replay.gt"
+        "-m",
+        "gradtrace",
+        "replay",
+        path,
+        "--model",
+        "train:make",
+        "--step",
+        "train:again",
+        "-o",
+        "replay.gt",
     )
     assert_same_answer(told, replayed)
     assert "sqrt" in replayed
@@ -198,7 +218,16 @@ def test_a_plain_loop_with_clipping_and_dropout(shell, tmp_path, how, name):
         assert re.search(r"sample 3 of .*, of 5, is not finite", answer)
     assert "sqrt" in shell("-m", "gradtrace", "stats", "replay.gt")
     data = shell(
-        "-m", "gradtrace", "replay", path, "--model", "train:make", "--step", "train:again", "--format", "json"
+        "-m",
+        "gradtrace",
+        "replay",
+        path,
+        "--model",
+        "train:make",
+        "--step",
+        "train:again",
+        "--format",
+        "json",
     )
     document = json.loads(next(line for line in data.splitlines() if line.startswith("{")))
     assert (document["schema"], document["capsule"]) == ("gradtrace/replay", path)
@@ -216,8 +245,12 @@ def test_a_trainer_whose_loss_is_finite_is_replayed_bit_by_bit(shell, tmp_path, 
     document = json.loads(zipfile.ZipFile(tmp_path / "capsules" / "step-1.gtc").read("record.json"))
     assert document["call"]["autocast"] == ("bfloat16" if "bf16" in options else "")
     assert math.isfinite(float.fromhex(document["results"][0]))
-    assert not document["gradients"][1]  # what the first batch added is not copied: this one is judged alone
-    assert len(set(document["gradient_sums"].values())) >= 4  # "", zeros, infinities and a finite gradient
+    assert not document["gradients"][
+        1
+    ]  # what the first batch added is not copied: this one is judged alone
+    assert (
+        len(set(document["gradient_sums"].values())) >= 4
+    )  # "", zeros, infinities and a finite gradient
 
 
 @pytest.mark.parametrize("options", [[], ["bf16"]], ids=["float32", "bf16"])
@@ -246,8 +279,13 @@ def test_a_lightning_module_is_replayed_by_its_training_step(shell):
     told = shell("train.py", text=LIGHTNING)
     path = os.path.join("capsules", "epoch-0-batch-3.gtc")
     assert f"{path} has the state before this step" in told
-    replayed = shell("-m", "gradtrace", "replay", path, "--model", "train:Net", "--step", "train:again")
-    assert "loss: the same bits as in the capsule\ngradients: the same bits as in the capsule\n" in replayed
+    replayed = shell(
+        "-m", "gradtrace", "replay", path, "--model", "train:Net", "--step", "train:again"
+    )
+    assert (
+        "loss: the same bits as in the capsule\ngradients: the same bits as in the capsule\n"
+        in replayed
+    )
     assert "sqrt" in replayed
     assert re.search(r"sample 1 of .*, of 4, is not finite", replayed)
 
@@ -270,6 +308,8 @@ if __name__ == "__main__":
 
 def test_a_step_that_returns_no_loss_is_no_failure(shell):
     shell("train.py", text=LOSSLESS)
-    replayed = shell("-m", "gradtrace", "replay", "step.gtc", "--model", "train:make", "--step", "train:step")
+    replayed = shell(
+        "-m", "gradtrace", "replay", "step.gtc", "--model", "train:make", "--step", "train:step"
+    )
     assert replayed.startswith("loss: not compared, since the capsule or the step here has no loss")
     assert "gradients: the same bits as in the capsule" in replayed

@@ -160,7 +160,9 @@ dist.destroy_process_group()
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_norms_of_whole_parameters_are_those_of_full_tensor(tmp_path, ranks):
     said = torchrun(tmp_path, SHARDED, ranks)
-    expected = dict(line.split(maxsplit=2)[1:] for line in said.splitlines() if line.startswith("WHOLE"))
+    expected = dict(
+        line.split(maxsplit=2)[1:] for line in said.splitlines() if line.startswith("WHOLE")
+    )
     names = [f"step.rank{i}.gt" for i in range(ranks)]
     done = gradtrace(tmp_path, "stats", *names, "--format", "json")
     found = {one["name"]: one for one in json.loads(done.stdout)["parameters"]}
@@ -169,28 +171,45 @@ def test_norms_of_whole_parameters_are_those_of_full_tensor(tmp_path, ranks):
         wanted = list(map(float, norms.split()))
         assert [found[name]["norm"], found[name]["grad_norm"]] == pytest.approx(wanted, rel=1e-6)
     alone = gradtrace(tmp_path, "stats", names[0])
-    assert "rank 0 holds a part of each of 10 parameters" in alone.stderr and "NaN" not in alone.stdout
+    assert (
+        "rank 0 holds a part of each of 10 parameters" in alone.stderr and "NaN" not in alone.stdout
+    )
     assert "update: first" in alone.stdout
     part = gradtrace(tmp_path, "stats", *names[:1], *names[:1])
     assert part.returncode == 2 and "two of these records are of the same rank" in part.stderr
     together = gradtrace(tmp_path, "why", *names)
-    assert f"Nothing is wrong that gradtrace can see: {ranks} ranks, 2 steps on each." in together.stdout
+    assert (
+        f"Nothing is wrong that gradtrace can see: {ranks} ranks, 2 steps on each."
+        in together.stdout
+    )
 
 
 def test_a_gradient_is_said_to_be_the_rank_s_own(tmp_path):
     """Their average over the ranks is what the ranks reduce them to."""
-    text = SHARDED.replace("norms = [", 'print("GRAD", rank, n, *p.grad.full_tensor().tolist())\n        norms = [')
-    said = torchrun(tmp_path, text.replace("p.grad.full_tensor()", "p.grad.full_tensor().flatten()"))
+    text = SHARDED.replace(
+        "norms = [", 'print("GRAD", rank, n, *p.grad.full_tensor().tolist())\n        norms = ['
+    )
+    said = torchrun(
+        tmp_path, text.replace("p.grad.full_tensor()", "p.grad.full_tensor().flatten()")
+    )
     name = "blocks.1.down.bias"
-    reduced = next(line.split()[3:] for line in said.splitlines() if line.startswith(f"GRAD 0 {name} "))
+    reduced = next(
+        line.split()[3:] for line in said.splitlines() if line.startswith(f"GRAD 0 {name} ")
+    )
     own = []
     for rank in (0, 1):
-        done = gradtrace(tmp_path, "why", f"step.rank{rank}.gt", f"model.{name}", "--format", "json")
+        done = gradtrace(
+            tmp_path, "why", f"step.rank{rank}.gt", f"model.{name}", "--format", "json"
+        )
         (answer,) = json.loads(done.stdout)["answers"]
-        assert answer["sentence"].startswith(f"Before the ranks reduce it, rank {rank}'s model.{name}.grad is "), said
+        assert answer["sentence"].startswith(
+            f"Before the ranks reduce it, rank {rank}'s model.{name}.grad is "
+        ), said
         own.append(answer["value"])
     assert own[0] != own[1]
-    assert [(a + b) / 2 for a, b in zip(*own, strict=True)] == pytest.approx(list(map(float, reduced)), rel=1e-5)
+    assert [(a + b) / 2 for a, b in zip(*own, strict=True)] == pytest.approx(
+        list(map(float, reduced)), rel=1e-5
+    )
 
 
 def test_a_missing_part_is_said(tmp_path):
@@ -202,7 +221,10 @@ def test_a_missing_part_is_said(tmp_path):
 STATES = {
     "a buffer of one rank": (
         {"options": ", broadcast_buffers=False", "updates": "rank == 0"},
-        ("model.module.norm.running_var differ between ranks 0 and 1 at the end", "line 21 self.seen += h"),
+        (
+            "model.module.norm.running_var differ between ranks 0 and 1 at the end",
+            "line 21 self.seen += h",
+        ),
     ),
     "statistics of BatchNorm": (
         {"options": ", broadcast_buffers=False", "updates": "False"},
@@ -219,7 +241,9 @@ STATES = {
 @pytest.mark.parametrize("name", STATES)
 def test_buffers_and_random_numbers(tmp_path, name):
     differs, expected = STATES[name]
-    records = launch(tmp_path, STATE.format(**{"options": "", "updates": "True", "seed": "1 + rank", **differs}))
+    records = launch(
+        tmp_path, STATE.format(**{"options": "", "updates": "True", "seed": "1 + rank", **differs})
+    )
     done = gradtrace(tmp_path, "why", *records)
     shown = " ".join(done.stdout.split())
     assert all(words in shown for words in expected), done.stdout + done.stderr
@@ -227,15 +251,22 @@ def test_buffers_and_random_numbers(tmp_path, name):
 
 def test_buffers_that_are_overwritten_have_the_contents_of_rank_0(tmp_path):
     names = launch(tmp_path, STATE.format(options="", updates="True", seed="1 + rank"))
-    first, second = (gt.record.from_bytes((tmp_path / name).read_bytes(), "summary").trace() for name in names)
-    sums = [[one for one in trace.operations if one.text.startswith("self.seen += ")] for trace in (first, second)]
+    first, second = (
+        gt.record.from_bytes((tmp_path / name).read_bytes(), "summary").trace() for name in names
+    )
+    sums = [
+        [one for one in trace.operations if one.text.startswith("self.seen += ")]
+        for trace in (first, second)
+    ]
     assert [len(some) for some in sums] == [3, 3]
     for step in (1, 2):
         sent = first.tensors[sums[0][step - 1].outputs[0]].value
         held = second.tensors[sums[1][step].tensors[0]]
         own = second.tensors[sums[1][step - 1].outputs[0]].value
         assert held.value.data.tolist() == sent.data.tolist() != own.data.tolist()
-        writes = [one for one in second.changes if one.how == "broadcast" and held.id in one.tensors]
+        writes = [
+            one for one in second.changes if one.how == "broadcast" and held.id in one.tensors
+        ]
         assert len(writes) == 2 and all("model(x)" in one.text for one in writes)
 
 
@@ -326,7 +357,9 @@ model = nn.Linear(4, 4) if rank == 0 else Root()""",
     names = launch(tmp_path, AROUND.format(middle=middle))
     for given in (names, names[1:]):
         done = gradtrace(tmp_path, "why", *given)
-        assert "sqrt" in done.stdout and "return torch.sqrt(self.linear(x) * 0 - 1)" in done.stdout, done.stdout
+        assert (
+            "sqrt" in done.stdout and "return torch.sqrt(self.linear(x) * 0 - 1)" in done.stdout
+        ), done.stdout
 
 
 @pytest.mark.parametrize("who", [1, 2])
@@ -335,7 +368,9 @@ def test_a_rank_that_is_killed(tmp_path, who):
     names = sorted(p.name for p in tmp_path.glob("*.gt"))
     assert names == [f"step.rank{i}.gt" for i in range(3) if i != who]
     done = gradtrace(tmp_path, "why", *names)
-    assert f"Rank {who} left no record after step 3: it died or was killed" in done.stdout, done.stderr
+    assert f"Rank {who} left no record after step 3: it died or was killed" in done.stdout, (
+        done.stderr
+    )
     assert "Traceback" not in done.stderr and done.returncode == 1
     alone = gradtrace(tmp_path, "why", names[0])
     assert "Rank 0 stopped on line 22: another process closed the connection" in alone.stdout
@@ -347,7 +382,9 @@ def test_a_rank_that_raises(tmp_path):
     done = gradtrace(tmp_path, "why", *names)
     assert "On rank 1: The program failed: ValueError: bad sample" in done.stdout
     assert "lost the connection" not in done.stdout and "Traceback" not in done.stderr
-    done = gradtrace(tmp_path, "why", *names[1:])  # torchrun may end the others before they write theirs
+    done = gradtrace(
+        tmp_path, "why", *names[1:]
+    )  # torchrun may end the others before they write theirs
     first, second = " ".join(done.stdout.split()).split(" Rank 0 left no record: ")
     assert first.startswith("On rank 1: The program failed: ValueError: bad sample")
     assert second.startswith("torchrun ends all when one fails, or its record was not given")
@@ -368,9 +405,13 @@ def test_flight_logs_of_shards_have_the_norms_of_whole_parameters(tmp_path):
     for how in ("fsdp", "ddp"):
         (tmp_path / how).mkdir()
         torchrun(tmp_path / how, FLIGHT, HOW=how)
-        done = gradtrace(tmp_path / how, "stats", "run.rank0.gtlog", "run.rank1.gtlog", "--format", "json")
+        done = gradtrace(
+            tmp_path / how, "stats", "run.rank0.gtlog", "run.rank1.gtlog", "--format", "json"
+        )
         document = json.loads(done.stdout)
-        curves, which = (document["whole"], "median") if how == "fsdp" else (document["curves"], "lowest")
+        curves, which = (
+            (document["whole"], "median") if how == "fsdp" else (document["curves"], "lowest")
+        )
         shown[how] = [one[which] for one in curves if one["name"].startswith("grad")]
     assert len(shown["ddp"]) == 2
     assert shown["fsdp"] == pytest.approx(shown["ddp"], rel=1e-5)
@@ -378,7 +419,8 @@ def test_flight_logs_of_shards_have_the_norms_of_whole_parameters(tmp_path):
 
 def test_fsdp1_is_said_not_to_be_read(tmp_path):
     lines = SHARDED.replace(
-        "fully_shard(model)\n", 'model = FullyShardedDataParallel(model, device_id=torch.device("cpu"))\n'
+        "fully_shard(model)\n",
+        'model = FullyShardedDataParallel(model, device_id=torch.device("cpu"))\n',
     )
     lines = lines.replace("import fully_shard", "import FullyShardedDataParallel")
     text = lines.replace("    fully_shard(b)\n", "    pass\n").replace("one.full_tensor()", "one")

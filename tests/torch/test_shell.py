@@ -23,7 +23,9 @@ loss.backward()
 
 def gradtrace(*args, cwd, **options):
     command = [sys.executable, "-m", "gradtrace", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **options)
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **options
+    )
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def test_the_precision_of_a_script(folder):
     (folder / "train.py").write_text(CANCELS)
     done = gradtrace("why", "--precision", "--engine", "torch", "train.py", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert " on line 4, " in done.stdout and "mean((h - torch.mean(h, 0, keepdim=True)) ** 2, 0)" in done.stdout
+    assert (
+        " on line 4, " in done.stdout
+        and "mean((h - torch.mean(h, 0, keepdim=True)) ** 2, 0)" in done.stdout
+    )
     picture = ("graph", "--color-by", "precision", "--engine", "torch", "train.py", "-o", "p.svg")
     done = gradtrace(*picture, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -63,22 +68,37 @@ def test_advice_to_a_program_that_has_pytorch_from_another_module(folder, first)
 def test_every_command_that_knows_the_engine(folder):
     done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder)
     assert done.returncode == 0
-    assert done.stdout.startswith("w.grad is None: loss depends on it only through detach() on line 4.")
-    assert done.stderr == "gradtrace why: train.py runs in real PyTorch with full rights: files, network, processes\n"
+    assert done.stdout.startswith(
+        "w.grad is None: loss depends on it only through detach() on line 4."
+    )
+    assert (
+        done.stderr
+        == "gradtrace why: train.py runs in real PyTorch with full rights: files, network, processes\n"
+    )
     done = gradtrace("graph", "--engine=torch", "train.py", "-o", "run.gt", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
     for command in ("why", "graph", "stats", "trace", "eval"):
         of_file = gradtrace(command, "run.gt", cwd=folder)
         assert of_file.returncode == 0, of_file.stderr
         assert "loss" in of_file.stdout
-    assert json.loads(gradtrace("eval", "run.gt", "--get", "x.grad", "--format", "json", cwd=folder).stdout) == 16.0
+    assert (
+        json.loads(
+            gradtrace("eval", "run.gt", "--get", "x.grad", "--format", "json", cwd=folder).stdout
+        )
+        == 16.0
+    )
     done = gradtrace("diff", "--engine", "torch", "train.py", "train.py", cwd=folder)
     assert done.returncode == 0, done.stdout
 
 
 def test_a_record_of_pytorch_is_not_run_again(folder):
     gradtrace("graph", "--engine", "torch", "train.py", "-o", "run.gt", cwd=folder)
-    for args in (["eval", "run.gt", "--backward", "2"], ["run", "run.gt"], ["check", "run.gt"], ["paths", "run.gt"]):
+    for args in (
+        ["eval", "run.gt", "--backward", "2"],
+        ["run", "run.gt"],
+        ["check", "run.gt"],
+        ["paths", "run.gt"],
+    ):
         done = gradtrace(*args, cwd=folder)
         assert done.returncode == 2, args
         assert "is a recorded run of PyTorch, which cannot be run again here" in done.stderr
@@ -87,9 +107,15 @@ def test_a_record_of_pytorch_is_not_run_again(folder):
 def test_a_command_says_why_it_takes_no_record_of_pytorch(folder):
     """It proposes nothing that the command would refuse too."""
     gradtrace("graph", "--engine", "torch", "train.py", "-o", "run.gt", cwd=folder)
-    said = {command: gradtrace(command, "run.gt", cwd=folder).stderr for command in ("paths", "check", "jacobian")}
+    said = {
+        command: gradtrace(command, "run.gt", cwd=folder).stderr
+        for command in ("paths", "check", "jacobian")
+    }
     assert "no local derivatives, which are multiplied along a path" in said["paths"]
-    assert "as this command would need" in said["check"] and "answer from the record alone" in said["jacobian"]
+    assert (
+        "as this command would need" in said["check"]
+        and "answer from the record alone" in said["jacobian"]
+    )
     assert not any("--engine torch" in text or "leave out" in text for text in said.values())
 
 
@@ -124,12 +150,21 @@ def script(tmp_path):
 def test_a_script_behaves_as_under_plain_python(script):
     folder = script("sys.exit(3)")
     plain = subprocess.run(
-        [sys.executable, "train.py", "--lr", "1"], cwd=folder, capture_output=True, text=True, input="in", check=False
+        [sys.executable, "train.py", "--lr", "1"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        input="in",
+        check=False,
     )
-    done = gradtrace("run", "--engine", "torch", "train.py", "--", "--lr", "1", cwd=folder, input="in")
+    done = gradtrace(
+        "run", "--engine", "torch", "train.py", "--", "--lr", "1", cwd=folder, input="in"
+    )
     assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode) == (plain.stdout, 3)
     assert "args ['train.py', '--lr', '1'] __main__ train.py 7 in" in plain.stdout
-    done = gradtrace("why", "--engine", "torch", "train.py", "w", "--", "--lr", "1", cwd=folder, input="in")
+    done = gradtrace(
+        "why", "--engine", "torch", "train.py", "w", "--", "--lr", "1", cwd=folder, input="in"
+    )
     assert done.stdout.startswith("w.grad is [3, 3], from backward on line 7.")
     assert plain.stdout in done.stderr
 
@@ -137,7 +172,12 @@ def test_a_script_behaves_as_under_plain_python(script):
 def test_a_script_that_raises_is_answered_from(script):
     folder = script("raise ValueError('mine')")
     plain = subprocess.run(
-        [sys.executable, "train.py"], cwd=folder, capture_output=True, text=True, input="", check=False
+        [sys.executable, "train.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        input="",
+        check=False,
     )
     done = gradtrace("why", "--engine", "torch", "train.py", cwd=folder, input="")
     assert done.returncode == 1
@@ -157,7 +197,9 @@ def test_run_writes_a_record_beside_what_the_script_prints(script, option):
 
 
 def test_run_refuses_what_it_would_ignore(script):
-    done = gradtrace("run", "--engine", "torch", "train.py", "--dtype", "float64", cwd=script("pass"), input="")
+    done = gradtrace(
+        "run", "--engine", "torch", "train.py", "--dtype", "float64", cwd=script("pass"), input=""
+    )
     assert done.returncode == 2
     assert "'--dtype' is not for a run in PyTorch" in done.stderr
 
@@ -165,7 +207,12 @@ def test_run_refuses_what_it_would_ignore(script):
 def test_a_script_that_is_interrupted_is_answered_from(script):
     folder = script("open('ready', 'w').close()\nimport time\ntime.sleep(60)")
     command = [sys.executable, "-m", "gradtrace", "why", "--engine", "torch", "train.py", "w"]
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, "text": True}
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "stdin": subprocess.DEVNULL,
+        "text": True,
+    }
     with subprocess.Popen(command, cwd=folder, start_new_session=True, **options) as process:
         for _ in range(600):
             if (folder / "ready").exists():
@@ -200,7 +247,10 @@ REFUSED = [
         ["why", "--engine", "torch", "train.py", "--lr", "1"],
         "no such option '--lr'; a script's own arguments stand after --",
     ),
-    (["why", "--engine", "torch", "train.py", "--python", "/nowhere/python"], "cannot start '/nowhere/python'"),
+    (
+        ["why", "--engine", "torch", "train.py", "--python", "/nowhere/python"],
+        "cannot start '/nowhere/python'",
+    ),
     (["eval", "--engine", "torch", "train.py", "--backward", "2"], "cannot be run again here"),
 ]
 
@@ -241,10 +291,15 @@ def test_the_command_line_never_imports_torch(folder):
     """From a Python in which importing torch fails, with the one that has it named."""
     (folder / "block").mkdir()
     (folder / "block" / "torch.py").write_text("raise SystemExit('torch was imported')\n")
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "block"), str(Path(__file__).parents[2])])}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder / "block"), str(Path(__file__).parents[2])]),
+    }
     wrapper = folder / "python"
     wrapper.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" "$@"\n')
     wrapper.chmod(0o755)
-    done = gradtrace("why", "--engine", "torch", "--python", str(wrapper), "train.py", "w", cwd=folder, env=env)
+    done = gradtrace(
+        "why", "--engine", "torch", "--python", str(wrapper), "train.py", "w", cwd=folder, env=env
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("w.grad is None")

@@ -125,7 +125,9 @@ def test_what_a_loop_takes_its_items_from_is_named_without_the_loop():
     """The place of such a call is the whole loop: thousands of characters in the label of each item."""
     rows = torch.ones(4, 2, requires_grad=True)
     loader = (rows[i] * 2 for i in range(4))
-    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 2)), batch_size=2)
+    data = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.ones(4, 2)), batch_size=2
+    )
     with gt.record() as r:
         for (batch,) in data:
             loss = (batch * next(loader)).sum()

@@ -30,7 +30,9 @@ print([one.name for one in r.trace().operations])
 
 
 def test_a_step_on_the_meta_device(tmp_path):
-    model = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 10)).to("meta")
+    model = torch.nn.Sequential(
+        torch.nn.Linear(512, 2048), torch.nn.GELU(), torch.nn.Linear(2048, 10)
+    ).to("meta")
     optimizer = torch.optim.AdamW(model.parameters())
     with gt.record("structure") as r:
         for _ in range(2):
@@ -39,13 +41,19 @@ def test_a_step_on_the_meta_device(tmp_path):
             loss.backward()
             optimizer.step()
     trace = r.trace()
-    assert not any(value.is_measured for t in trace.tensors for value in (t.value, t.grad) if value is not None)
+    assert not any(
+        value.is_measured for t in trace.tensors for value in (t.value, t.grad) if value is not None
+    )
     r.save(tmp_path / "step.gt")
     answer = gradtrace(tmp_path, "why", "step.gt", "model.0.weight", "--format", "json")
     (found,) = json.loads(answer.stdout)["answers"]
-    assert found["sentence"].startswith("model.0.weight.grad is of shape (2048, 512)"), answer.stderr
+    assert found["sentence"].startswith("model.0.weight.grad is of shape (2048, 512)"), (
+        answer.stderr
+    )
     whole = gradtrace(tmp_path, "why", "step.gt")
-    assert whole.returncode == 0 and "all 4 parameters have gradients" in " ".join(whole.stdout.split()), whole.stderr
+    assert whole.returncode == 0 and "all 4 parameters have gradients" in " ".join(
+        whole.stdout.split()
+    ), whole.stderr
     assert gradtrace(tmp_path, "stats", "step.gt").returncode == 0
 
 
@@ -54,6 +62,8 @@ def test_a_step_on_the_meta_device(tmp_path):
 def test_memory_that_cannot_be_read(tmp_path, level, is_read):
     (tmp_path / "views.py").write_text(UNREADABLE)
     command = [sys.executable, "views.py", level]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode < 0) == is_read, done.stderr
     assert is_read or done.stdout == "['view', 't', 'slice', 'reshape', 'grad']\n"

@@ -37,7 +37,9 @@ def loss_of(logits, x, bad):
 def same(found, wanted):
     """Whether lists of tensors are equal, NaN to NaN."""
     pairs = zip(found, wanted, strict=True)
-    return all(torch.equal(a.nan_to_num(7.0, 8.0, 9.0), b.nan_to_num(7.0, 8.0, 9.0)) for a, b in pairs)
+    return all(
+        torch.equal(a.nan_to_num(7.0, 8.0, 9.0), b.nan_to_num(7.0, 8.0, 9.0)) for a, b in pairs
+    )
 
 
 def losses_in(path):
@@ -48,7 +50,10 @@ def losses_in(path):
 
 
 def assert_names_the_line(told, where):
-    assert f"gradtrace guard: {where}: the loss is not finite; this step was repeated under a recorder:" in told
+    assert (
+        f"gradtrace guard: {where}: the loss is not finite; this step was repeated under a recorder:"
+        in told
+    )
     assert "another loss" not in told
     assert "log on line" in told
     assert "return -logits.gather" in told
@@ -70,9 +75,15 @@ def trainer_of(folder, bad=NEVER, callbacks=(), updates=UPDATES, **options):
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
-        vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
+        vocab_size=32,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
     )
-    lora = peft.LoraConfig(r=2, target_modules=["q_proj", "v_proj"], lora_dropout=0.1, task_type="CAUSAL_LM")
+    lora = peft.LoraConfig(
+        r=2, target_modules=["q_proj", "v_proj"], lora_dropout=0.1, task_type="CAUSAL_LM"
+    )
     model = peft.get_peft_model(transformers.LlamaForCausalLM(config), lora)
     data = [{"input_ids": x} for x in torch.randint(0, 32, (updates * ACCUMULATED, 8))]
     given = {"logging_steps": 1, "save_strategy": "no", "max_steps": updates, **options}
@@ -87,7 +98,9 @@ def trainer_of(folder, bad=NEVER, callbacks=(), updates=UPDATES, **options):
         remove_unused_columns=False,
         **given,
     )
-    trainer = WithOwnLoss(model=model, args=arguments, train_dataset=data, callbacks=list(callbacks))
+    trainer = WithOwnLoss(
+        model=model, args=arguments, train_dataset=data, callbacks=list(callbacks)
+    )
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 
@@ -129,14 +142,18 @@ def test_a_class_of_trainers_with_its_own_training_step_is_guarded(tmp_path):
 
 
 @pytest.mark.parametrize("batch", [1, ACCUMULATED])
-@pytest.mark.parametrize("options", [{}, {"bf16": True, "gradient_checkpointing": True}], ids=["plain", "bf16"])
+@pytest.mark.parametrize(
+    "options", [{}, {"bf16": True, "gradient_checkpointing": True}], ids=["plain", "bf16"]
+)
 def test_a_trainer_names_the_line(tmp_path, batch, options):
     bad, told = (BAD - 1) * ACCUMULATED + batch, io.StringIO()
     guard = guard_of_transformers(told)
     found = trained(tmp_path, bad, [guard], **options)
     assert same(found, trained(tmp_path, bad, **options))
     assert_names_the_line(told.getvalue(), f"step {BAD} of {UPDATES}")
-    assert told.getvalue().endswith(f"training ended; step {BAD} of {UPDATES}: the loss is not finite (see above)\n")
+    assert told.getvalue().endswith(
+        f"training ended; step {BAD} of {UPDATES}: the loss is not finite (see above)\n"
+    )
     assert guard.recorded.trace().passes
 
 
@@ -167,7 +184,9 @@ def test_a_trainer_resumes_at_its_checkpoint(tmp_path):
     again = trainer_of(tmp_path / "guarded", 5, callbacks=[guard_of_transformers(told)], **saving)
     again.train(resume_from_checkpoint=os.path.join(tmp_path, "guarded", "checkpoint-6"))
     assert same(of_trainer(trainer), wanted)
-    assert_names_the_line(told.getvalue(), "step 8 of 12")  # the fifth pass after six updates of four
+    assert_names_the_line(
+        told.getvalue(), "step 8 of 12"
+    )  # the fifth pass after six updates of four
 
 
 def test_a_trainer_that_fails_is_left_as_it_was(tmp_path):
@@ -201,7 +220,9 @@ def test_a_trainer_that_is_interrupted_between_two_steps_is_left_as_it_was(tmp_p
     trainer = trainer_of(tmp_path, 3, callbacks=[guard_of_transformers(told, flight=log), Stops()])
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
-    assert told.getvalue().endswith("training failed; step 1 of 60: the loss is not finite (see above)\n")
+    assert told.getvalue().endswith(
+        "training failed; step 1 of 60: the loss is not finite (see above)\n"
+    )
     assert "training_step" not in vars(trainer)
     assert losses_in(log)[0] == [1, 2, 3, 4, 5]
 
@@ -244,7 +265,11 @@ def tuned(folder, bad, callbacks):
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
-        vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
+        vocab_size=32,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
     )
     words = tokenizers.models.WordLevel({"<pad>": 0, "</s>": 1, "<unk>": 2}, unk_token="<unk>")
     arguments = trl.SFTConfig(
@@ -260,9 +285,14 @@ def tuned(folder, bad, callbacks):
             {"input_ids": torch.randint(3, 32, (UPDATES * ACCUMULATED, 8)).tolist()}
         ),
         processing_class=transformers.PreTrainedTokenizerFast(
-            tokenizer_object=tokenizers.Tokenizer(words), pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+            tokenizer_object=tokenizers.Tokenizer(words),
+            pad_token="<pad>",
+            eos_token="</s>",
+            unk_token="<unk>",
         ),
-        peft_config=peft.LoraConfig(r=2, target_modules=["q_proj", "v_proj"], lora_dropout=0.1, task_type="CAUSAL_LM"),
+        peft_config=peft.LoraConfig(
+            r=2, target_modules=["q_proj", "v_proj"], lora_dropout=0.1, task_type="CAUSAL_LM"
+        ),
         callbacks=list(callbacks),
     )
     trainer.remove_callback(transformers.PrinterCallback)
@@ -306,7 +336,11 @@ def rewarded(folder, bad, callbacks):
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
-        vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2
+        vocab_size=32,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
     )
     words = {"<pad>": 0, "</s>": 1, "<unk>": 2, **{f"w{number}": number for number in range(3, 32)}}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
@@ -323,11 +357,15 @@ def rewarded(folder, bad, callbacks):
         model=transformers.LlamaForCausalLM(config),
         reward_funcs=lambda completions, **_: [float(len(set(one))) for one in completions],
         args=arguments,
-        train_dataset=datasets.Dataset.from_dict({"prompt": [f"w{3 + i % 20} w{4 + i % 9}" for i in range(64)]}),
+        train_dataset=datasets.Dataset.from_dict(
+            {"prompt": [f"w{3 + i % 20} w{4 + i % 9}" for i in range(64)]}
+        ),
         processing_class=transformers.PreTrainedTokenizerFast(
             tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
         ),
-        peft_config=peft.LoraConfig(r=2, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"),
+        peft_config=peft.LoraConfig(
+            r=2, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"
+        ),
         callbacks=list(callbacks),
     )
     trainer.remove_callback(transformers.PrinterCallback)
@@ -348,7 +386,9 @@ def test_a_trainer_that_generates_its_batches_names_the_line_before_it_fails(tmp
     assert f"gradtrace guard: step {BAD} of {UPDATES}: the loss is not finite; " in text
     assert "log on line" in text and "return loss - remainder.square().log()" in text
     assert "another loss" not in text and "sample" not in text
-    assert text.endswith(f"training failed; step {BAD} of {UPDATES}: the loss is not finite (see above)\n")
+    assert text.endswith(
+        f"training failed; step {BAD} of {UPDATES}: the loss is not finite (see above)\n"
+    )
 
 
 def test_a_healthy_trainer_that_generates_its_batches_says_nothing(tmp_path):
@@ -385,7 +425,9 @@ def fitted(bad, manual, callbacks):
             optimizer = self.optimizers()
             self.manual_backward(loss / ACCUMULATED)
             if (batch_idx + 1) % ACCUMULATED == 0:
-                self.clip_gradients(optimizer, gradient_clip_val=1.0, gradient_clip_algorithm="norm")
+                self.clip_gradients(
+                    optimizer, gradient_clip_val=1.0, gradient_clip_algorithm="norm"
+                )
                 optimizer.step()
                 optimizer.zero_grad()
 
@@ -394,15 +436,24 @@ def fitted(bad, manual, callbacks):
 
     torch.manual_seed(0)
     module = Module()
-    loader = torch.utils.data.DataLoader(torch.randint(0, 32, (UPDATES * ACCUMULATED * 2, 8)), 2, shuffle=True)
+    loader = torch.utils.data.DataLoader(
+        torch.randint(0, 32, (UPDATES * ACCUMULATED * 2, 8)), 2, shuffle=True
+    )
     options = {} if manual else {"accumulate_grad_batches": ACCUMULATED, "gradient_clip_val": 1.0}
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
     trainer = lightning.Trainer(
-        max_epochs=1, accelerator="cpu", enable_model_summary=False, callbacks=callbacks, **quiet, **options
+        max_epochs=1,
+        accelerator="cpu",
+        enable_model_summary=False,
+        callbacks=callbacks,
+        **quiet,
+        **options,
     )
     trainer.fit(module, loader)
     loop = trainer.fit_loop.epoch_loop
-    assert "run" not in vars(loop.automatic_optimization) and "run" not in vars(loop.manual_optimization)
+    assert "run" not in vars(loop.automatic_optimization) and "run" not in vars(
+        loop.manual_optimization
+    )
     return [*module.state_dict().values(), *module.losses]
 
 
@@ -458,7 +509,9 @@ def looped(bad, watched, told, accumulated=1, accelerated=False):
     loader = torch.utils.data.DataLoader(batches, shuffle=True)
     losses = []
     if accelerated:
-        accelerator = pytest.importorskip("accelerate").Accelerator(cpu=True, gradient_accumulation_steps=accumulated)
+        accelerator = pytest.importorskip("accelerate").Accelerator(
+            cpu=True, gradient_accumulation_steps=accumulated
+        )
         model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
         passes = gt.watch(loader, model, optimizer, accelerator, out=told) if watched else loader
     else:

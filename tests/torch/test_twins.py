@@ -34,7 +34,9 @@ def test_both_engines_make_the_same_trace(script):
     found = compare(script)
     others = found.keys() ^ DIFFERS.get(str(script), {}).keys()
     if others and "program" not in found and not torch.__version__.startswith(VERSION):
-        pytest.skip(f"gradtrace has the graphs of PyTorch {VERSION}x; {torch.__version__} differs: {sorted(others)}")
+        pytest.skip(
+            f"gradtrace has the graphs of PyTorch {VERSION}x; {torch.__version__} differs: {sorted(others)}"
+        )
     assert not others, "\n".join(f"{a}: {t}" for a, t in found.items())
 
 

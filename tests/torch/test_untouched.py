@@ -56,9 +56,17 @@ def state(case, losses):
 def leaves(name, value):
     """The values in nested dictionaries and lists, by path."""
     if isinstance(value, dict):
-        return {path: x for key, part in value.items() for path, x in leaves(f"{name}.{key}", part).items()}
+        return {
+            path: x
+            for key, part in value.items()
+            for path, x in leaves(f"{name}.{key}", part).items()
+        }
     if isinstance(value, list | tuple):
-        return {path: x for key, part in enumerate(value) for path, x in leaves(f"{name}.{key}", part).items()}
+        return {
+            path: x
+            for key, part in enumerate(value)
+            for path, x in leaves(f"{name}.{key}", part).items()
+        }
     return {name: value}
 
 
@@ -67,7 +75,11 @@ def copied(value):
     if not isinstance(value, torch.Tensor):
         return value
     dense = (value.to_dense() if value.is_sparse else value).detach()
-    return str(dense.dtype), tuple(dense.shape), dense.contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    return (
+        str(dense.dtype),
+        tuple(dense.shape),
+        dense.contiguous().flatten().view(torch.uint8).numpy().tobytes(),
+    )
 
 
 def expected(name):
@@ -147,23 +159,35 @@ def test_processes_that_are_connected_inside_the_recording(tmp_path):
     (tmp_path / "late.py").write_text(CONNECTED_LATE)
     command = [sys.executable, str(tmp_path / "late.py"), str(tmp_path / "meeting")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("Nothing is wrong that gradtrace can see: 2 steps"), done.stdout + done.stderr
+    assert done.stdout.startswith("Nothing is wrong that gradtrace can see: 2 steps"), (
+        done.stdout + done.stderr
+    )
     assert done.stdout.endswith("restored\n"), done.stdout
 
 
 def test_fsdp_that_a_program_imports_inside_the_recording(tmp_path):
     lines = CONNECTED_LATE.splitlines(keepends=True)
-    inside = [line for line in lines if "FSDPParamGroup" not in line and "import fully_shard" not in line]
-    text = "".join(inside).replace("before = dict(vars(made))\n", "import warnings; warnings.simplefilter('error')\n")
-    text = text.replace("    model = ", "    from torch.distributed.fsdp import fully_shard\n    model = ")
+    inside = [
+        line for line in lines if "FSDPParamGroup" not in line and "import fully_shard" not in line
+    ]
+    text = "".join(inside).replace(
+        "before = dict(vars(made))\n", "import warnings; warnings.simplefilter('error')\n"
+    )
+    text = text.replace(
+        "    model = ", "    from torch.distributed.fsdp import fully_shard\n    model = "
+    )
     (tmp_path / "late.py").write_text(
         text.replace('print("restored" if dict(vars(made)) == before else "changed")\n', "")
     )
     command = [sys.executable, str(tmp_path / "late.py"), str(tmp_path / "meeting")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     answer = " ".join(done.stdout.split())
-    assert answer.startswith("Nothing is wrong that gradtrace can see: 2 steps"), done.stdout + done.stderr
-    assert "all 4 parameters" in answer and "rank None" not in answer and not done.stderr, done.stdout + done.stderr
+    assert answer.startswith("Nothing is wrong that gradtrace can see: 2 steps"), (
+        done.stdout + done.stderr
+    )
+    assert "all 4 parameters" in answer and "rank None" not in answer and not done.stderr, (
+        done.stdout + done.stderr
+    )
 
 
 def test_no_warning_of_pytorch_s_is_raised_by_the_recording_itself():

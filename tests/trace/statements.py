@@ -35,10 +35,19 @@ def run(text: str, **inputs: Any) -> SimpleNamespace:
                 root = env[statement.targets[0].id]
     finally:
         state.set(recorder=None, origin=0, keeper=None)
-    bound = {name: value for name, value in env.items() if not name.startswith("__") and name != "torch"}
+    bound = {
+        name: value for name, value in env.items() if not name.startswith("__") and name != "torch"
+    }
     program = SimpleNamespace(source=SimpleNamespace(text=text, name="text"))
     return SimpleNamespace(
-        program=program, env=bound, root=root, outputs=(), records=records, spans=spans, inputs=inputs, keeper=keeper
+        program=program,
+        env=bound,
+        root=root,
+        outputs=(),
+        records=records,
+        spans=spans,
+        inputs=inputs,
+        keeper=keeper,
     )
 
 

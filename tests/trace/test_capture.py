@@ -20,13 +20,33 @@ def labels(t):
 def test_the_notes_example():
     t = trace("a = x + w\nb = w + 1\ny = a * b\n", x=leaf(2.0), w=leaf(1.0))
     assert labels(t) == ["x", "w", "a", "b", "y"]
-    assert [tensor.kind for tensor in t.tensors] == ["leaf", "leaf", "nonleaf", "nonleaf", "nonleaf"]
+    assert [tensor.kind for tensor in t.tensors] == [
+        "leaf",
+        "leaf",
+        "nonleaf",
+        "nonleaf",
+        "nonleaf",
+    ]
     assert [tensor.value.data for tensor in t.tensors] == [2.0, 1.0, 3.0, 2.0, 6.0]
-    assert [tensor.grad and tensor.grad.data for tensor in t.tensors] == [2.0, 5.0, None, None, None]
+    assert [tensor.grad and tensor.grad.data for tensor in t.tensors] == [
+        2.0,
+        5.0,
+        None,
+        None,
+        None,
+    ]
     assert [op.label for op in t.operations] == ["add", "add 1", "mul"]
     assert t.operations[1].inputs == (Operand(1, "", 0, "self", 0), Operand(None, "1", 1, "other"))
-    assert [f.name for f in t.functions] == ["AddBackward0", "AddBackward0", "MulBackward0"] + ["AccumulateGrad"] * 2
-    assert [(e.source, e.target) for e in t.function_edges] == [(0, 3), (0, 4), (1, 4), (2, 0), (2, 1)]
+    assert [f.name for f in t.functions] == ["AddBackward0", "AddBackward0", "MulBackward0"] + [
+        "AccumulateGrad"
+    ] * 2
+    assert [(e.source, e.target) for e in t.function_edges] == [
+        (0, 3),
+        (0, 4),
+        (1, 4),
+        (2, 0),
+        (2, 1),
+    ]
     assert t.roots == t.outputs == (4,)
     assert t.tensor("y").is_root and t.tensor("y").is_output
     assert [tensor.span and tensor.span.line for tensor in t.tensors] == [None, None, 1, 2, 3]
@@ -105,7 +125,10 @@ def test_options_are_named():
 
 def test_notes_say_why_a_gradient_is_none():
     t = trace(
-        "a = x * 2\nd = x.detach()\nz = w * 1\ny = a * c", x=leaf(1.0), w=leaf(2.0), c=leaf(1.0, requires_grad=False)
+        "a = x * 2\nd = x.detach()\nz = w * 1\ny = a * c",
+        x=leaf(1.0),
+        w=leaf(2.0),
+        c=leaf(1.0, requires_grad=False),
     )
     notes = {tensor.label: tensor.grad_note for tensor in t.tensors}
     assert notes["x"] == ""
@@ -136,7 +159,10 @@ def test_kinds_of_leaves():
 def test_saved_values_and_their_release():
     done = run("a = x + w\ny = a.exp() * a", x=leaf(1.0), w=leaf(0.0))
     before = capture(done, [done.root])
-    saved = {f.name: [(s.name, before.tensors[s.tensor].label) for s in f.saved] for f in before.functions}
+    saved = {
+        f.name: [(s.name, before.tensors[s.tensor].label) for s in f.saved]
+        for f in before.functions
+    }
     assert saved["MulBackward0"] == [("self", "exp in a.exp() * a"), ("other", "a")]
     assert saved["ExpBackward0"] == [("result", "exp in a.exp() * a")]
     assert not any(f.freed for f in before.functions)
@@ -172,13 +198,18 @@ def test_a_custom_function_with_two_results():
     assert (op.name, op.grad_fn, len(op.outputs)) == ("TwoResults", "TwoResultsBackward", 2)
     function = t.functions[op.function]
     assert [t.tensors[i].label for i in function.outputs] == ["p", "q"]
-    assert {(e.input_index, e.output_nr) for e in t.function_edges if e.target == function.id} == {(0, 0), (1, 1)}
+    assert {(e.input_index, e.output_nr) for e in t.function_edges if e.target == function.id} == {
+        (0, 0),
+        (1, 1),
+    }
 
 
 def test_custom_saved_tensors_are_listed():
     done = run("pq = f(x)\ny = pq[0] + pq[1]", x=leaf(2.0), f=TwoResults.apply)
     t = capture(done, [done.root])
-    assert [(s.name, t.tensors[s.tensor].label) for s in t.functions[0].saved] == [("saved_tensors[0]", "x")]
+    assert [(s.name, t.tensors[s.tensor].label) for s in t.functions[0].saved] == [
+        ("saved_tensors[0]", "x")
+    ]
 
 
 def test_in_place_makes_a_new_version():
@@ -191,7 +222,11 @@ def test_in_place_makes_a_new_version():
     assert t.operations[1].name == "add_"
     assert (t.operations[1].inputs[0].tensor, t.operations[1].outputs) == (1, (2,))
     assert [name for name, _ in t.names] == ["x", "a", "y"]
-    assert all(operand.tensor is None or operand.tensor < op.outputs[0] for op in t.operations for operand in op.inputs)
+    assert all(
+        operand.tensor is None or operand.tensor < op.outputs[0]
+        for op in t.operations
+        for operand in op.inputs
+    )
 
 
 def test_in_place_through_a_view_changes_the_base():
@@ -267,7 +302,8 @@ def test_steps_within_a_call_are_not_its_result():
 
 
 @pytest.mark.parametrize(
-    ("names", "length"), [("a", 1), ("aaa", 1), ("abab", 2), ("aba", 3), ("abcabc", 3), ("aabaab", 3), ("tarta", 5)]
+    ("names", "length"),
+    [("a", 1), ("aaa", 1), ("abab", 2), ("aba", 3), ("abcabc", 3), ("aabaab", 3), ("tarta", 5)],
 )
 def test_a_loop_shows_as_a_pattern(names, length):
     assert period(list(names)) == length
@@ -305,7 +341,10 @@ def test_targets_indices_and_masks_are_operands():
         goal=gradtrace.tensor([1, 0]),
         m=gradtrace.tensor([[True, False], [False, True], [False, False]]),
     )
-    used = {op.name: [t.tensors[o.tensor].label for o in op.inputs if o.tensor is not None] for op in t.operations}
+    used = {
+        op.name: [t.tensors[o.tensor].label for o in op.inputs if o.tensor is not None]
+        for op in t.operations
+    }
     assert used["index"] == ["x", "i"]
     assert used["masked_fill"] == ["x", "m"]
     assert used["nll_loss"][1] == "goal"
@@ -342,7 +381,13 @@ def test_a_step_after_backward_leaves_the_graph_as_it_was():
     ],
 )
 def test_labels_leave_defaults_out(text, label):
-    t = trace(text, backward=False, x=leaf([[1.0, 2.0], [3.0, 4.0]]), b=leaf([1.0, 1.0]), k=gradtrace.tensor([0]))
+    t = trace(
+        text,
+        backward=False,
+        x=leaf([[1.0, 2.0], [3.0, 4.0]]),
+        b=leaf([1.0, 1.0]),
+        k=gradtrace.tensor([0]),
+    )
     assert t.operations[-1].label == label
 
 

@@ -53,7 +53,10 @@ def test_the_guides_first_example_shows_every_value(printed):
 
 def test_statistics_have_no_blanks(printed):
     rows = printed(FIRST, "print(gradtrace.stats(y))").splitlines()
-    assert [row.split()[2:7] for row in rows if row.startswith("add #")] == [["add", *"3330"], ["add", *"2220"]]
+    assert [row.split()[2:7] for row in rows if row.startswith("add #")] == [
+        ["add", *"3330"],
+        ["add", *"2220"],
+    ]
 
 
 def test_an_input_is_known_after_backward(printed):
@@ -71,5 +74,7 @@ def test_values_are_those_of_the_call(printed):
 
 def test_outside_of_a_cell_a_freed_value_is_not_kept():
     program = FIRST.replace("y.backward()", "y.backward()\nprint(gradtrace.steps(y))")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert "(not kept)" in done.stdout and "overwritten" not in done.stdout

@@ -23,6 +23,8 @@ def test_the_records_of_an_earlier_file_get_the_defaults_of_later_fields() -> No
     columns = ColumnWriter(tables)
     columns.column(Earlier, [Earlier(1, "a"), Earlier(2, "b")])
     counts = {"Known": len(Earlier._fields), "Span": 5}
-    read = ColumnReader(columns.numbers(), TableReader(tables.texts.things, [], tables.numbers(), counts))
+    read = ColumnReader(
+        columns.numbers(), TableReader(tables.texts.things, [], tables.numbers(), counts)
+    )
     assert read.column(Known, 2) == [Known(1, "a"), Known(2, "b")]
     read.end()

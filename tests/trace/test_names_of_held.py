@@ -37,7 +37,15 @@ loss.backward()
 for p in t.net.parameters():
     pass
 """
-MODULES = ("t.net", "t.layers[0]", "t.parts['a']", "t.pair.first", "t.inner.head", "models['m']", "heads[0]")
+MODULES = (
+    "t.net",
+    "t.layers[0]",
+    "t.parts['a']",
+    "t.pair.first",
+    "t.inner.head",
+    "models['m']",
+    "heads[0]",
+)
 NAN = """
 import torch
 from torch import nn
@@ -126,7 +134,9 @@ def test_each_holder_names_what_it_holds(by_engine):
 
 
 def test_a_parameter_of_an_object_is_found_by_its_name(by_engine):
-    assert by_engine("eval", HELD, "--get", "t.scale.is_leaf", "--get", "t.layers[0].weight.shape").split() == [
+    assert by_engine(
+        "eval", HELD, "--get", "t.scale.is_leaf", "--get", "t.layers[0].weight.shape"
+    ).split() == [
         "True",
         "(2,",
         "2)",
@@ -159,5 +169,7 @@ def test_what_odd_containers_hold_has_a_name_and_what_none_holds_its_class(by_en
 def test_what_a_program_of_its_own_holds_has_a_name(tmp_path, program, name):
     pytest.importorskip("torch")
     (tmp_path / "program.py").write_text(program)
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert name in done.stdout and "constant" not in done.stdout

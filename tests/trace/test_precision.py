@@ -42,7 +42,9 @@ def test_a_file_has_the_rounding_errors():
 def test_a_step_has_its_own_rounding_errors():
     trace = measured()
     part = step_window(trace, 2)
-    assert len(part.precision.measured) * 3 + 1 == len(trace.precision.measured)  # the cast before the loop
+    assert len(part.precision.measured) * 3 + 1 == len(
+        trace.precision.measured
+    )  # the cast before the loop
     assert {row.passed for row in part.precision.measured} == {None, 0}
     for row in part.precision.measured:
         assert row.operation is None or row.operation < len(part.operations)
@@ -63,14 +65,22 @@ def test_a_skipped_step_is_explained_with_the_scale_that_fits():
     first = answer(trace).losses[0].cause
     assert first.code == "skipped step"
     assert first.symptom == "a step was skipped: the gradients of w are not finite"
-    assert first.advice == ("GradScaler(init_scale=1024): every gradient measured in the skipped step would be finite",)
+    assert first.advice == (
+        "GradScaler(init_scale=1024): every gradient measured in the skipped step would be finite",
+    )
 
 
 @pytest.mark.parametrize(
     ("fits", "said"),
     [
-        ((1024.0, 64.0), "init_scale=64): every gradient measured in the 2 skipped steps would be finite"),
-        ((1024.0, 0.0, 64.0), "init_scale=64): every gradient measured in 2 of the 3 skipped steps would be finite"),
+        (
+            (1024.0, 64.0),
+            "init_scale=64): every gradient measured in the 2 skipped steps would be finite",
+        ),
+        (
+            (1024.0, 0.0, 64.0),
+            "init_scale=64): every gradient measured in 2 of the 3 skipped steps would be finite",
+        ),
         ((0.0, 64.0), None),
     ],
 )

@@ -31,7 +31,9 @@ def test_the_relative_difference_is_estimated_to_ten_percent(shape, relative):
         other = moved(array, relative, seed)
         exact = relative_difference(frozen(array), frozen(other))
         ratios.append(relative_difference(summary(array), summary(other)) / exact)
-        assert relative_difference(frozen(array), summary(other)) / exact == pytest.approx(ratios[-1])
+        assert relative_difference(frozen(array), summary(other)) / exact == pytest.approx(
+            ratios[-1]
+        )
     assert np.mean(ratios) == pytest.approx(1, abs=0.05) and np.std(ratios) < 0.13
 
 
@@ -43,7 +45,8 @@ def test_a_difference_in_a_part_of_a_tensor_is_estimated_too(place):
         other = array.copy()
         other[place] += np.random.default_rng(seed + 99).standard_normal(other[place].shape)
         ratios.append(
-            relative_difference(summary(array), summary(other)) / relative_difference(frozen(array), frozen(other))
+            relative_difference(summary(array), summary(other))
+            / relative_difference(frozen(array), frozen(other))
         )
     assert np.mean(ratios) == pytest.approx(1, abs=0.05) and np.std(ratios) < 0.15
 
@@ -52,7 +55,9 @@ def test_one_element_shows_with_its_whole_size():
     array = np.random.default_rng(0).standard_normal((300, 400))
     other = array.copy()
     other[123, 45] += 1
-    assert relative_difference(summary(array), summary(other)) == pytest.approx(1 / np.linalg.norm(other), rel=1e-6)
+    assert relative_difference(summary(array), summary(other)) == pytest.approx(
+        1 / np.linalg.norm(other), rel=1e-6
+    )
 
 
 def test_the_order_is_part_of_a_sketch():
@@ -105,18 +110,30 @@ def test_numbers_that_are_not_finite():
     assert relative_difference(summary(bad), summary(other)) == pytest.approx(1e-3, rel=0.4)
     assert relative_difference(frozen(bad), frozen(other)) == pytest.approx(1e-3, rel=1e-2)
     large = np.full((30, 50), 1e308)
-    assert np.isfinite(sketch_of(large)).all() and np.isfinite(sketch_of(large.astype(np.float32) * 0 + 3e38)).all()
+    assert (
+        np.isfinite(sketch_of(large)).all()
+        and np.isfinite(sketch_of(large.astype(np.float32) * 0 + 3e38)).all()
+    )
 
 
 def test_what_is_not_known():
     array = np.ones((40, 50))
     unknown = summarized(summarize(array)._replace(checksum=None, sketch=None))
-    assert relative_difference(unknown, summary(array)) is None and equal_bits(unknown, summary(array)) is None
+    assert (
+        relative_difference(unknown, summary(array)) is None
+        and equal_bits(unknown, summary(array)) is None
+    )
     assert relative_difference(summary(array), summary(np.ones((40, 51)))) is None
     assert equal_bits(summary(array), summary(array.astype(np.float32))) is False
     assert equal_bits(summary(array), frozen(array)) is True
-    assert equal_bits(frozen(1.5), frozen(1.5)) is True and equal_bits(frozen(0.0), frozen(-0.0)) is False
-    assert relative_difference(frozen(2.0), frozen(1.0)) == 0.5 and relative_difference(frozen(0.0), frozen(0.0)) == 0
+    assert (
+        equal_bits(frozen(1.5), frozen(1.5)) is True
+        and equal_bits(frozen(0.0), frozen(-0.0)) is False
+    )
+    assert (
+        relative_difference(frozen(2.0), frozen(1.0)) == 0.5
+        and relative_difference(frozen(0.0), frozen(0.0)) == 0
+    )
 
 
 def test_a_bfloat16_is_compared_by_its_own_bits():

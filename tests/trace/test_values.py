@@ -29,7 +29,9 @@ def recorded(text, *, watched=False, budget=Budget(), **inputs):
 
 
 def values(trace):
-    return {t.label: t.value.data if not t.value.shape else t.value.data.tolist() for t in trace.tensors}
+    return {
+        t.label: t.value.data if not t.value.shape else t.value.data.tolist() for t in trace.tensors
+    }
 
 
 def test_a_view_has_the_value_that_it_was_made_with():
@@ -69,9 +71,16 @@ def test_an_optimiser_makes_versions_where_they_are_read():
 
 @pytest.mark.parametrize("change", ["w.data.add_(10)", "w.data = w.data + 10"])
 def test_changes_that_autograd_does_not_see(change):
-    trace = recorded(f"import torch\nw = torch.tensor([1., 2.], requires_grad=True)\na = w * 2\n{change}\nb = w * 2\n")
+    trace = recorded(
+        f"import torch\nw = torch.tensor([1., 2.], requires_grad=True)\na = w * 2\n{change}\nb = w * 2\n"
+    )
     found = values(trace)
-    assert (found["a"], found["b"], found["w"], found["w (version 0)"]) == ([2, 4], [22, 24], [11, 12], [1, 2])
+    assert (found["a"], found["b"], found["w"], found["w (version 0)"]) == (
+        [2, 4],
+        [22, 24],
+        [11, 12],
+        [1, 2],
+    )
 
 
 def test_a_view_that_is_read_again_is_taken_again():
@@ -111,7 +120,11 @@ def test_a_gradient_that_a_hook_or_the_program_changes():
         watched=True,
     )
     last = trace.steps[-1]
-    assert (last.grad_after.data[0], last.upstream[0].data[0], trace.tensor("w").grad.data[0]) == (2, 2, 14)
+    assert (last.grad_after.data[0], last.upstream[0].data[0], trace.tensor("w").grad.data[0]) == (
+        2,
+        2,
+        14,
+    )
 
 
 # ---- summaries
@@ -121,9 +134,13 @@ def test_large_arrays_beyond_the_budget_are_summaries():
     text = "w = randn(40, 50)\nfor i in range(4):\n    loss = (w * 2).sum()\n    w.mul_(0.5)\n"
     whole = recorded("import torch\nfrom torch import randn\n" + text)
     assert all(t.value.is_whole for t in whole.tensors)
-    few = recorded("import torch\nfrom torch import randn\n" + text, budget=Budget(record_bytes=10_000))
+    few = recorded(
+        "import torch\nfrom torch import randn\n" + text, budget=Budget(record_bytes=10_000)
+    )
     kept = [t.value.is_whole for t in few.tensors]
-    assert not all(kept) and few.tensor("w").value.is_whole  # a named tensor is whole as it is at the end
+    assert (
+        not all(kept) and few.tensor("w").value.is_whole
+    )  # a named tensor is whole as it is at the end
     for ours, theirs in zip(few.tensors, whole.tensors, strict=True):
         assert ours.value.shape == theirs.value.shape and ours.value.all_finite
         assert ours.value.is_whole or ours.value.kept.shape == (40, 50)
@@ -214,5 +231,8 @@ def test_a_storage_is_copied_once_for_all_its_views():
     assert before - keeper.room == base._data.nbytes > SMALL
     base._data[...] = 5
     versions = [keeper.version_read(tensor, 0) for tensor in (base, *views)]
-    assert all(version.array.shape == tuple(t.shape) for version, t in zip(versions, (base, *views), strict=True))
+    assert all(
+        version.array.shape == tuple(t.shape)
+        for version, t in zip(versions, (base, *views), strict=True)
+    )
     assert all((version.array == 1).all() for version in versions)

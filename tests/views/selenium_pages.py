@@ -7,7 +7,12 @@ def visiting(browser, folder):
     """Yield visit(page, size, scheme) -> the browser there; at the end there must be no message on its console."""
 
     def load(text, size=LAPTOP, scheme="light", hash=""):
-        screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE}
+        screen = {
+            "width": size[0],
+            "height": size[1],
+            "deviceScaleFactor": 1,
+            "mobile": size == PHONE,
+        }
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -36,5 +41,6 @@ def key_of(browser, label):
 
 def click(browser, key):
     browser.execute_script(
-        "document.getElementById(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", key
+        "document.getElementById(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+        key,
     )

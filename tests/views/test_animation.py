@@ -64,7 +64,9 @@ def test_a_frame_is_the_whole_drawing_with_other_attributes():
     assert len(first.splitlines()) == len(source.splitlines())
     hidden = [line.split()[0] for line in first.splitlines() if line.endswith("style=invis]")]
     assert {"t2", "t3", "t4", "o0", "o1", "o2"} <= set(hidden)
-    assert f'COLOR="{LIGHT.background}00"' in first  # a gradient that is not there yet keeps its place
+    assert (
+        f'COLOR="{LIGHT.background}00"' in first
+    )  # a gradient that is not there yet keeps its place
 
 
 def test_functions_come_in_their_style():
@@ -74,7 +76,9 @@ def test_functions_come_in_their_style():
 
 
 def test_what_happens_within_one_box_is_one_frame():
-    text = NOTES.replace("y = a * b", "h = a\nfor i in range(200):\n    h = torch.sin(h * b)\ny = h * b")
+    text = NOTES.replace(
+        "y = a * b", "h = a\nfor i in range(200):\n    h = torch.sin(h * b)\ny = h * b"
+    )
     assert len(frames(drawn(text))) < 16
 
 
@@ -115,7 +119,8 @@ def test_more_than_256_colours_become_the_nearest():
     (made,) = animation.in_one_palette((Image, None, None), [wide])
     back = made.convert("RGB")
     assert all(
-        max(abs(a - b) for a, b in zip(back.getpixel((x, 0)), wide.getpixel((x, 0)), strict=True)) <= 45
+        max(abs(a - b) for a, b in zip(back.getpixel((x, 0)), wide.getpixel((x, 0)), strict=True))
+        <= 45
         for x in range(300)
     )
     assert back.getpixel((5, 1)) == (255, 255, 255)

@@ -66,7 +66,9 @@ def words(svg):
 
 
 def size(svg):
-    return tuple(map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()))
+    return tuple(
+        map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups())
+    )
 
 
 def smallest(svg):
@@ -76,7 +78,9 @@ def smallest(svg):
 def boxes(svg):
     """The rectangle around each node, by key: left, top, right, bottom."""
     found = {}
-    for key, body in re.findall(r'<g id="([tgfo]\d+)" class="node">(.*?)</g>\n</g>', svg, re.DOTALL):
+    for key, body in re.findall(
+        r'<g id="([tgfo]\d+)" class="node">(.*?)</g>\n</g>', svg, re.DOTALL
+    ):
         numbers = re.findall(r' (?:points|d)="([^"]+)"', body)[0]
         pairs = [tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+),(-?[\d.]+)", numbers)]
         across, down = zip(*pairs, strict=True)
@@ -107,7 +111,10 @@ def test_a_chain_is_one_column_of_flat_boxes(tmp_path):
 
 
 def test_the_readme_figure_has_text_of_twelve_pixels(tmp_path):
-    shown = re.search(r"\]\(docs/gallery/models/(\w+)_data\.svg\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    shown = re.search(
+        r"\]\(docs/gallery/models/(\w+)_data\.svg\)",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+    )
     svg = svg_of(tmp_path, MODELS / f"{shown[1]}.py")
     width, height = size(svg)
     on_page = min(1.0, PAGE / (width * POINT))
@@ -143,15 +150,24 @@ def test_a_cell_that_repeats_is_drawn_once_with_the_name_that_it_passes_on(tmp_p
 
 def test_the_legend_explains_the_signs(tmp_path):
     said = " ".join(words(svg_of(tmp_path, MODELS / "encoder_layer.py")))
-    assert "elements in order, smallest … largest · |grad| norm of the gradient" in said and "×N: N times" in said
-    plain = " ".join(words(svg_of(tmp_path, "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * 3\n")))
+    assert (
+        "elements in order, smallest … largest · |grad| norm of the gradient" in said
+        and "×N: N times" in said
+    )
+    plain = " ".join(
+        words(
+            svg_of(tmp_path, "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * 3\n")
+        )
+    )
     assert "elements in order" not in plain and "|grad|" not in plain
 
 
 @pytest.mark.parametrize("style", ["data", "function", "autograd"])
 def test_no_words_on_borders(tmp_path, style):
     program = "import torch\nx = torch.ones(4, requires_grad=True)\ns, i = x.sort()\ny = (s - x).sum()\ny.backward()\n"
-    assert not {"left", "right", "output 1"} & set(words(svg_of(tmp_path, program, "--style", style)))
+    assert not {"left", "right", "output 1"} & set(
+        words(svg_of(tmp_path, program, "--style", style))
+    )
 
 
 def test_folding_that_hides_nothing_is_not_told(tmp_path):

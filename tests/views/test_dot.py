@@ -27,7 +27,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def edges(source):
-    return [line.split(" [")[0].strip() for line in source.splitlines() if " -> " in line and "legend" not in line]
+    return [
+        line.split(" [")[0].strip()
+        for line in source.splitlines()
+        if " -> " in line and "legend" not in line
+    ]
 
 
 def node_line(source, node):
@@ -45,10 +49,32 @@ def words(root):
 
 def test_data_graph_has_the_tensors_and_the_operations_between_them():
     source = dot.source(samples.notes())
-    wires = ["t0 -> o0", "t1 -> o0", "o0 -> t2", "t1 -> o1", "o1 -> t3", "t2 -> o2", "t3 -> o2", "o2 -> t4"]
+    wires = [
+        "t0 -> o0",
+        "t1 -> o0",
+        "o0 -> t2",
+        "t1 -> o1",
+        "o1 -> t3",
+        "t2 -> o2",
+        "t3 -> o2",
+        "o2 -> t4",
+    ]
     assert edges(source) == wires
     shown = words(picture(samples.notes()))
-    for word in ("x", "w", "a", "b", "y", "+", "+ 1", "×", "AddBackward0", "MulBackward0", "6", "5"):
+    for word in (
+        "x",
+        "w",
+        "a",
+        "b",
+        "y",
+        "+",
+        "+ 1",
+        "×",
+        "AddBackward0",
+        "MulBackward0",
+        "6",
+        "5",
+    ):
         assert word in shown
     assert "rankdir=LR" in source
 
@@ -59,14 +85,21 @@ def test_both_operands_of_a_square_are_drawn():
 
 def test_autograd_graph_is_next_functions():
     source = dot.source(samples.notes(), DotOptions(style="autograd"))
-    assert sorted(edges(source)) == sorted(["f3 -> f0", "f4 -> f0", "f4 -> f1", "f0 -> f2", "f1 -> f2"])
+    assert sorted(edges(source)) == sorted(
+        ["f3 -> f0", "f4 -> f0", "f4 -> f1", "f0 -> f2", "f1 -> f2"]
+    )
     shown = words(picture(samples.notes(), style="autograd"))
     assert shown.count("AccumulateGrad") == 2
-    assert {"x", "w", "MulBackward0", "saved self", "a = 3"} <= {word.strip("\u00a0") for word in shown}
+    assert {"x", "w", "MulBackward0", "saved self", "a = 3"} <= {
+        word.strip("\u00a0") for word in shown
+    }
 
 
 def test_autograd_square_keeps_both_edges():
-    assert edges(dot.source(samples.square(), DotOptions(style="autograd"))) == ["f1 -> f0", "f1 -> f0"]
+    assert edges(dot.source(samples.square(), DotOptions(style="autograd"))) == [
+        "f1 -> f0",
+        "f1 -> f0",
+    ]
 
 
 def test_roles_differ_in_shape_border_and_colour():
@@ -82,7 +115,8 @@ def test_roles_differ_in_shape_border_and_colour():
     kinds = set()
     for tensor in range(7):
         attributes = dict(
-            part.split("=") for part in node_line(source, f"t{tensor}").split(">> ")[1].split(" tooltip")[0].split()
+            part.split("=")
+            for part in node_line(source, f"t{tensor}").split(">> ")[1].split(" tooltip")[0].split()
         )
         kinds.add(tuple(attributes.get(key) for key in ("shape", "style", "peripheries")))
     assert len(kinds) == 7
@@ -128,7 +162,9 @@ def test_a_bad_gradient_is_marked_where_backward_met_it_first():
     a = b.op("sqrt", "SqrtBackward0", [x], "a", 0.0, float("inf"), retains=True)
     b.op("mul", "MulBackward0", [a, a], "y", 0.0, 1.0, output=True)
     trace = b.trace()
-    assert [word for word in words(picture(trace)) if "first NaN" in word] == ["first NaN or Inf in a gradient"]
+    assert [word for word in words(picture(trace)) if "first NaN" in word] == [
+        "first NaN or Inf in a gradient"
+    ]
     assert "first NaN" in node_line(dot.source(trace), f"t{a}")
 
 
@@ -188,7 +224,10 @@ def test_operands_whose_order_matters_are_told_apart():
 
 def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
     watch = Watch()
-    tensors = {name: torch.tensor(v, requires_grad=True) for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()}
+    tensors = {
+        name: torch.tensor(v, requires_grad=True)
+        for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()
+    }
     program = parse(text, name="expr.txt")
     with running(program, tensors, RunOptions(record=Keeper, watcher=watch)) as run:
         run.root.backward()
@@ -257,11 +296,15 @@ def test_any_text_survives(name, style):
 @settings(max_examples=60)
 def test_any_text_survives_in_tooltips(name):
     titles = [
-        element.get("{http://www.w3.org/1999/xlink}title") for element in picture(samples.hostile(name)).iter(f"{SVG}a")
+        element.get("{http://www.w3.org/1999/xlink}title")
+        for element in picture(samples.hostile(name)).iter(f"{SVG}a")
     ]
     # Graphviz keeps a run of spaces by making all but the first non-breaking.
     shown = [title.replace("\xa0", " ") for title in titles if title]
-    assert any(title.startswith(labels.visible(name).replace("\xa0", " ")) for title in shown) or not name
+    assert (
+        any(title.startswith(labels.visible(name).replace("\xa0", " ")) for title in shown)
+        or not name
+    )
 
 
 def test_a_long_chain_is_drawn_without_recursion():
@@ -286,7 +329,11 @@ def test_backward_view_shows_what_flows():
     shown = words(picture(watched(), style="autograd", derivatives=True))
     assert "upstream" in "".join(shown) and "local 0" in "".join(shown).replace("\u00a0", " ")
     source = dot.source(watched(), DotOptions(style="autograd", derivatives=True))
-    written = [re.search(r"\blabel=<<FONT[^>]*>([^<]*)<", line) for line in source.splitlines() if " -> " in line]
+    written = [
+        re.search(r"\blabel=<<FONT[^>]*>([^<]*)<", line)
+        for line in source.splitlines()
+        if " -> " in line
+    ]
     assert sorted(found[1] for found in written if found) == ["2", "2", "2", "3", "3"]
 
 
@@ -299,7 +346,9 @@ def test_colour_by_gradient_has_a_scale():
         if "fillcolor" in line and line.startswith("\tt")
     }
     assert fills["t1"] != fills["t4"]  # w has gradient 5, y has 1
-    assert 'COLOR="#8a3b00"' not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
+    assert 'COLOR="#8a3b00"' not in "".join(
+        line for line in source.splitlines() if line.startswith("\tt")
+    )
     with pytest.raises(UsageError, match="cannot colour by 'x'"):
         dot.source(samples.square(), DotOptions(color_by="x"))
 
@@ -326,7 +375,10 @@ def test_a_leaf_of_many_uses_has_small_copies_in_a_large_graph(style, leaf):
     "source, shown",
     [
         ("binary_cross_entropy reduction=sum", "binary_cross_entropy…=sum"),
-        ("log_softmax in nn.functional.cross_entropy(out, target)", "log_softmax in cross_entropy(…)"),
+        (
+            "log_softmax in nn.functional.cross_entropy(out, target)",
+            "log_softmax in cross_entropy(…)",
+        ),
         ("mul in torch.autograd.grad(y, x, create_graph=True) #2", "mul in grad(…) #2"),
         ("exp in net.first(x) + net.second(x + 1) ** 2", "exp in net.first(x) +…+ 1) ** 2"),
         ("1 + log_var - mean.pow(2) - log_var.exp()", "1 + log_var - mean….exp()"),

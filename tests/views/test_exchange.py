@@ -40,7 +40,13 @@ def test_json_is_a_node_link_graph():
     assert document["directed"] and document["multigraph"]
     by_id = {node["id"]: node for node in document["nodes"]}
     w = by_id["t1"]
-    assert (w["label"], w["value"], w["grad"], w["role"], w["is_leaf"]) == ("w", 1.0, 5.0, "leaf", True)
+    assert (w["label"], w["value"], w["grad"], w["role"], w["is_leaf"]) == (
+        "w",
+        1.0,
+        5.0,
+        "leaf",
+        True,
+    )
     assert by_id["o1"]["label"] == "add 1" and by_id["o1"]["line"] == 2
     assert [(e["source"], e["target"]) for e in document["edges"]] == [
         ("t0", "o0"),
@@ -76,7 +82,12 @@ def test_networkx_reads_both(tmp_path):
 def test_graphml_has_typed_fields():
     root = ElementTree.fromstring(exchange.graphml(model(samples.notes())))
     types = {key.get("attr.name"): key.get("attr.type") for key in root.iter(f"{GRAPHML}key")}
-    assert (types["value"], types["line"], types["is_leaf"], types["label"]) == ("double", "long", "boolean", "string")
+    assert (types["value"], types["line"], types["is_leaf"], types["label"]) == (
+        "double",
+        "long",
+        "boolean",
+        "string",
+    )
     assert len(list(root.iter(f"{GRAPHML}node"))) == 8
     assert len(list(root.iter(f"{GRAPHML}edge"))) == 8
 
@@ -142,7 +153,9 @@ def test_any_text_survives(style, name):
 def test_same_bytes_every_time_folded_or_not(style, suffix):
     trace = samples.chain(200)
     for folded in (None, fold(trace)):
-        texts = {render(model(trace, style, folded), DotOptions(style=style), suffix) for _ in range(2)}
+        texts = {
+            render(model(trace, style, folded), DotOptions(style=style), suffix) for _ in range(2)
+        }
         assert len(texts) == 1
 
 

@@ -16,7 +16,10 @@ from gradtrace.views.dot import DotOptions
 
 MODELS = sorted((Path(__file__).resolve().parents[2] / "docs" / "models").iterdir())
 WIDTH, HEIGHT = 1600, 900
-STYLES = ["data", *(pytest.param(style, marks=pytest.mark.slow) for style in ("function", "autograd"))]
+STYLES = [
+    "data",
+    *(pytest.param(style, marks=pytest.mark.slow) for style in ("function", "autograd")),
+]
 READABLE = 10.5  # pixels
 
 
@@ -34,7 +37,9 @@ def drawn(trace, **options):
     direction = options.pop("direction", None)
     model, look = arrange.arrange(trace, DotOptions(**options), fit, direction=direction)
     svg = image.render(dot.text_of(model, look), "svg").decode()
-    size = tuple(map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()))
+    size = tuple(
+        map(float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups())
+    )
     return svg, size, model, look
 
 
@@ -73,7 +78,9 @@ def test_a_network_is_a_box_for_each_layer_with_its_result_in_it():
     trace = traced(MLP)
     svg, _, model, _ = drawn(trace)
     assert [group.name for group in model.groups] == [f"mlp.{i}" for i in range(5)]
-    assert [trace.tensors[t].label for t in model.results.values()][:4] == [f"mlp.{i} output" for i in range(4)]
+    assert [trace.tensors[t].label for t in model.results.values()][:4] == [
+        f"mlp.{i} output" for i in range(4)
+    ]
     words = re.findall(r">([^<>]+)</text>", svg)
     assert {"mlp.0", "Linear 8 → 16", "ReLU"} <= {word.replace("\xa0", " ") for word in words}
     assert any(word.startswith("|grad| ") for word in words)
@@ -139,15 +146,22 @@ def test_a_transposed_weight_is_a_mark_on_the_edge():
         "import torch\nw = torch.ones(2, 3, requires_grad=True)\nx = torch.ones(1, 3)\ny = (x @ w.T).sum()\n"
     )
     model, look = arrange.arrange(trace, DotOptions())
-    assert [trace.operations[node.record].name for node in model.nodes if node.kind == "operation"] == ["mm", "sum"]
+    assert [
+        trace.operations[node.record].name for node in model.nodes if node.kind == "operation"
+    ] == ["mm", "sum"]
     text = dot.text_of(model, look)
     assert re.search(r"t\d -> o\d \[.*>\&#160;T<|t\d -> o\d \[.*T<", text)
     detailed, look = arrange.arrange(trace, DotOptions(detail=True), "none")
-    assert any(node.kind == "operation" and trace.operations[node.record].name == "permute" for node in detailed.nodes)
+    assert any(
+        node.kind == "operation" and trace.operations[node.record].name == "permute"
+        for node in detailed.nodes
+    )
 
 
 def test_what_holds_of_most_nodes_is_said_once():
-    trace = traced("import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * 2\nz = y * 3\n")
+    trace = traced(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * 2\nz = y * 3\n"
+    )
     svg = drawn(trace)[0]
     words = re.findall(r">([^<>]+)</text>", svg)
     assert "None" not in words and words.count("no grad line: grad is None") == 1
@@ -160,7 +174,8 @@ def test_what_holds_of_most_nodes_is_said_once():
 def test_the_legend_takes_a_tenth_at_most(path):
     svg, size, _, _ = drawn(traced(path.read_text()))
     words = re.findall(
-        r'font-size="([\d.]+)"[^>]*>([^<>]*(?:leaf|computed|output|folded|constant|no grad line)[^<>]*)<', svg
+        r'font-size="([\d.]+)"[^>]*>([^<>]*(?:leaf|computed|output|folded|constant|no grad line)[^<>]*)<',
+        svg,
     )
     area = sum(dot_legend.area([word], float(points)) for points, word in words)
     assert 0 < area <= 0.12 * size[0] * size[1]
@@ -169,9 +184,8 @@ def test_the_legend_takes_a_tenth_at_most(path):
 def test_local_derivatives_on_the_edges_count():
     watch = Watch()
     text = "torch.sin(x * w) * torch.exp(w) + x**2"
-    program = (
-        f"import torch\nx, w = (torch.tensor(i, requires_grad=True) for i in (2., 1.))\ny = {text}\ny.backward()\n"
-    )
+    program = "import torch\nx, w = (torch.tensor(i, requires_grad=True) for i in (2., 1.))\n"
+    program += f"y = {text}\ny.backward()\n"
     run = run_program(parse(program, name="s.py"), record=Keeper, watcher=watch)
     svg, size, _, _ = drawn(capture(run, watch=watch), derivatives=True)
     assert svg.count("∂") >= 6

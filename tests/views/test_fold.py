@@ -55,7 +55,9 @@ def test_nothing_is_folded_that_fits():
 def test_depth_0_folds_a_module_with_its_parameters():
     trace = traced(NET)
     found = fold(trace, 0)
-    assert [(g.kind, g.name, g.detail, g.copies) for g in found.groups] == [("module", "net", "Sequential", 1)]
+    assert [(g.kind, g.name, g.detail, g.copies) for g in found.groups] == [
+        ("module", "net", "Sequential", 1)
+    ]
     assert shown(trace, found) == ["x", "loss"]
     drawn = model(trace, "data", found)
     assert [trace.tensors[t].label for t in drawn.results.values()] == ["net(x)"]
@@ -72,7 +74,10 @@ def test_a_module_folds_with_the_parameters_that_an_optimizer_updated():
 def test_equal_neighbours_are_one_group_with_a_count():
     trace = traced(NET)
     found = fold(trace, 1)
-    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [("net.0 … 3", 4, 16), ("net.4", 1, 2)]
+    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [
+        ("net.0 … 3", 4, 16),
+        ("net.4", 1, 2),
+    ]
     text = dot.source(trace, dot.DotOptions(), found)
     assert "4 blocks of 4: 16 operations" in text and "24 parameters" in text
     assert "cluster_s0" in text
@@ -93,7 +98,9 @@ def test_the_passes_of_a_loop():
     loop = fold(trace, 0)
     assert [(g.kind, g.name) for g in loop.groups] == [("loop", "for i in range(10)")]
     passes = fold(trace, 1)
-    assert [(g.name, g.detail, g.copies) for g in passes.groups] == [("passes 0–9", "for i in range(10)", 10)]
+    assert [(g.name, g.detail, g.copies) for g in passes.groups] == [
+        ("passes 0–9", "for i in range(10)", 10)
+    ]
     text = dot.source(trace, dot.DotOptions(), passes)
     assert "10 passes of 2: 20 operations" in text and "|grad|" in text and "▁" in text
     assert [name for name in shown(trace, passes) if name in "wh"] == ["w", "h"]
@@ -104,7 +111,9 @@ def test_wires_into_a_group_are_counted():
     trace = traced(LOOP.format(10))
     drawn = model(trace, "data", fold(trace, 0))
     w = trace.tensor("w").id
-    assert [(e.source, e.target, e.times) for e in drawn.edges if e.source == f"t{w}"] == [(f"t{w}", "g0", 10)]
+    assert [(e.source, e.target, e.times) for e in drawn.edges if e.source == f"t{w}"] == [
+        (f"t{w}", "g0", 10)
+    ]
 
 
 def test_a_long_loop_is_folded_by_itself():
@@ -116,7 +125,9 @@ def test_a_long_formula_is_taken_together():
     trace = samples.chain(3000)
     found = fold(trace)
     assert found.automatic
-    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [("sin, exp, tanh", 1000, 3000)]
+    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [
+        ("sin, exp, tanh", 1000, 3000)
+    ]
     assert shown(trace, found) == ["x", "tanh(t)"]
     assert len(model(trace, "autograd", found).nodes) <= FITS
 
@@ -133,17 +144,35 @@ def test_statements_in_a_row_are_folded_by_repetition_and_by_lines():
     import random
 
     mixed = random.Random(1)
-    kinds = ["v0 = v0.sin()", "v1 = v1.exp()", "v0 = v0 * v1", "v1 = v1 + v0", "v0 = v1.tanh()", "v1 = v0.cos()"]
-    lines = mixed.choices(kinds, k=300) + ["v0 = v0 + 1", "v1 = v0 * v1"] * 500 + mixed.choices(kinds[:4], k=300)
+    kinds = [
+        "v0 = v0.sin()",
+        "v1 = v1.exp()",
+        "v0 = v0 * v1",
+        "v1 = v1 + v0",
+        "v0 = v1.tanh()",
+        "v1 = v0.cos()",
+    ]
+    lines = (
+        mixed.choices(kinds, k=300)
+        + ["v0 = v0 + 1", "v1 = v0 * v1"] * 500
+        + mixed.choices(kinds[:4], k=300)
+    )
     trace = traced(STRAIGHT + "\n".join([*lines, "y = v0 * v1"]))
     found = fold(trace)
     assert found.shown <= LONGEST
     series = [g for g in found.groups if g.copies > 1]
-    assert [g.name for g in series] in (["add 1, mul"], ["mul, add 1"]) and series[0].copies in (499, 500)
+    assert [g.name for g in series] in (["add 1, mul"], ["mul, add 1"]) and series[0].copies in (
+        499,
+        500,
+    )
     assert found.groups[0].name.startswith("lines 5–")
     opened = fold(trace, None, ["lines 100-103"])
     assert opened.shown > found.shown
-    lone = [o.span.line for o, group in zip(trace.operations, opened.member, strict=True) if group is None]
+    lone = [
+        o.span.line
+        for o, group in zip(trace.operations, opened.member, strict=True)
+        if group is None
+    ]
     ran = {o.span.line for o in trace.operations}
     assert {100, 101, 102, 103} & ran <= set(lone) and 101 in lone
     assert len(level_of(model(trace, "data", opened))) == len(model(trace, "data", opened).nodes)

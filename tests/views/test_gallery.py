@@ -34,8 +34,13 @@ def gallery():
 
 def test_every_row_of_pictures_has_its_command():
     made = gallery()
-    page_rows = ("G2 G7 H5 H8 H9", "H5 H9")  # the page and TensorBoard's tab, at the end of docs/acceptance.md
-    codes = " ".join([*module("acceptance_rows").ROWS, *(rows for *_, rows in made.PICTURES), *page_rows])
+    page_rows = (
+        "G2 G7 H5 H8 H9",
+        "H5 H9",
+    )  # the page and TensorBoard's tab, at the end of docs/acceptance.md
+    codes = " ".join(
+        [*module("acceptance_rows").ROWS, *(rows for *_, rows in made.PICTURES), *page_rows]
+    )
     answered = set(re.findall(r"[A-I]\d+", codes))
     assert [row for row in ROWS if row not in answered] == []
 

@@ -37,7 +37,9 @@ def test_unknown_format():
 
 def test_dpi_scales_png():
     source = dot.source(samples.square())
-    sizes = [int.from_bytes(image.render(source, "png", dpi=dpi)[16:20], "big") for dpi in (72, 144)]
+    sizes = [
+        int.from_bytes(image.render(source, "png", dpi=dpi)[16:20], "big") for dpi in (72, 144)
+    ]
     assert sizes[1] == pytest.approx(2 * sizes[0], abs=2)
 
 
@@ -85,7 +87,9 @@ def test_no_renderer_names_both_remedies(monkeypatch):
 
 def test_system_dot_is_the_fallback(monkeypatch, tmp_path):
     program = tmp_path / "dot"
-    program.write_text('#!/bin/sh\necho drawn "$@"\n')  # confined: it may start the system's programs
+    program.write_text(
+        '#!/bin/sh\necho drawn "$@"\n'
+    )  # confined: it may start the system's programs
     program.chmod(0o755)
     monkeypatch.setattr(image, "pygraphviz_works", lambda: False)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
@@ -105,7 +109,10 @@ def draw_in_a_fresh_process(**environment):
         "print(image.render('digraph { a [label=\"▁▃█ λ W\" fontname=\"DejaVu Sans\"] }', 'pdf').count(b'DejaVu'))"
     )
     return subprocess.run(
-        [sys.executable, "-c", code, "bare"], capture_output=True, text=True, env={**os.environ, **environment}
+        [sys.executable, "-c", code, "bare"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
     )
 
 
@@ -128,7 +135,9 @@ def test_several_are_drawn_by_one_child(monkeypatch):
 
 
 def test_a_png_that_is_far_too_long_is_refused_before_it_is_laid_out(monkeypatch):
-    program = "import torch\nx = torch.ones(1, requires_grad=True)\nfor i in range(900):\n    x = x * 2\n"
+    program = (
+        "import torch\nx = torch.ones(1, requires_grad=True)\nfor i in range(900):\n    x = x * 2\n"
+    )
     chain = model(capture(run_program(parse(program, name="s.py"), record=Keeper)))
     monkeypatch.setattr(image, "draw", None)
     monkeypatch.setattr(image, "drawn_apart", None)

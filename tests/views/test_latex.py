@@ -15,7 +15,11 @@ def compiler():
         if not shutil.which(name):
             continue
         needed = ["kpsewhich", "adjustbox.sty", "booktabs.sty"]
-        paths = None if name == "tectonic" else subprocess.run(needed, capture_output=True, text=True, check=False)
+        paths = (
+            None
+            if name == "tectonic"
+            else subprocess.run(needed, capture_output=True, text=True, check=False)
+        )
         if paths is None or len(paths.stdout.splitlines()) == len(needed) - 1:
             return name
     return None
@@ -25,7 +29,9 @@ COMPILER = compiler()
 
 
 def test_escapes():
-    assert escaped("a_b λ ∂x -- … 100%") == (r"a\_b \ensuremath{\lambda} \ensuremath{\partial}x -{}- \ldots{} 100\%")
+    assert escaped("a_b λ ∂x -- … 100%") == (
+        r"a\_b \ensuremath{\lambda} \ensuremath{\partial}x -{}- \ldots{} 100\%"
+    )
 
 
 def test_a_table_in_the_manner_of_booktabs():
@@ -47,7 +53,9 @@ def test_a_table_in_the_manner_of_booktabs():
 
 def test_a_table_for_a_page():
     matrix = str([[i / 7 for i in range(30)] for _ in range(9)])
-    text = rows.render(["value", "advice"], [["0.12345678901234567", "a b " * 80], [matrix, ""]], "latex")
+    text = rows.render(
+        ["value", "advice"], [["0.12345678901234567", "a b " * 80], [matrix, ""]], "latex"
+    )
     cells = text.splitlines()[6:8]
     assert cells[0].startswith("0.123457 & a b") and cells[0].endswith(r"a b \ldots{} \\")
     assert (
@@ -66,6 +74,8 @@ def test_a_table_compiles(tmp_path):
     text = f"\\documentclass{{article}}{packages}\\begin{{document}}{table}\\end{{document}}"
     (tmp_path / "table.tex").write_text(text, encoding="utf-8")
     flags = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
-    done = subprocess.run([COMPILER, *flags, "table.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [COMPILER, *flags, "table.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "table.pdf").stat().st_size > 1000 and "Overfull" not in done.stdout

@@ -29,7 +29,9 @@ loss.backward()
 @pytest.fixture
 def trace():
     watch = Watch(True)
-    return capture(run_program(parse(MODEL), record=Keeper, watcher=watch), everything=True, watch=watch)
+    return capture(
+        run_program(parse(MODEL), record=Keeper, watcher=watch), everything=True, watch=watch
+    )
 
 
 def test_values_are_told_by_their_shapes(trace):
@@ -68,8 +70,17 @@ def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
     flat = np.arange(32.0).reshape(1, 32)
     block = matrices.Block("loss", "w", (), (8, 4), Value((1, 32), "float64", flat), None, None)
     lines = matrix_view.jacobian_text([block], LayoutOptions(60)).splitlines()
-    assert lines[0] == "d loss / d w: 1 x 32" and " ".join(lines[1].split()) == "[:, 0] [:, 1] [:, 2] [:, 3]"
-    assert lines[3].split() == ["[0]", "0", "1", "2", "3"] and lines[-1].split() == ["[7]", "28", "29", "30", "31"]
+    assert (
+        lines[0] == "d loss / d w: 1 x 32"
+        and " ".join(lines[1].split()) == "[:, 0] [:, 1] [:, 2] [:, 3]"
+    )
+    assert lines[3].split() == ["[0]", "0", "1", "2", "3"] and lines[-1].split() == [
+        "[7]",
+        "28",
+        "29",
+        "30",
+        "31",
+    ]
     block = block._replace(by_shape=(32,))
     lines = matrix_view.jacobian_text([block], LayoutOptions(60)).splitlines()
     assert lines[1].split() == ["loss"] and lines[-1].split() == ["w[31]", "31"]
@@ -97,7 +108,10 @@ def test_a_number_longer_than_a_line_is_broken(columns):
 
 
 def test_columns_of_numbers_are_not_shortened():
-    columns = [Column("name", [Cell("a_long_name_of_a_tensor")]), Column("value", [Cell("1234.56789", "", True)])]
+    columns = [
+        Column("name", [Cell("a_long_name_of_a_tensor")]),
+        Column("value", [Cell("1234.56789", "", True)]),
+    ]
     first, second = layout.lines(columns, LayoutOptions(24), {"name": 6, "value": 4})[2:]
     assert first.split() == ["a_long_name_", "1234.56789"] and second == "of_a_tensor"
 
@@ -117,7 +131,9 @@ def test_the_tree_keeps_every_leafs_gradient_on_a_narrow_terminal():
     drawn = model(capture(run_program(parse(DEEP), record=Keeper)))
     wide = tree.render(drawn)
     narrow = "".join(tree.render(drawn, LayoutOptions(40)).replace("│", " ").split())
-    gradients = [line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line]
+    gradients = [
+        line.partition("grad ")[2] for line in wide.splitlines() if "   leaf   grad " in line
+    ]
     assert len(gradients) == 2 and "[" in gradients[1]
     assert all("grad" + "".join(gradient.split()) in narrow for gradient in gradients)
 

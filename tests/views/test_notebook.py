@@ -28,7 +28,10 @@ def test_a_tensor_shows_its_operations_and_what_is_known_of_them():
         "└─ constant   [3, 4]  (2,)   constant",
     ]
     assert "MulBackward0" in picture.svg() and repr(picture) == str(picture)
-    assert str(gradtrace.draw(loss, names={"w": w}, style="autograd")).splitlines()[-1] == "← w   AccumulateGrad"
+    assert (
+        str(gradtrace.draw(loss, names={"w": w}, style="autograd")).splitlines()[-1]
+        == "← w   AccumulateGrad"
+    )
 
 
 def test_names_are_the_callers():
@@ -57,8 +60,17 @@ def test_operands_of_many_kinds():
     w = gradtrace.tensor([1.0, 2.0], requires_grad=True)
     v = gradtrace.tensor([3.0, 4.0], requires_grad=True)
     mask = gradtrace.tensor([True, False])
-    y = gradtrace.cat([w, gradtrace.ones(2), v])[1:].sum() + gradtrace.where(mask, w, v).sum() + w.chunk(2)[1].sum()
-    y = y + (2 - w).sum() + (w**2).sum() + gradtrace.stack([w, v])[0][gradtrace.tensor([0, 1])].sum()
+    y = (
+        gradtrace.cat([w, gradtrace.ones(2), v])[1:].sum()
+        + gradtrace.where(mask, w, v).sum()
+        + w.chunk(2)[1].sum()
+    )
+    y = (
+        y
+        + (2 - w).sum()
+        + (w**2).sum()
+        + gradtrace.stack([w, v])[0][gradtrace.tensor([0, 1])].sum()
+    )
     b = w * 1
     b[0] = 5.0
     y = y + b.sum() + (w + gradtrace.ones(2)).sum()  # an operand that nothing keeps
@@ -105,13 +117,22 @@ def test_a_page_is_one_frame_that_fetches_nothing(tmp_path):
     "make, sentence",
     [
         (lambda w: (w, None), "tensor.grad is None: no backward has reached tensor"),
-        (lambda w: (w, w * 2), "tensor.grad is None: the loss depends on it, but backward was not called."),
+        (
+            lambda w: (w, w * 2),
+            "tensor.grad is None: the loss depends on it, but backward was not called.",
+        ),
         (lambda w: (w, w.detach() * 2), "tensor.grad is None: the loss does not depend on tensor"),
         (lambda w: (w.detach(), None), "tensor.grad is None: tensor does not require grad."),
-        (lambda w: (w * 2, None), "tensor is a non-leaf, and backward keeps gradients only for leaf tensors"),
+        (
+            lambda w: (w * 2, None),
+            "tensor is a non-leaf, and backward keeps gradients only for leaf tensors",
+        ),
         (lambda w: (backward(w, w * 2), None), "tensor.grad is 2."),
         (lambda w: (backward(w, w * 0), None), "tensor.grad is zero"),
-        (lambda w: (backward(w, (w - 1).sqrt() * 0), None), "tensor.grad is not finite in 1 of 1 elements."),
+        (
+            lambda w: (backward(w, (w - 1).sqrt() * 0), None),
+            "tensor.grad is not finite in 1 of 1 elements.",
+        ),
     ],
 )
 def test_why_after_the_fact(make, sentence):
@@ -126,7 +147,9 @@ def backward(w, loss):
 
 def test_stats_and_steps_of_a_tensor():
     w, loss = graph()
-    assert "MulBackward0" in str(gradtrace.steps(loss)) and "w.grad = [-2.97, -0.582]" in str(gradtrace.steps(loss))
+    assert "MulBackward0" in str(gradtrace.steps(loss)) and "w.grad = [-2.97, -0.582]" in str(
+        gradtrace.steps(loss)
+    )
     assert "3 operations, 5 tensors" in str(gradtrace.stats(loss))
     assert w.grad is None
     assert gradtrace.stats(loss)._repr_mimebundle_()["text/html"].startswith("<pre")
@@ -134,8 +157,14 @@ def test_stats_and_steps_of_a_tensor():
 
 def test_a_notebook_gets_a_drawing_and_text():
     bundle = gradtrace.draw(graph()[1])._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"} and "<svg" in bundle["image/svg+xml"]
-    assert bundle["text/html"].startswith('<img src="data:image/svg') and "max-width:100%" in bundle["text/html"]
+    assert (
+        set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
+        and "<svg" in bundle["image/svg+xml"]
+    )
+    assert (
+        bundle["text/html"].startswith('<img src="data:image/svg')
+        and "max-width:100%" in bundle["text/html"]
+    )
 
 
 def test_it_saves_itself(tmp_path):
@@ -155,7 +184,13 @@ def test_a_trace_in_every_style():
 
 
 def test_what_it_refuses():
-    for function in (gradtrace.draw, gradtrace.page, gradtrace.stats, gradtrace.steps, gradtrace.why):
+    for function in (
+        gradtrace.draw,
+        gradtrace.page,
+        gradtrace.stats,
+        gradtrace.steps,
+        gradtrace.why,
+    ):
         with pytest.raises(TypeError, match=rf"{function.__name__}\(\) takes a tensor.*, not int"):
             function(3)
     with pytest.raises(UsageError, match="unknown theme"):

@@ -42,13 +42,17 @@ def run(tmp_path_factory):
     kernels = folder / "kernels" / "gradtrace-tests"
     kernels.mkdir(parents=True)
     start = f'["{sys.executable}", "-m", "ipykernel_launcher", "-f", "{{connection_file}}"]'
-    (kernels / "kernel.json").write_text(f'{{"argv": {start}, "display_name": "tests", "language": "python"}}')
+    (kernels / "kernel.json").write_text(
+        f'{{"argv": {start}, "display_name": "tests", "language": "python"}}'
+    )
     with pytest.MonkeyPatch.context() as patch:
         installed = Path(nbconvert.__file__).parents[4] / "share" / "jupyter"  # with the templates
         patch.setenv("JUPYTER_PATH", os.pathsep.join(map(str, (folder, installed))))
         patch.setenv("JUPYTER_DATA_DIR", str(folder))
         patch.setenv("IPYTHONDIR", str(folder / "ipython"))
-        ExecutePreprocessor(timeout=120, kernel_name="gradtrace-tests").preprocess(book, {"metadata": {"path": folder}})
+        ExecutePreprocessor(timeout=120, kernel_name="gradtrace-tests").preprocess(
+            book, {"metadata": {"path": folder}}
+        )
         html, _ = nbconvert.HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(book)
     file = folder / "notebook.html"
     file.write_text(html, encoding="utf-8")
@@ -62,7 +66,11 @@ def data(book, start):
 
 
 def test_every_style_draws_values_under_the_notebooks_names(run):
-    for start in ("torch.draw(y)", "torch.draw(y, style='function')", "torch.draw(y, style='autograd')"):
+    for start in (
+        "torch.draw(y)",
+        "torch.draw(y, style='function')",
+        "torch.draw(y, style='autograd')",
+    ):
         svg = data(run[0], start)["image/svg+xml"]
         assert ">x<" in svg and ">w<" in svg and svg.count('class="edge"') >= 4
     text = data(run[0], "torch.draw(y)")["text/plain"]
@@ -85,7 +93,9 @@ def test_a_cell_is_a_program(run):
 def test_its_html_shows_drawings_and_plays(run, browser):
     browser.get(run[1].as_uri())
     drawings = browser.find_elements("css selector", "img[src^='data:image/svg']")
-    assert len(drawings) == 4 and all(img.size["width"] > 100 and img.size["height"] > 50 for img in drawings)
+    assert len(drawings) == 4 and all(
+        img.size["width"] > 100 and img.size["height"] > 50 for img in drawings
+    )
     frames = browser.find_elements("css selector", "iframe")
     assert len(frames) == 2
     for frame, moments in zip(frames, ("9/10", "/")):

@@ -75,7 +75,12 @@ def test_json_is_strict(data):
 
 
 def test_jsonable():
-    assert numbers.jsonable(value([1.0, math.nan, math.inf, -math.inf])) == [1.0, "NaN", "Infinity", "-Infinity"]
+    assert numbers.jsonable(value([1.0, math.nan, math.inf, -math.inf])) == [
+        1.0,
+        "NaN",
+        "Infinity",
+        "-Infinity",
+    ]
     assert numbers.jsonable(value(math.nan)) == "NaN"
     assert numbers.jsonable(None) is None
 

@@ -47,7 +47,9 @@ def written(trace, folded=None, style="data"):
 
 
 def data_of(text):
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1]
+    )
 
 
 def test_it_fetches_nothing_and_is_the_same_every_time():
@@ -85,7 +87,16 @@ b = w * 3
 b.backward()
 """)
     kinds = [m.kind for m in story(trace)]
-    assert kinds == ["leaves", "forward", "backward", "backward", "forward", "backward", "backward", "done"]
+    assert kinds == [
+        "leaves",
+        "forward",
+        "backward",
+        "backward",
+        "forward",
+        "backward",
+        "backward",
+        "done",
+    ]
 
 
 def test_every_depth_that_fits_is_a_view():
@@ -94,7 +105,9 @@ def test_every_depth_that_fits_is_a_view():
     assert [len(view["groups"]) for view in views] == [1, 3, 0]
 
 
-@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "<!--", "</template>", "a & b", "\u2028"])
+@pytest.mark.parametrize(
+    "name", ["</script><script>alert(1)</script>", "<!--", "</template>", "a & b", "\u2028"]
+)
 def test_no_text_gets_out_of_its_place(name):
     text = written(samples.hostile(name))
     assert "<script>alert" not in text and text.count("</script>") == 2
@@ -157,15 +170,30 @@ def test_one_group_at_a_time(opened):
     browser = opened(written(traced(NET)))
     browser.find_element("css selector", "#views option[value='1']").click()
     browser.find_element("id", "g0").click()  # of the three modules, the first
-    assert len(find(browser, ".cover")) == 2 and displayed(browser, "o1") and not displayed(browser, "o4")
+    assert (
+        len(find(browser, ".cover")) == 2
+        and displayed(browser, "o1")
+        and not displayed(browser, "o4")
+    )
     assert browser.find_element("id", "views").get_attribute("value") == "own"
     cover = find(browser, ".cover")[-1]
-    assert cover.get_attribute("aria-expanded") == "false" and "net.2" in cover.get_attribute("aria-label")
+    assert cover.get_attribute("aria-expanded") == "false" and "net.2" in cover.get_attribute(
+        "aria-label"
+    )
     key(browser, cover)
     assert len(find(browser, ".cover")) == 1 and displayed(browser, "o4")
-    key(browser, next(f for f in find(browser, ".sign") if "net.0" in f.get_attribute("aria-label")))
-    assert len(find(browser, ".cover")) == 2 and not displayed(browser, "o1") and displayed(browser, "o4")
-    key(browser, next(f for f in find(browser, ".sign") if f.get_attribute("aria-label") == "Fold net"))
+    key(
+        browser, next(f for f in find(browser, ".sign") if "net.0" in f.get_attribute("aria-label"))
+    )
+    assert (
+        len(find(browser, ".cover")) == 2
+        and not displayed(browser, "o1")
+        and displayed(browser, "o4")
+    )
+    key(
+        browser,
+        next(f for f in find(browser, ".sign") if f.get_attribute("aria-label") == "Fold net"),
+    )
     assert browser.find_element("id", "views").get_attribute("value") == "0"
 
 
@@ -206,7 +234,9 @@ def key(browser, element):
 
 
 def found_tensor(browser, label):
-    return browser.execute_script("return view.nodes.find((n) => n.label === arguments[0]).id.slice(1)", label)
+    return browser.execute_script(
+        "return view.nodes.find((n) => n.label === arguments[0]).id.slice(1)", label
+    )
 
 
 def test_play_forward_and_backward(opened):
@@ -219,8 +249,9 @@ def test_play_forward_and_backward(opened):
     assert "now" in classes(browser, "t2") and "later" in classes(browser, "t4")
     for _ in range(3):
         step.click()
-    assert "MulBackward0 of y gets 1, sends 1 · 2 = 2 to a; 1 · 3 = 3 to b; its saved values are freed" in (
-        browser.find_element("id", "moment").text
+    assert (
+        "MulBackward0 of y gets 1, sends 1 · 2 = 2 to a; 1 · 3 = 3 to b; its saved values are freed"
+        in (browser.find_element("id", "moment").text)
     )
     assert {"flowed", "freed"} <= classes(browser, "t4")
     browser.find_element("id", "last").click()
@@ -237,7 +268,9 @@ def test_keys(opened):
     stage.send_keys("+")
     assert browser.execute_script(view) != whole
     stage.send_keys("0")
-    assert [float(x) for x in browser.execute_script(view).split()] == [float(x) for x in whole.split()]
+    assert [float(x) for x in browser.execute_script(view).split()] == [
+        float(x) for x in whole.split()
+    ]
     stage.send_keys("n")
     assert browser.find_element("id", "moment").text.startswith("1/")
     stage.send_keys("/")

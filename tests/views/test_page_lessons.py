@@ -50,7 +50,10 @@ def box_text(browser, key):
 def test_a_gradient_is_hidden_until_it_is_guessed(visit, size):
     browser = visit(written(NOTES, "--predict", "gradients"), size)
     key = key_of(browser, "w")
-    assert "5" not in box_text(browser, key) and "5" not in browser.find_element("id", key).accessible_name
+    assert (
+        "5" not in box_text(browser, key)
+        and "5" not in browser.find_element("id", key).accessible_name
+    )
     click(browser, key)
     assert "\n5\n" not in browser.find_element("id", "details").text
     browser.find_element("id", "guess-field").send_keys("4\n")
@@ -84,7 +87,9 @@ def test_the_player_does_not_tell_what_is_to_be_guessed(visit):
     for _ in range(10):
         browser.find_element("id", "next").click()
         said.append(browser.find_element("id", "moment").text)
-    assert "5/10 Backward: MulBackward0 of y runs." in said and not any("gets" in one for one in said)
+    assert "5/10 Backward: MulBackward0 of y runs." in said and not any(
+        "gets" in one for one in said
+    )
 
 
 # ---- derivations
@@ -103,7 +108,9 @@ def test_a_derivation_is_compared_with_the_numbers(visit):
     assert check(browser, "dL/dx = b") == "Right: 2, and for 3 other inputs too."
     assert check(browser, "da/dw = 1") == "Right: 1, and for 3 other inputs too."
     assert check(browser, "dy/dw = x*(w+1)") == "Yours is 4, off by 1, too low (20 %)."
-    assert check(browser, "dy/dw = x + 3").startswith("Right: 5 here, but not for other inputs: at x = 2.31, w = ")
+    assert check(browser, "dy/dw = x + 3").startswith(
+        "Right: 5 here, but not for other inputs: at x = 2.31, w = "
+    )
     assert check(browser, "dy/dw = -2**2 + 9").startswith("Right: 5 here")
     assert check(browser, "dy/dw = 2x") == "write an operator before x, such as *"
     assert check(browser, "dy/dw = (x") == "expected ) at the end"
@@ -117,7 +124,8 @@ def test_a_derivation_is_compared_with_the_numbers(visit):
 
 def set_input(browser, name, text):
     field = browser.execute_script(
-        "return document.querySelector(`#inputs input[data-tensor='${arguments[0].slice(1)}']`)", key_of(browser, name)
+        "return document.querySelector(`#inputs input[data-tensor='${arguments[0].slice(1)}']`)",
+        key_of(browser, name),
     )
     field.clear()
     field.send_keys(text + "\n")
@@ -150,7 +158,10 @@ def test_every_rule_of_the_page_gives_what_gradtrace_gives(visit, x, w):
     set_input(browser, "w", str(w))
     text = MANY.replace("= 0.5\n", f"= {x}\n").replace("= 1.25\n", f"= {w}\n")
     done = subprocess.run(
-        [sys.executable, "-m", "gradtrace", "eval", "-", "--format", "json"], input=text, capture_output=True, text=True
+        [sys.executable, "-m", "gradtrace", "eval", "-", "--format", "json"],
+        input=text,
+        capture_output=True,
+        text=True,
     )
     known = {t["name"]: t for t in json.loads(done.stdout)["tensors"]}
     assert numbers(browser, "y")[0] == pytest.approx(known["y"]["value"], rel=1e-12)
@@ -183,11 +194,16 @@ def test_an_input_that_cannot_be_changed_says_why(visit, text, reason):
 def test_an_embedded_page_fills_its_frame(visit, tmp_path, frame):
     (tmp_path / "inner.html").write_text(written(NOTES, "--embed"), encoding="utf-8")
     width, height = frame
-    browser = visit(f'<!DOCTYPE html><iframe src="inner.html" width="{width}" height="{height}"></iframe>')
+    browser = visit(
+        f'<!DOCTYPE html><iframe src="inner.html" width="{width}" height="{height}"></iframe>'
+    )
     browser.switch_to.frame(0)
     assert not browser.find_element("css selector", "header").is_displayed()
     assert not browser.find_element("id", "side").is_displayed()
-    stage, player = browser.find_element("id", "stage").rect, browser.find_element("id", "player").rect
+    stage, player = (
+        browser.find_element("id", "stage").rect,
+        browser.find_element("id", "player").rect,
+    )
     assert stage["width"] == width and stage["height"] + player["height"] == height
     assert browser.execute_script("return String(box) === String(home)")
     browser.find_element("id", "last").click()
@@ -202,7 +218,10 @@ def test_an_embedded_page_fills_its_frame(visit, tmp_path, frame):
 def test_a_network_opens_whole_with_its_loss_in_view(visit):
     browser = visit(written(LENET))
     assert browser.execute_script("return String(box) === String(home)")
-    stage, loss = browser.find_element("id", "stage").rect, browser.find_element("id", key_of(browser, "loss")).rect
+    stage, loss = (
+        browser.find_element("id", "stage").rect,
+        browser.find_element("id", key_of(browser, "loss")).rect,
+    )
     assert loss["x"] > 0 and loss["x"] + loss["width"] < stage["x"] + stage["width"]
     assert loss["y"] + loss["height"] < stage["y"] + stage["height"]
     unit = browser.execute_script("return 1 / scale()")
@@ -252,7 +271,13 @@ def test_nothing_jumps_while_it_plays(visit, size):
     browser = visit(written(LENET), size)
     places = set()
     for _ in range(12):
-        places.add(tuple(browser.find_element("id", name).rect[side] for name in ("stage", "player") for side in "xy"))
+        places.add(
+            tuple(
+                browser.find_element("id", name).rect[side]
+                for name in ("stage", "player")
+                for side in "xy"
+            )
+        )
         places.add(("height", browser.find_element("id", "player").rect["height"]))
         browser.find_element("id", "next").click()
     assert len(places) == 2
@@ -261,12 +286,17 @@ def test_nothing_jumps_while_it_plays(visit, size):
 def test_a_folded_module_leaves_no_empty_frame(visit):
     browser = visit(written(NET, "--depth", "all"))
     size = "const r = document.querySelector(arguments[0]).getBBox(); return [r.width, r.height]"
-    scope = browser.execute_script("return Object.entries(data.scopes).find(([, s]) => s.name === 'net.0')[0]")
+    scope = browser.execute_script(
+        "return Object.entries(data.scopes).find(([, s]) => s.name === 'net.0')[0]"
+    )
     before, home = browser.execute_script(size, f"#s{scope}"), browser.execute_script("return home")
     sign = browser.find_element("css selector", f"#s{scope} .sign")
     sign.send_keys("\n")
     after = browser.execute_script(size, f"#k{scope}")
-    assert after[1] < 0.5 * before[1] and browser.execute_script("return home[3]") < home[3] - 0.4 * before[1]
+    assert (
+        after[1] < 0.5 * before[1]
+        and browser.execute_script("return home[3]") < home[3] - 0.4 * before[1]
+    )
     overlaps = browser.execute_script(
         "const all = [...svg.querySelectorAll('g.node:not(.covered)')].map((n) => n.getBoundingClientRect());"
         "return all.flatMap((a, i) => all.slice(i + 1).filter((b) => a.left < b.right - 1 && b.left < a.right - 1"
@@ -277,7 +307,9 @@ def test_a_folded_module_leaves_no_empty_frame(visit):
 
 def test_backward_has_arrows_that_point_back_and_gradients_that_arrive(visit):
     browser = visit(written(NOTES))
-    seen = "return getComputedStyle(document.querySelector(`#${arguments[0]} text.gradient`)).opacity"
+    seen = (
+        "return getComputedStyle(document.querySelector(`#${arguments[0]} text.gradient`)).opacity"
+    )
     a, w = key_of(browser, "a"), key_of(browser, "w")
     while "Backward" not in browser.find_element("id", "moment").text:
         assert not browser.find_elements("css selector", "g.edge.back")
@@ -285,9 +317,14 @@ def test_backward_has_arrows_that_point_back_and_gradients_that_arrive(visit):
     # MulBackward0 has sent a its gradient; w has only the first of two
     assert browser.execute_script(seen, a) == "1" and browser.execute_script(seen, w) == "0"
     back = browser.find_elements("css selector", "g.edge.back > path")
-    assert back and all(one.value_of_css_property("marker-start") == 'url("#backward")' for one in back)
+    assert back and all(
+        one.value_of_css_property("marker-start") == 'url("#backward")' for one in back
+    )
     browser.find_element("id", "last").click()
-    assert not browser.find_elements("css selector", "g.edge.back") and browser.execute_script(seen, w) == "1"
+    assert (
+        not browser.find_elements("css selector", "g.edge.back")
+        and browser.execute_script(seen, w) == "1"
+    )
 
 
 def test_a_gradient_that_passed_is_told_apart_from_grad(visit):
@@ -295,4 +332,8 @@ def test_a_gradient_that_passed_is_told_apart_from_grad(visit):
     assert "passed, not kept" in browser.find_element("id", key_of(browser, "a")).text
     click(browser, key_of(browser, "a"))
     said = browser.find_element("id", "details").text
-    assert title(browser) == "a" and "gradient that passed\n2\n" in said and ".grad\nNone (non-leaf" in said
+    assert (
+        title(browser) == "a"
+        and "gradient that passed\n2\n" in said
+        and ".grad\nNone (non-leaf" in said
+    )

@@ -69,7 +69,10 @@ def test_a_click_shows_details_and_they_stay_in_view(visit, size):
 @pytest.mark.parametrize("size", [LAPTOP, PHONE])
 def test_details_follow_the_player(visit, size):
     browser = visit(
-        written("import torch\nw = torch.tensor(2., requires_grad=True)\na = w * 3\ny = a + 1\ny.backward()"), size
+        written(
+            "import torch\nw = torch.tensor(2., requires_grad=True)\na = w * 3\ny = a + 1\ny.backward()"
+        ),
+        size,
     )
     said = []
     while "Done" not in browser.find_element("id", "moment").text:
@@ -98,14 +101,19 @@ def test_search_tells_where_something_is_that_no_drawing_shows(visit):
     shown = browser.execute_script("return data.views.flatMap((v) => v.nodes).map((n) => n.label)")
     label = next(f"a{i}" for i in range(1000, 2000) if f"a{i}" not in shown)
     browser.find_element("id", "search").send_keys(label + "\n")
-    assert title(browser) == label and "mul 1.001, within" in browser.find_element("id", "details").text
+    assert (
+        title(browser) == label
+        and "mul 1.001, within" in browser.find_element("id", "details").text
+    )
 
 
 def test_links_to_a_node(visit):
     key = key_of(visit(written(depth=0)), "net.2.weight")
     for given in ("net.2.weight", key):
         browser = visit(written(depth=0), hash=f"#node={given}")
-        assert title(browser) == "net.2.weight" and browser.find_elements("css selector", f"#{key}.picked")
+        assert title(browser) == "net.2.weight" and browser.find_elements(
+            "css selector", f"#{key}.picked"
+        )
     click(browser, key_of(browser, "x"))
     assert browser.execute_script("return location.hash") == f"#node={key_of(browser, 'x')}"
     browser = visit(written(), hash="#node=nothing")
@@ -116,16 +124,27 @@ def test_links_to_a_node(visit):
 def test_the_drawing_can_be_saved(visit, tmp_path, scheme):
     browser = visit(written(), scheme=scheme)
     folder = tmp_path / "saved"
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+    browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)}
+    )
     for suffix in ("svg", "png"):
         browser.find_element("id", suffix).click()
         wait(lambda suffix=suffix: (folder / f"net.py.{suffix}").exists())
     drawing = ElementTree.fromstring((folder / "net.py.svg").read_text(encoding="utf-8"))
-    assert drawing.tag.endswith("svg") and len(list(drawing.iter("{http://www.w3.org/2000/svg}text"))) > 20
+    assert (
+        drawing.tag.endswith("svg")
+        and len(list(drawing.iter("{http://www.w3.org/2000/svg}text"))) > 20
+    )
     assert ("rgb(20, 23, 28)" in (folder / "net.py.svg").read_text()) == (scheme == "dark")
     image = pytest.importorskip("PIL.Image").open(folder / "net.py.png").convert("RGB")
-    assert image.width > 1000 and abs(image.width / image.height - 16 / 9) < 0.01 and len(image.getcolors(100_000)) > 20
-    assert image.getpixel((0, 0)) == pytest.approx((20, 23, 28) if scheme == "dark" else (255, 255, 255), abs=2)
+    assert (
+        image.width > 1000
+        and abs(image.width / image.height - 16 / 9) < 0.01
+        and len(image.getcolors(100_000)) > 20
+    )
+    assert image.getpixel((0, 0)) == pytest.approx(
+        (20, 23, 28) if scheme == "dark" else (255, 255, 255), abs=2
+    )
 
 
 def wait(done):
@@ -169,7 +188,9 @@ def test_a_narrow_screen_has_it_top_down(visit):
 def test_it_prints_to_one_sheet_of_paper(visit, size):
     browser = visit(written(), size)
     browser.find_element("id", "stage").send_keys("+", "+", "+")  # what is printed is the whole
-    sheet = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    sheet = base64.b64decode(
+        browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    )
     assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
 
 
@@ -186,7 +207,9 @@ def test_what_is_printed_is_the_whole_drawing(visit):
 @pytest.mark.parametrize("size", [LAPTOP, PHONE])
 def test_a_drawing_that_is_too_large_begins_where_it_can_be_read(visit, size):
     lines = ["import torch", "a0 = torch.tensor(1., requires_grad=True)"]
-    browser = visit(written("\n".join(lines + [f"a{i + 1} = a{i} * {i + 2}" for i in range(30)]), depth=9), size)
+    browser = visit(
+        written("\n".join(lines + [f"a{i + 1} = a{i} * {i + 2}" for i in range(30)]), depth=9), size
+    )
     height = browser.execute_script(
         "return Math.min(...[...svg.querySelectorAll('text')].map((t) => t.getBoundingClientRect().height))"
     )
@@ -217,9 +240,13 @@ def test_keys_work_after_a_click_on_a_button(visit):
 @pytest.mark.parametrize("style", ["data", "function", "autograd"])
 def test_tab_goes_along_the_graph(visit, style):
     browser = visit(written(style=style))
-    order = browser.execute_script("return [...document.querySelectorAll('#stage g.node')].map((n) => n.id)")
+    order = browser.execute_script(
+        "return [...document.querySelectorAll('#stage g.node')].map((n) => n.id)"
+    )
     edges = browser.execute_script("return view.edges.map((e) => [e.source, e.target])")
-    assert len(order) > 8 and all(order.index(source) < order.index(target) for source, target in edges)
+    assert len(order) > 8 and all(
+        order.index(source) < order.index(target) for source, target in edges
+    )
     browser.execute_script("document.getElementById('stage').focus()")
     seen = []
     for _ in range(len(order) + 12):
@@ -234,7 +261,9 @@ def test_long_lines_of_the_program_wrap(visit, size):
     line = browser.find_element("css selector", "#program li:nth-child(3)")
     other = browser.find_element("css selector", "#program li:nth-child(1)")
     assert line.size["height"] > 1.8 * other.size["height"]
-    assert browser.execute_script("const s = document.getElementById('source'); return s.scrollWidth <= s.clientWidth")
+    assert browser.execute_script(
+        "const s = document.getElementById('source'); return s.scrollWidth <= s.clientWidth"
+    )
 
 
 # ---- axe-core
@@ -283,7 +312,10 @@ def test_axe_finds_nothing_serious_in_a_lesson(visit, axe, size, scheme):
     browser = visit(page.page(drawn, DotOptions(), page.Lesson(predict="gradients")), size, scheme)
     browser.execute_script(axe)
     click(browser, key_of(browser, "x"))
-    assert browser.find_element("css selector", "#inputs input").is_enabled() and serious(browser) == []
+    assert (
+        browser.find_element("css selector", "#inputs input").is_enabled()
+        and serious(browser) == []
+    )
     browser.find_element("id", "guess-field").send_keys("3\n")
     assert "too low" in browser.find_element("id", "guess-said").text and serious(browser) == []
 

@@ -32,7 +32,9 @@ loss.backward()
 def gradtrace(folder, text, *args):
     (folder / "s.py").write_text(text)
     command = [sys.executable, "-m", "gradtrace", args[0], "s.py", *args[1:]]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -51,7 +53,10 @@ def test_a_picture_begins_at_leaves_and_prepared_data(tmp_path):
     assert {"w", "b", "x", "y", "logits", "loss"} <= set(labels(found))
     assert not {"raw", "raw.float()", "accuracy", "error"} & set(labels(found))
     assert [node["role"] for node in found if node["label"] == "x"] == ["data"]
-    assert set(labels(found, "operation")) & {"div 255", "argmax dim=1", "uniform_", "mul_", "fill_"} == set()
+    assert (
+        set(labels(found, "operation")) & {"div 255", "argmax dim=1", "uniform_", "mul_", "fill_"}
+        == set()
+    )
 
 
 def test_everything_is_drawn_on_request(tmp_path):
@@ -61,7 +66,10 @@ def test_everything_is_drawn_on_request(tmp_path):
 
 def test_what_is_left_out_is_named(tmp_path):
     said = gradtrace(tmp_path, STEP, "graph", "-o", "s.svg")
-    assert "not drawn, as loss does not depend on it: accuracy, error; --depth all draws everything" in said
+    assert (
+        "not drawn, as loss does not depend on it: accuracy, error; --depth all draws everything"
+        in said
+    )
     assert "not drawn" not in gradtrace(tmp_path, STEP, "graph", "-o", "s.svg", "--depth", "all")
 
 
@@ -78,7 +86,9 @@ def test_a_detached_tensor_keeps_what_it_was_computed_from(tmp_path):
 
 
 def test_without_backward_in_the_program_all_its_variables_are_drawn(tmp_path):
-    text = "import torch\nw = torch.tensor(2.0, requires_grad=True)\nd = w.detach() > 1\ny = w * 3\n"
+    text = (
+        "import torch\nw = torch.tensor(2.0, requires_grad=True)\nd = w.detach() > 1\ny = w * 3\n"
+    )
     assert "d" in labels(nodes(tmp_path, text))
 
 
@@ -89,7 +99,12 @@ def test_any_number_of_branches_is_drawn(tmp_path, count, suffix):
     lines = [f"p{i} = torch.tensor([1.0, {i}.0], requires_grad={i % 3 > 0})" for i in range(count)]
     operands = ", ".join(f"p{i}" for i in range(count))
     text = "\n".join(
-        ["import torch", "w = torch.ones(1, requires_grad=True)", *lines, f"y = torch.cat([w, {operands}])"]
+        [
+            "import torch",
+            "w = torch.ones(1, requires_grad=True)",
+            *lines,
+            f"y = torch.cat([w, {operands}])",
+        ]
     )
     gradtrace(tmp_path, f"{text}\nloss = y.sum()\nloss.backward()\n", "graph", "-o", f"s.{suffix}")
     assert (tmp_path / f"s.{suffix}").stat().st_size > 100
@@ -99,8 +114,28 @@ def test_any_number_of_branches_is_drawn(tmp_path, count, suffix):
 def test_stacks_of_two_kinds_of_leaves_are_drawn_flat(tmp_path, style):
     lines = [f"p{i} = torch.tensor([1.0, {i}.0], requires_grad={i % 3 > 0})" for i in range(150)]
     operands = ", ".join(f"p{i}" for i in range(150))
-    text = "\n".join(["import torch", *lines, f"y = torch.cat([{operands}])", "loss = y.sum()", "loss.backward()\n"])
-    gradtrace(tmp_path, text, "graph", "-o", "s.svg", "--style", style, "--direction", "down", "--fit", "800x300")
+    text = "\n".join(
+        [
+            "import torch",
+            *lines,
+            f"y = torch.cat([{operands}])",
+            "loss = y.sum()",
+            "loss.backward()\n",
+        ]
+    )
+    gradtrace(
+        tmp_path,
+        text,
+        "graph",
+        "-o",
+        "s.svg",
+        "--style",
+        style,
+        "--direction",
+        "down",
+        "--fit",
+        "800x300",
+    )
 
 
 def test_any_attribute_of_ctx_can_be_drawn(tmp_path):

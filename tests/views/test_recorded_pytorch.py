@@ -28,7 +28,11 @@ class Block(nn.Module):
         b, t, c = x.shape
         parts = self.qkv(self.ln_1(x)).split(c, dim=2)
         q, k, v = (one.view(b, t, self.heads, c // self.heads).transpose(1, 2) for one in parts)
-        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c)
+        y = (
+            nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            .transpose(1, 2)
+            .reshape(b, t, c)
+        )
         x = x + self.proj(y)
         return x + self.down(nn.functional.gelu(self.up(self.ln_2(x))))
 
@@ -72,7 +76,11 @@ def test_the_page_of_a_gpt_is_small_and_opens_at_once(step, browser, tmp_path):
     for _ in range(3):  # the machine may be busy: the shortest counts
         browser.get(page.as_uri())
         assert browser.find_element("css selector", "#stage svg").size["height"] > 100
-        took.append(browser.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        took.append(
+            browser.execute_script(
+                "return performance.getEntriesByType('navigation')[0].loadEventEnd"
+            )
+        )
     assert 0 < min(took) < 1000
     assert browser.get_log("browser") == []
 
@@ -96,7 +104,9 @@ def test_a_notebook_shows_a_recorded_step(tmp_path):
     kernels = tmp_path / "kernels" / "gradtrace-tests"
     kernels.mkdir(parents=True)
     start = f'["{sys.executable}", "-m", "ipykernel_launcher", "-f", "{{connection_file}}"]'
-    (kernels / "kernel.json").write_text(f'{{"argv": {start}, "display_name": "tests", "language": "python"}}')
+    (kernels / "kernel.json").write_text(
+        f'{{"argv": {start}, "display_name": "tests", "language": "python"}}'
+    )
     installed = Path(nbconvert.__file__).parents[4] / "share" / "jupyter"  # with the templates
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", os.pathsep.join(map(str, (tmp_path, installed))))
@@ -106,7 +116,9 @@ def test_a_notebook_shows_a_recorded_step(tmp_path):
         runner.preprocess(book, {"metadata": {"path": tmp_path}})
         html, _ = nbconvert.HTMLExporter(mathjax_url="", require_js_url="").from_notebook_node(book)
     shown = [output for cell in book.cells for output in cell.outputs]
-    drawings = [one.data["image/svg+xml"] for one in shown if "image/svg+xml" in one.get("data", {})]
+    drawings = [
+        one.data["image/svg+xml"] for one in shown if "image/svg+xml" in one.get("data", {})
+    ]
     assert len(drawings) == 2 and all(">model<" in one or ">model " in one for one in drawings[:1])
     said = next(one.text for one in shown if one.get("name") == "stdout")
     assert "detach() on line 2" in said and "model(x).detach().sum()" in said

@@ -7,7 +7,10 @@ import pytest
 from gradtrace.cli.group import cli
 
 X = "import torch\nx = torch.tensor([3., 1., 2.], requires_grad=True)\n"
-SORTED = X + "s, i = x.sort()\naux = s[1]\nloss = (s * torch.arange(3.)).sum()\nloss.backward()\nmore = s[0] * 2\n"
+SORTED = (
+    X
+    + "s, i = x.sort()\naux = s[1]\nloss = (s * torch.arange(3.)).sum()\nloss.backward()\nmore = s[0] * 2\n"
+)
 SECOND = (
     "import torch\nx = torch.tensor(1., requires_grad=True)\ny = torch.sin(x) * torch.exp(x)\n"
     "g, = torch.autograd.grad(y, x, create_graph=True)\nh, = torch.autograd.grad(g, x)\n"
@@ -51,7 +54,9 @@ def drawn(command, tmp_path):
 IN_PLACE = X + "y = x * 2\nz = y.sum()\ny.mul_(3)\nz.backward()\n"
 
 
-@pytest.mark.parametrize(("program", "root", "value"), [(SORTED, "loss", "8.0"), (IN_PLACE, "z", "12.0")])
+@pytest.mark.parametrize(
+    ("program", "root", "value"), [(SORTED, "loss", "8.0"), (IN_PLACE, "z", "12.0")]
+)
 def test_the_root_is_what_backward_was_called_on(drawn, command, program, root, value):
     nodes, _ = drawn(program)
     assert [label for label, node in nodes.items() if node.get("role") == "output"] == [root]
@@ -73,7 +78,11 @@ def test_indices_that_are_given_are_read(drawn):
 
 def test_a_saved_result_is_the_tensor_that_it_is(drawn):
     nodes, ends = drawn(SECOND)
-    assert all(any(target == label for _, target in ends) for label, node in nodes.items() if node.get("grad_fn"))
+    assert all(
+        any(target == label for _, target in ends)
+        for label, node in nodes.items()
+        if node.get("grad_fn")
+    )
     assert ("torch.exp(x)", "mul") in ends
 
 
@@ -98,7 +107,17 @@ def process_graph(tmp_path):
 
     def graph(program):
         (tmp_path / "p.py").write_text(program)
-        line = [sys.executable, "-m", "gradtrace", "graph", "--engine", "torch", "p.py", "-o", "g.json"]
+        line = [
+            sys.executable,
+            "-m",
+            "gradtrace",
+            "graph",
+            "--engine",
+            "torch",
+            "p.py",
+            "-o",
+            "g.json",
+        ]
         subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
         document = json.loads((tmp_path / "g.json").read_text())
         names = {node["id"]: node["label"] for node in document["nodes"]}
@@ -115,4 +134,6 @@ def test_a_hook_is_shown(drawn, command, tmp_path):
         command("graph", HOOKED, "-o", "g.svg", "--style", style)
         assert "hook &lt;lambda&gt;: 1 → 10</text>" in (tmp_path / "g.svg").read_text()
     said = command("why", HOOKED, "x")
-    assert "the hook <lambda> on line 4 turned the" in said and "gradient of y from 1 into 10" in said
+    assert (
+        "the hook <lambda> on line 4 turned the" in said and "gradient of y from 1 into 10" in said
+    )

@@ -25,7 +25,9 @@ def draw(tmp_path, monkeypatch):
 
     def graph(program, name, *args):
         (tmp_path / "p.py").write_text(program)
-        result = CliRunner().invoke(cli, ["graph", "p.py", "-o", name, *args], prog_name="gradtrace")
+        result = CliRunner().invoke(
+            cli, ["graph", "p.py", "-o", name, *args], prog_name="gradtrace"
+        )
         assert result.exit_code == 0, result.stderr
         return (tmp_path / name).read_text()
 
@@ -37,7 +39,11 @@ def draw(tmp_path, monkeypatch):
 def test_leaves_are_stacked_with_the_range_of_their_gradients(draw, program, high, style):
     document = json.loads(draw(program, "g.json", "--style", style))
     (stack,) = [node for node in document["nodes"] if node.get("role") == "leaves"]
-    assert (stack["label"], stack["copies"], stack["grad_range"]) == ("a[0] … a[199]", 200, [0, high])
+    assert (stack["label"], stack["copies"], stack["grad_range"]) == (
+        "a[0] … a[199]",
+        200,
+        [0, high],
+    )
     assert stack["text"] == "200 leaves"
     assert any(edge["source"] == stack["id"] for edge in document["edges"])
 
@@ -56,7 +62,9 @@ def test_without_folding_every_leaf_is_drawn(draw):
 
 
 def test_leaves_that_two_nodes_read_are_not_stacked(draw):
-    program = JOINED.replace("y = (torch.cat(a) ** 2).sum()", "y = torch.cat(a).sum() + torch.stack(a).sum()")
+    program = JOINED.replace(
+        "y = (torch.cat(a) ** 2).sum()", "y = torch.cat(a).sum() + torch.stack(a).sum()"
+    )
     document = json.loads(draw(program, "g.json", "--depth", "2"))
     assert all(node.get("role") != "leaves" for node in document["nodes"])
 

@@ -9,9 +9,21 @@ from gradtrace.views.style import THEMES
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB
 BLINDNESS = {
     "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+    "protan": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deutan": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritan": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
 }
 
 
@@ -21,7 +33,9 @@ def linear(color):
 
 
 def luminance(color):
-    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear(color), strict=True))
+    return sum(
+        weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear(color), strict=True)
+    )
 
 
 def contrast(one, other):
@@ -30,7 +44,9 @@ def contrast(one, other):
 
 
 def lab(color, matrix):
-    r, g, b = (max(0.0, sum(m * c for m, c in zip(row, linear(color), strict=True))) for row in matrix)
+    r, g, b = (
+        max(0.0, sum(m * c for m, c in zip(row, linear(color), strict=True))) for row in matrix
+    )
     xyz = (
         (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
         0.2126 * r + 0.7152 * g + 0.0722 * b,

@@ -53,7 +53,9 @@ def run(folder, text, *options, code=0, server=None):
         done = server.run(args, cwd=folder, env=environment)
     else:
         command = [sys.executable, "-m", "gradtrace", *args]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, env=environment, timeout=120
+        )
     assert done.returncode == code, done.stderr
     return done
 
@@ -70,7 +72,9 @@ def events(folder):
             length, check = struct.unpack("<QI", content[at : at + 12])
             assert check == masked_crc32c(content[at : at + 8])
             body = content[at + 12 : at + 12 + length]
-            assert struct.unpack("<I", content[at + 12 + length : at + 16 + length])[0] == masked_crc32c(body)
+            assert struct.unpack("<I", content[at + 12 + length : at + 16 + length])[
+                0
+            ] == masked_crc32c(body)
             found.append(Event.FromString(body))
             at += 16 + length
     return found
@@ -100,9 +104,15 @@ def test_what_it_writes(tmp_path):
     done = run(tmp_path, SCRIPT, "--allow-write", "runs")
     assert (done.stdout, done.stderr) == ("runs/exp runs/exp True True\n", "")
     found = events(tmp_path / "runs/exp")
-    assert [e.file_version for e in found if e.file_version] == ["brain.Event:2"] * 2  # one more after close
+    assert [e.file_version for e in found if e.file_version] == [
+        "brain.Event:2"
+    ] * 2  # one more after close
     values = [(e.step, v) for e in found for v in e.summary.value]
-    assert [(s, v.simple_value) for s, v in values if v.tag == "loss"] == [(0, 0.0), (1, 0.5), (2, 1.0)]
+    assert [(s, v.simple_value) for s, v in values if v.tag == "loss"] == [
+        (0, 0.0),
+        (1, 0.5),
+        (2, 1.0),
+    ]
     assert [(s, v.simple_value) for s, v in values if v.tag == "after"] == [(0, 1.0)]
     (_, histogram), *more = [(s, v.histo) for s, v in values if v.tag == "weight"]
     assert len(more) == 2
@@ -115,9 +125,15 @@ def test_what_it_writes(tmp_path):
         for p in (tmp_path / "runs/exp").iterdir()
         if p.is_dir()
     }
-    assert set(curves) == {"both_sin", "both_cos"} and curves["both_sin"][0] == 0.0 and curves["both_cos"][0] == 1.0
+    assert (
+        set(curves) == {"both_sin", "both_cos"}
+        and curves["both_sin"][0] == 0.0
+        and curves["both_cos"][0] == 1.0
+    )
     nodes = graph_in(tmp_path / "runs/exp")
-    assert {"input/x", "input/shift", "output/output.1", "Net/fc_Linear/weight/weight"} <= set(nodes)
+    assert {"input/x", "input/shift", "output/output.1", "Net/fc_Linear/weight/weight"} <= set(
+        nodes
+    )
     assert not any("dropout" in op for op, _ in nodes.values())  # the graph is that of evaluation
     assert all(one in nodes for _, inputs in nodes.values() for one in inputs)
 
@@ -130,14 +146,21 @@ def test_it_writes_nowhere_without_the_permission(tmp_path):
         (outside, ("--allow-write", "runs")),
     ):
         done = run(tmp_path, text, *options)
-        assert "SummaryWriter writes no files here; --allow-write DIR names the folder" in done.stderr
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["script.py"] and not (tmp_path.parent / "exp").exists()
+        assert (
+            "SummaryWriter writes no files here; --allow-write DIR names the folder" in done.stderr
+        )
+    assert (
+        sorted(p.name for p in tmp_path.iterdir()) == ["script.py"]
+        and not (tmp_path.parent / "exp").exists()
+    )
 
 
 def test_tags_lead_to_no_other_folder(tmp_path):
     text = SCRIPT.replace('"both", {"sin"', '"both", {"../../../../x"')
     done = run(tmp_path, text, "--allow-write", "runs")
-    assert "SummaryWriter writes no files here" in done.stderr and not (tmp_path.parent / "x").exists()
+    assert (
+        "SummaryWriter writes no files here" in done.stderr and not (tmp_path.parent / "x").exists()
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +197,9 @@ def test_running_tensorboards_are_listed(tmp_path):
     done = run(tmp_path, text)
     first, second = done.stdout.splitlines()
     assert first == "Known TensorBoard instances:"
-    assert second.startswith("  - port 6006: logdir runs/a (started ") and second.endswith(" ago; pid 7)")
+    assert second.startswith("  - port 6006: logdir runs/a (started ") and second.endswith(
+        " ago; pid 7)"
+    )
     assert "tensorboard --logdir runs/a" in done.stderr and "-o graph.html" in done.stderr
 
 
@@ -184,8 +209,12 @@ def test_the_real_server_reads_it(tmp_path):
         pytest.skip("tensorboard is not installed")
     run(tmp_path, SCRIPT, "--allow-write", "runs")
     with asked_of(tmp_path / "runs") as ask:
-        assert '"loss"' in ask("/data/plugin/scalars/tags") and '"both"' in ask("/data/plugin/scalars/tags")
-        assert [point[1:] for point in ask("/data/plugin/scalars/scalars?run=exp&tag=loss", json=True)] == [
+        assert '"loss"' in ask("/data/plugin/scalars/tags") and '"both"' in ask(
+            "/data/plugin/scalars/tags"
+        )
+        assert [
+            point[1:] for point in ask("/data/plugin/scalars/scalars?run=exp&tag=loss", json=True)
+        ] == [
             [0, 0.0],
             [1, 0.5],
             [2, 1.0],

@@ -34,7 +34,16 @@ def test_a_pipe_gets_everything_on_one_line_each():
     found = lines(scalars(LONG))
     assert [line.split()[0] for line in found[2:4]] == [LONG, LONG]
     assert f"{LONG} * {LONG}  " in found[3]
-    assert found[0].split() == ["name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad"]
+    assert found[0].split() == [
+        "name",
+        "value",
+        "shape",
+        "dtype",
+        "is_leaf",
+        "requires_grad",
+        "grad_fn",
+        "grad",
+    ]
 
 
 def test_names_take_several_lines_and_what_is_equal_is_told_below():
@@ -58,7 +67,9 @@ def test_arrays_take_several_lines(width):
     assert max(map(cells.width, found)) <= width
     if width == 80:
         assert found[1].split() == ["name", "value", "grad", "shape", "leaf", "grad", "grad_fn"]
-        assert found[3].startswith("x     [[1, 2], [3, 4]]  [[0.125, 0.25],") and found[3].endswith("None")
+        assert found[3].startswith("x     [[1, 2], [3, 4]]  [[0.125, 0.25],") and found[3].endswith(
+            "None"
+        )
         assert found[4].strip() == "[0.5, 1]]"
 
 

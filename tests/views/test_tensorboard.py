@@ -90,7 +90,9 @@ def test_names_are_what_tensorboard_takes(tmp_path, name):
     tensorboard.write(samples.hostile(name), str(tmp_path))
     nodes = graph_of(tmp_path)
     for node in nodes.values():
-        assert all(part and part[0] not in "_-" and ":" not in part for part in node.name.split("/"))
+        assert all(
+            part and part[0] not in "_-" and ":" not in part for part in node.name.split("/")
+        )
         assert node.name.isascii() and set(node.input) <= set(nodes)
         assert all(len(value.s) < 1024 for value in node.attr.values())
 

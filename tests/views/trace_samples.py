@@ -50,7 +50,11 @@ class Builder:
         parameter: bool = False,
     ) -> int:
         kind = kind or ("leaf" if requires_grad else "data")
-        note = "" if grad is not None else ("not reached by backward" if requires_grad else "requires_grad is False")
+        note = (
+            ""
+            if grad is not None
+            else ("not reached by backward" if requires_grad else "requires_grad is False")
+        )
         return self._tensor(
             name,
             name,
@@ -86,18 +90,38 @@ class Builder:
         function = len(self.functions) if grad_fn else None
         made = len(self.tensors)
         operands = tuple(
-            Operand(None, item, i) if isinstance(item, str) else Operand(item, "", i) for i, item in enumerate(inputs)
+            Operand(None, item, i) if isinstance(item, str) else Operand(item, "", i)
+            for i, item in enumerate(inputs)
         )
         span = Span(line, 0, line, 5)
         if grad_fn:
-            sources = [item for item in inputs if not isinstance(item, str) and self.tensors[item].requires_grad]
+            sources = [
+                item
+                for item in inputs
+                if not isinstance(item, str) and self.tensors[item].requires_grad
+            ]
             for i, item in enumerate(sources):
                 self.edges.append(FunctionEdge(made, item, i, 0))  # tensor ids for now; see trace()
-            self.functions.append(FunctionRecord(made, grad_fn, 0, (made,), None, saved, grad is not None, span))
+            self.functions.append(
+                FunctionRecord(made, grad_fn, 0, (made,), None, saved, grad is not None, span)
+            )
         kind = "nonleaf" if grad_fn else "result"
-        note = "" if grad is not None else ("non-leaf: not retained" if grad_fn else "requires_grad is False")
+        note = (
+            ""
+            if grad is not None
+            else ("non-leaf: not retained" if grad_fn else "requires_grad is False")
+        )
         self.operations.append(
-            Operation(len(self.operations), op, f"{op} {constants}".strip(), operands, (made,), grad_fn, function, span)
+            Operation(
+                len(self.operations),
+                op,
+                f"{op} {constants}".strip(),
+                operands,
+                (made,),
+                grad_fn,
+                function,
+                span,
+            )
         )
         return self._tensor(
             name,
@@ -173,9 +197,22 @@ class Builder:
             if edge.target not in by_tensor:
                 by_tensor[edge.target] = len(functions)
                 functions.append(
-                    FunctionRecord(len(functions), "AccumulateGrad", len(functions), (), edge.target, (), False, None)
+                    FunctionRecord(
+                        len(functions),
+                        "AccumulateGrad",
+                        len(functions),
+                        (),
+                        edge.target,
+                        (),
+                        False,
+                        None,
+                    )
                 )
-            edges.append(FunctionEdge(by_tensor[edge.source], by_tensor[edge.target], edge.input_index, edge.output_nr))
+            edges.append(
+                FunctionEdge(
+                    by_tensor[edge.source], by_tensor[edge.target], edge.input_index, edge.output_nr
+                )
+            )
         outputs = tuple(t.id for t in self.tensors if t.is_output)
         names = tuple((t.name, t.id) for t in self.tensors if t.name)
         return Trace(
@@ -234,9 +271,15 @@ def mlp() -> Trace:
     h = x
     for i in range(3):
         size = (sizes[i + 1], sizes[i])
-        w = b.leaf(f"layers.{i}.weight", rng.normal(size=size), rng.normal(size=size), parameter=True)
-        bias = b.leaf(f"layers.{i}.bias", rng.normal(size=size[0]), rng.normal(size=size[0]), parameter=True)
-        wt = b.op("t", "TBackward0", [w], None, b.tensors[w].value.data.T, label=f"layers.{i}.weight.t()")
+        w = b.leaf(
+            f"layers.{i}.weight", rng.normal(size=size), rng.normal(size=size), parameter=True
+        )
+        bias = b.leaf(
+            f"layers.{i}.bias", rng.normal(size=size[0]), rng.normal(size=size[0]), parameter=True
+        )
+        wt = b.op(
+            "t", "TBackward0", [w], None, b.tensors[w].value.data.T, label=f"layers.{i}.weight.t()"
+        )
         out = rng.normal(size=(4, size[0]))
         h = b.op("addmm", "AddmmBackward0", [bias, h, wt], None, out, label=f"linear{i}(h)")
         if i < 2:
@@ -249,5 +292,14 @@ def hostile(name: str) -> Trace:
     """A graph in which every text is `name`."""
     b = Builder(name, name)
     x = b.leaf(name, 1.0, 1.0)
-    b.op(name, name, [x, name], name, 1.0, constants=name, output=True, saved=(SavedRecord(name, None, name),))
+    b.op(
+        name,
+        name,
+        [x, name],
+        name,
+        1.0,
+        constants=name,
+        output=True,
+        saved=(SavedRecord(name, None, name),),
+    )
     return b.trace()

@@ -1,5 +1,5 @@
-"""Explain graphs that are carried from one step of a loop into the next by a hidden state, a sum of losses or a
-buffer, and results that keep the graph of every step.
+"""Explain graphs that are carried from one step of a loop into the next by a hidden state, a sum of
+losses or a buffer, and results that keep the graph of every step.
 """
 
 from __future__ import annotations
@@ -7,14 +7,25 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import inside, loads, loop_around, named, operator, scopes_of, spans_of, stores
+from gradtrace.analysis.terms import (
+    inside,
+    loads,
+    loop_around,
+    named,
+    operator,
+    scopes_of,
+    spans_of,
+    stores,
+)
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
 
 
 class Crossing(NamedTuple):
-    """The place where a later pass's graph reads a result of an earlier pass's graph, and the name of the result."""
+    """The place where a later pass's graph reads a result of an earlier pass's graph, and the name
+    of the result.
+    """
 
     tensor: int
     maker: Operation
@@ -26,12 +37,17 @@ class Crossing(NamedTuple):
     failed: PassRecord
 
 
-def crossing(facts: Facts, failed: PassRecord | None, earlier: PassRecord | None) -> Crossing | None:
-    """Find the first operation behind the failed pass's roots that reads a result from before the earlier pass."""
+def crossing(
+    facts: Facts, failed: PassRecord | None, earlier: PassRecord | None
+) -> Crossing | None:
+    """Find the first operation behind the failed pass's roots that reads a result from before the
+    earlier pass.
+    """
     if failed is None or earlier is None:
         return None
     reads: list[tuple[Operation, int]] = []
-    waiting, seen = list(failed.roots), set(failed.roots)
+    waiting = list(failed.roots)
+    seen = set(failed.roots)
     while waiting:
         operation = facts.maker(waiting.pop())
         if operation is None or operation.id < earlier.after:
@@ -42,23 +58,40 @@ def crossing(facts: Facts, failed: PassRecord | None, earlier: PassRecord | None
                 continue
             seen.add(tensor)
             waiting.append(tensor)
-            if record.requires_grad and not record.is_leaf and (record.operation or 0) < earlier.after:
+            if (
+                record.requires_grad
+                and not record.is_leaf
+                and (record.operation or 0) < earlier.after
+            ):
                 reads.append((operation, tensor))
     if not reads:
         return None
     reader, tensor = min(reads, key=lambda read: read[0].id)
     maker = facts.maker(tensor) or facts.operations[0]
     name, statement, read = with_name(facts, tensor, maker, reader)
-    return None if read is None else Crossing(tensor, maker, reader, name, statement, read, earlier, failed)
+    return (
+        None
+        if read is None
+        else Crossing(tensor, maker, reader, name, statement, read, earlier, failed)
+    )
 
 
-def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) -> tuple[str, Any, Any]:
-    """Return the name that the maker's statement binds and the reader's statement reads, and these statements."""
+def with_name(
+    facts: Facts, tensor: int, maker: Operation, reader: Operation
+) -> tuple[str, Any, Any]:
+    """Return the name that the maker's statement binds and the reader's statement reads, and these
+    statements.
+    """
     statements = [facts.text.statement(span) for span in spans_of(facts, maker)]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
     for reading in reversed(read):
         for making in reversed(statements):
-            if reading is None or making is None or hasattr(reading, "body") or hasattr(making, "body"):
+            if (
+                reading is None
+                or making is None
+                or hasattr(reading, "body")
+                or hasattr(making, "body")
+            ):
                 continue
             common = sorted(stores(making) & loads(reading))
             if common:
@@ -68,7 +101,8 @@ def with_name(facts: Facts, tensor: int, maker: Operation, reader: Operation) ->
 
 def over_steps(facts: Facts, cross: Crossing) -> str:
     """Return "from step 1 into step 2", or "over" outside of a numbered loop."""
-    first, last = facts.step_of_pass(cross.earlier.number), facts.step_of_pass(cross.failed.number)
+    first = facts.step_of_pass(cross.earlier.number)
+    last = facts.step_of_pass(cross.failed.number)
     if first is None or last is None or first == last:
         return "from one turn of the loop into the next"
     return f"from step {first} into step {last}"
@@ -80,15 +114,20 @@ def latest_before(facts: Facts, failed: PassRecord | None) -> PassRecord | None:
 
 
 def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
-    """Explain a second backward through a graph that an earlier pass has freed, by the variable that carried it
-    over.
+    """Explain a second backward through a graph that an earlier pass has freed, by the variable
+    that carried it over.
     """
-    cross = crossing(facts, facts.failed_pass, freed_by(facts, function) or latest_before(facts, facts.failed_pass))
+    cross = crossing(
+        facts,
+        facts.failed_pass,
+        freed_by(facts, function) or latest_before(facts, facts.failed_pass),
+    )
     if cross is None:
         return None
     if turn_of(facts, cross.maker) == turn_of(facts, cross.reader):
         return twice_in_a_turn(facts, cross)
-    head, name = places.head_of(cross.read), cross.name
+    head = places.head_of(cross.read)
+    name = cross.name
     if is_carried(facts, cross):
         how = f"line {head.line} carries {name} {over_steps(facts, cross)}"
     else:
@@ -97,7 +136,8 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     earlier = cross.earlier.span
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier)} had freed it, and {how}",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier)} had freed "
+        f"it, and {how}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier pass", head),
             facts.at("the first backward frees it", earlier),
@@ -115,8 +155,8 @@ def freed_by(facts: Facts, function: FunctionRecord) -> PassRecord | None:
 
 
 def turn_of(facts: Facts, operation: Operation) -> int | None:
-    """Return the iteration of a loop that an operation ran in; if the run's loops are not recorded, the training
-    step.
+    """Return the iteration of a loop that an operation ran in; if the run's loops are not recorded,
+    the training step.
     """
     turn = next((s.id for s in scopes_of(facts, operation) if s.kind == "pass"), None)
     if turn is not None:
@@ -126,15 +166,24 @@ def turn_of(facts: Facts, operation: Operation) -> int | None:
 
 
 def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
-    """Explain two losses that share a graph, with a backward for each: the first one frees what both need."""
-    name, head, earlier = cross.name, places.head_of(cross.read), cross.earlier
+    """Explain two losses that share a graph, with a backward for each: the first one frees what
+    both need.
+    """
+    name = cross.name
+    head = places.head_of(cross.read)
+    earlier = cross.earlier
     origin = cross.maker.span if cross.making is None else places.head_of(cross.making)
     first = next((o for o in facts.readers(cross.tensor) if o.id < earlier.after), None)
     used = None if first is None else spans_of(facts, first)[-1]
-    fix = [f"{name}.detach(){facts.at_line(used)}, if its backward should stop there"] if used is not None else []
+    fix = (
+        [f"{name}.detach(){facts.at_line(used)}, if its backward should stop there"]
+        if used is not None
+        else []
+    )
     return Cause(
         "freed",
-        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had freed it, and line "
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had "
+        "freed it, and line "
         f"{head.line} uses {name}, made{facts.at_line(origin)}, again",
         (
             facts.at(f"{name} is made here", origin),
@@ -144,7 +193,8 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
         ),
         (
             *fix,
-            f"or backward(retain_graph=True){facts.at_line(earlier.span)}; or one backward of the sum of both losses",
+            f"or backward(retain_graph=True){facts.at_line(earlier.span)}; or one backward of the "
+            "sum of both losses",
         ),
         name=name,
     )
@@ -153,19 +203,26 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
 def is_carried(facts: Facts, cross: Crossing) -> bool:
     """Whether the result is made in the loop that reads it."""
     loop = loop_around(facts, cross.read)
-    return cross.making is cross.read or (cross.making is not None and loop is not None and inside(cross.making, loop))
+    return cross.making is cross.read or (
+        cross.making is not None and loop is not None and inside(cross.making, loop)
+    )
 
 
 def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
-    name, loop = cross.name, loop_around(facts, cross.read)
+    name = cross.name
+    loop = loop_around(facts, cross.read)
     if not is_carried(facts, cross):
         if "." in name:
             return (f"compute {name} where it is used, in forward: {facts.text.cut(cross.making)}",)
         code = facts.text.cut(cross.making) if cross.making is not None else name
-        return (f"compute it inside of the loop, before backward: {code}", f"or {name} = {name}.detach()")
+        return (
+            f"compute it inside of the loop, before backward: {code}",
+            f"or {name} = {name}.detach()",
+        )
     if is_sum(facts, cross):
         return (
-            f"call backward on the loss of this step alone, and sum its number: {name} += loss.item()",
+            f"call backward on the loss of this step alone, and sum its number: {name} += "
+            "loss.item()",
             f"or set {name} = 0 at the start of each turn of the loop",
         )
     if name.endswith("]"):
@@ -189,20 +246,29 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
 def is_sum(facts: Facts, cross: Crossing) -> bool:
     """Whether the carried variable is a running sum on which backward is called."""
     ends = {i for p in facts.passes if p.error for i in p.roots}
-    return cross.read is cross.making and operator(cross.reader) == "add" and not ends.isdisjoint(cross.reader.outputs)
+    return (
+        cross.read is cross.making
+        and operator(cross.reader) == "add"
+        and not ends.isdisjoint(cross.reader.outputs)
+    )
 
 
 def changed_since(facts: Facts, change: Change) -> Cause | None:
-    """Explain an optimiser's step that changed weights which a graph from an earlier step still needs."""
+    """Explain an optimiser's step that changed weights which a graph from an earlier step still
+    needs.
+    """
     cross = crossing(facts, facts.failed_pass, latest_before(facts, facts.failed_pass))
     if cross is None or change.how != "step":
         return None
-    head, name, keep = places.head_of(cross.read), cross.name, cross.earlier.keep
+    head = places.head_of(cross.read)
+    name = cross.name
+    keep = cross.earlier.keep
     kept = " (retain_graph=True keeps that graph, not the weights)" if keep else ""
     return Cause(
         "carried over",
         f"line {head.line} carries {name} and its graph {over_steps(facts, cross)}, and "
-        f"{change.text or 'the step'}{facts.at_line(change.span)} has changed the weights in place since{kept}",
+        f"{change.text or 'the step'}{facts.at_line(change.span)} has changed the weights in place "
+        f"since{kept}",
         (
             facts.at(f"{name} is read here, with the graph of an earlier step", head),
             facts.at("the step changes the weights that this graph needs", change.span),
@@ -220,27 +286,39 @@ KEPT_STEPS = 3  # over which a result has come to keep its history
 
 
 def kept_history(facts: Facts) -> Cause | None:
-    """Find a statement that reads its own result of the step before, with history, step after step."""
+    """Find a statement that reads its own result of the step before, with history, step after
+    step.
+    """
     if facts.trace.failure is not None:
         return None
-    lengths: dict[int, tuple[int, int]] = {}  # by tensor: in which step it was made, how many steps are behind it
+    # by tensor: in which step it was made, how many steps are behind it
+    lengths: dict[int, tuple[int, int]] = {}
     longest: tuple[int, Operation] | None = None
     for step in facts.trace.training:
         for operation in facts.operations[slice(*step.operations)]:
             if operation.span is None or operation.span.file or not operation.grad_enabled:
                 continue
-            histories = [steps_behind(facts, lengths, i, operation, step.number) for i in operation.tensors]
+            histories = [
+                steps_behind(facts, lengths, i, operation, step.number) for i in operation.tensors
+            ]
             behind = max([1, *histories])
             for out in operation.outputs:
                 if facts.tensors[out].requires_grad and not facts.tensors[out].is_leaf:
                     lengths[out] = step.number, behind
-                    if behind >= max(KEPT_STEPS, longest[0] if longest else 0) and step is facts.trace.training[-1]:
+                    if (
+                        behind >= max(KEPT_STEPS, longest[0] if longest else 0)
+                        and step is facts.trace.training[-1]
+                    ):
                         longest = behind, operation
     return None if longest is None else kept_by(facts, *longest)
 
 
-def steps_behind(facts: Facts, lengths: dict[int, tuple[int, int]], tensor: int, reader: Operation, step: int) -> int:
-    """Return over how many steps a tensor has its history, if the reader's own statement made it; else 0."""
+def steps_behind(
+    facts: Facts, lengths: dict[int, tuple[int, int]], tensor: int, reader: Operation, step: int
+) -> int:
+    """Return over how many steps a tensor has its history, if the reader's own statement made it;
+    else 0.
+    """
     maker = facts.maker(tensor)
     if maker is None or tensor not in lengths or maker.span is None or reader.span is None:
         return 0
@@ -255,13 +333,17 @@ def kept_by(facts: Facts, steps: int, operation: Operation) -> Cause | None:
     if not isinstance(statement, (ast.Assign, ast.AugAssign)):
         return None
     target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-    name, head = facts.text.cut(target), places.head_of(statement)
+    name = facts.text.cut(target)
+    head = places.head_of(statement)
     fixes = [f"compute it without history: with torch.no_grad(): {facts.text.cut(statement)}"]
     if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Name):
-        fixes = [f"{name} += {facts.text.cut(statement.value)}.item(), or .detach() to keep a tensor"]
+        fixes = [
+            f"{name} += {facts.text.cut(statement.value)}.item(), or .detach() to keep a tensor"
+        ]
     return Cause(
         "kept history",
-        f"line {head.line} computes {name} from {name} of the step before, with its history: the graphs of {steps} "
+        f"line {head.line} computes {name} from {name} of the step before, with its history: the "
+        f"graphs of {steps} "
         "steps are kept, and memory grows with each",
         (facts.at(f"{name} requires grad and refers to the steps before", head),),
         tuple(fixes),

@@ -1,4 +1,6 @@
-"""Find steps that are too large: a loss that grows, a layer that leaps, gradients that are 0 from then on."""
+"""Find steps that are too large: a loss that grows, a layer that leaps, gradients that are 0 from
+then on.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,17 @@ from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
 
 GROWN = 1e3  # by how much a loss has grown when a loop diverges
-FASTER = 1.2  # by how much its last step lets it grow: overshooting multiplies, other losses rise by like amounts
+# by how much its last step lets it grow: overshooting multiplies, other losses rise by like amounts
+FASTER = 1.2
 LARGER = 10  # by how much a step makes a layer larger, after which gradients are 0
 LEAST = 2  # steps after it with gradients of 0
 FLAT = ("dead relu", "saturated")  # the reasons of a gradient of 0 that large numbers have
 
 
 class Growth(NamedTuple):
-    """A loss that grows: its finite values from the lowest on, with their steps, and the first one after them."""
+    """A loss that grows: its finite values from the lowest on, with their steps, and the first one
+    after them.
+    """
 
     losses: list[tuple[int, float]]
     end: tuple[int, float] | None
@@ -40,7 +45,9 @@ class Growth(NamedTuple):
 
 def diverges(facts: Facts) -> Cause | None:
     """Find a loss that grows from step to step."""
-    losses = [(s.number, x) for s in facts.trace.training if (x := loss_of(facts.trace, s)) is not None]
+    losses = [
+        (s.number, x) for s in facts.trace.training if (x := loss_of(facts.trace, s)) is not None
+    ]
     finite = [(number, loss) for number, loss in losses if isfinite(loss)]
     if len(finite) < 3:
         return leaps(facts, losses)
@@ -58,11 +65,15 @@ def diverges(facts: Facts) -> Cause | None:
         cause = cause or decayed_beyond(facts, optimiser, optimiser.lr)
     cause = cause or overshoots(facts, growth, optimiser, by_hand)
     status = "found" if growth.end is None else "nan"
-    return cause._replace(because=f"{growth.clause}; {cause.because}", symptom="the loop diverges", status=status)
+    return cause._replace(
+        because=f"{growth.clause}; {cause.because}", symptom="the loop diverges", status=status
+    )
 
 
 def growth_of(losses: list[tuple[int, float]], finite: list[tuple[int, float]]) -> Growth | None:
-    """Return how a loss grows after its lowest value; None if it does not grow fast enough to diverge."""
+    """Return how a loss grows after its lowest value; None if it does not grow fast enough to
+    diverge.
+    """
     started = abs(finite[0][1])
     finite = finite[min(range(len(finite)), key=lambda i: finite[i][1]) :]
     sizes = [loss for _, loss in finite]
@@ -74,13 +85,18 @@ def growth_of(losses: list[tuple[int, float]], finite: list[tuple[int, float]]) 
     return None if sizes[-1] < least * max(abs(sizes[0]), started, 1e-12) else Growth(finite, end)
 
 
-def overshoots(facts: Facts, growth: Growth, optimiser: OptimiserRecord | None, by_hand: Any) -> Cause:
-    """Explain a growing loss by the learning rate of an optimiser, or of the program's own update."""
+def overshoots(
+    facts: Facts, growth: Growth, optimiser: OptimiserRecord | None, by_hand: Any
+) -> Cause:
+    """Explain a growing loss by the learning rate of an optimiser, or of the program's own
+    update.
+    """
     span = facts.trace.training[0].span if optimiser is None else optimiser.span
     if by_hand is not None:
         span = places.head_of(by_hand)
     where = facts.at_line(span)
-    rate, fix = "", f"a smaller factor{where}: a tenth of it, or less"
+    rate = ""
+    fix = f"a smaller factor{where}: a tenth of it, or less"
     if optimiser is not None and optimiser.lr is not None:
         sizes = [loss for _, loss in growth.losses]
         factor = (sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5
@@ -97,8 +113,11 @@ def overshoots(facts: Facts, growth: Growth, optimiser: OptimiserRecord | None, 
 
 
 def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) -> Cause | None:
-    """Return the cause if a schedule has made the learning rate of a step larger than the optimiser's own."""
-    schedule, rate = schedule_of(facts, optimiser), rate_at(optimiser, step)
+    """Return the cause if a schedule has made the learning rate of a step larger than the
+    optimiser's own.
+    """
+    schedule = schedule_of(facts, optimiser)
+    rate = rate_at(optimiser, step)
     if schedule is None or rate is None or rate < 2 * lr:
         return None
     head = places.head_of(schedule.statement)
@@ -106,31 +125,38 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
         "diverges",
         f"{schedule.kind}{facts.at_line(head)} has raised the learning rate from {lr:g} to "
         f"{rate:.3g} by then, which is too large",
-        (facts.at("this sets the learning rate", head), facts.at("the steps are made with it", optimiser.step_span)),
+        (
+            facts.at("this sets the learning rate", head),
+            facts.at("the steps are made with it", optimiser.step_span),
+        ),
         (f"a schedule{facts.at_line(head)} that lowers the learning rate: a factor below 1",),
     )
 
 
 def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause | None:
-    """Return the cause if weight decay alone makes the parameters larger in each step: it multiplies them by
-    1 - lr * weight_decay, with the learning rate of that step.
+    """Return the cause if weight decay alone makes the parameters larger in each step: it
+    multiplies them by 1 - lr * weight_decay, with the learning rate of that step.
     """
     call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
     decay = float(settings(optimiser).get("weight_decay", 0))
     if optimiser.kind not in ("SGD", "AdamW") or call is None:
         return None
     rates = optimiser.rates or ((1, lr),)
-    has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))  # which have options of their own
+    # which have options of their own
+    has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))
     if has_groups or any(rate * decay <= 2 for _, rate in rates):
         return None
     ends = [(rate, f"step {step}") for step, rate in (rates[0], rates[-1])]
     if len(rates) == 1:
         ends = [(rates[0][1], "each step")]
-    factors = [f"1 - {rate:g} * {decay:g} = {1 - rate * decay:.3g} in {when}" for rate, when in ends]
+    factors = [
+        f"1 - {rate:g} * {decay:g} = {1 - rate * decay:.3g} in {when}" for rate, when in ends
+    ]
     decays = [f"{rate * decay:.3g} times themselves in {when}" for rate, when in ends]
     return Cause(
         "diverges",
-        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} multiplies the "
+        f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} "
+        "multiplies the "
         f"parameters by {', and by '.join(factors)}",
         (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
         (f"weight_decay=0.01{facts.at_line(optimiser.span)}: its product with lr is far below 1",),
@@ -138,8 +164,8 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
 
 
 def rates_of(optimiser: OptimiserRecord, lr: float) -> str:
-    """Return the learning rates of the steps: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran, "lr up to 5" if the largest
-    was used between.
+    """Return the learning rates of the steps: "lr=0.1", "lr=0.1 to 0.05" if a schedule ran, "lr up
+    to 5" if the largest was used between.
     """
     used = [rate for _, rate in optimiser.rates] or [lr]
     if max(used) > max(used[0], used[-1]):
@@ -148,11 +174,17 @@ def rates_of(optimiser: OptimiserRecord, lr: float) -> str:
 
 
 def is_given(facts: Facts, number: int) -> bool:
-    """Whether the loss of a step is not finite because of its data, which no learning rate can help."""
+    """Whether the loss of a step is not finite because of its data, which no learning rate can
+    help.
+    """
     roots = next((step.roots for step in facts.trace.training if step.number == number), ())
     bad = [i for i in roots if not is_finite(facts.tensors[i].value)]
-    causes = [forward_cause(facts, i, "nan" if has_nan(facts.tensors[i].value) else "inf") for i in bad]
-    return any(cause is not None and cause.code in ("nan in data", "inf in data") for cause in causes)
+    causes = [
+        forward_cause(facts, i, "nan" if has_nan(facts.tensors[i].value) else "inf") for i in bad
+    ]
+    return any(
+        cause is not None and cause.code in ("nan in data", "inf in data") for cause in causes
+    )
 
 
 def kind(loss: float) -> str:
@@ -160,7 +192,9 @@ def kind(loss: float) -> str:
 
 
 def own_update(facts: Facts) -> Any:
-    """Return the statement that changes a parameter by its gradient without an optimiser: `w -= 0.1 * w.grad`."""
+    """Return the statement that changes a parameter by its gradient without an optimiser: `w -= 0.1
+    * w.grad`.
+    """
     updates = (s for s in facts.text.simple if isinstance(s, ast.AugAssign))
     return next((s for s in updates if ".grad" in facts.text.cut(s.value)), None)
 
@@ -172,11 +206,13 @@ def adds(statement: Any) -> bool:
 
 
 def ascent(facts: Facts, statement: Any, growth: Growth) -> Cause:
-    head, target = places.head_of(statement), facts.text.cut(statement.target)
+    head = places.head_of(statement)
+    target = facts.text.cut(statement.target)
     (first, low), (last, high) = growth.losses[0], growth.losses[-1]
     return Cause(
         "ascent",
-        f"line {head.line} adds the gradient to {target}, which goes uphill: the loss is {low:.4g} in step {first} "
+        f"line {head.line} adds the gradient to {target}, which goes uphill: the loss is {low:.4g} "
+        f"in step {first} "
         f"and {high:.4g} in step {last}",
         (facts.at("the gradient points to where the loss grows", head),),
         (f"{target} -= {facts.text.cut(statement.value)}",),
@@ -193,17 +229,24 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
     before = bad - 1
     lr = rate_at(optimiser, before) or optimiser.lr
     for name, sizes in layers_of(facts, optimiser).items():
-        if len(sizes) <= before or not isfinite(sizes[before]) or not sizes[before] > 30 * sizes[before - 1] > 0:
+        if (
+            len(sizes) <= before
+            or not isfinite(sizes[before])
+            or not sizes[before] > 30 * sizes[before - 1] > 0
+        ):
             continue
         grown = sizes[before] / sizes[before - 1]
         return Cause(
             "diverges",
-            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} times as large, "
-            f"and the loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate is too large",
+            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} "
+            "times as large, "
+            f"and the loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate "
+            "is too large",
             (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(
-                    f"the norm of {name} is {sizes[before - 1]:.3g} before the step, {sizes[before]:.3g} after it"
+                    f"the norm of {name} is {sizes[before - 1]:.3g} before the step, "
+                    f"{sizes[before]:.3g} after it"
                 ),
             ),
             (f"{smaller(lr, grown)}{facts.at_line(optimiser.span)}", "or scale the inputs down"),
@@ -214,22 +257,30 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
 
 
 def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]]:
-    """Return the norm of each layer that an optimiser holds, version by version. A bias that starts at 0 has no scale
-    of its own, so growth is measured against its whole layer.
+    """Return the norm of each layer that an optimiser holds, version by version. A bias that starts
+    at 0 has no scale of its own, so growth is measured against its whole layer.
     """
     layers: dict[str, list[list[float]]] = {}
     for leaf in map(facts.flow.tensor, optimiser.tensors):
         name = named(facts, leaf)
-        layers.setdefault(name.rpartition(".")[0] or name, []).append([v.norm for v in versions(facts, leaf)])
-    return {name: [hypot(*norms) for norms in zip(*sizes, strict=False)] for name, sizes in layers.items()}
+        layers.setdefault(name.rpartition(".")[0] or name, []).append(
+            [v.norm for v in versions(facts, leaf)]
+        )
+    return {
+        name: [hypot(*norms) for norms in zip(*sizes, strict=False)]
+        for name, sizes in layers.items()
+    }
 
 
 def smaller(lr: float, growth: float) -> str:
-    """Return the advice to divide a learning rate by how much a step lets the loss or a layer grow. A growth by
-    several orders of magnitude says that the rate is too large, but not by how much.
+    """Return the advice to divide a learning rate by how much a step lets the loss or a layer grow.
+    A growth by several orders of magnitude says that the rate is too large, but not by how much.
     """
     if growth > 100:
-        return f"a much smaller lr in place of lr={lr:g}: divide it by 10 until the loss falls, starting"
+        return (
+            f"a much smaller lr in place of lr={lr:g}: divide it by 10 until the loss falls, "
+            "starting"
+        )
     return f"lr={rounded(lr / growth):g} in place of lr={lr:g}"
 
 
@@ -243,13 +294,24 @@ def rounded(x: float) -> float:
 
 
 def stopped(facts: Facts) -> Cause | None:
-    """Find the step after which most gradients of an optimiser are 0, if a step has made one of their layers larger."""
-    training, optimiser = facts.trace.training, updated(facts)
-    if optimiser is None or optimiser.steps != len(training) or facts.trace.failure is not None or has_fallen(facts):
+    """Find the step after which most gradients of an optimiser are 0, if a step has made one of
+    their layers larger.
+    """
+    training = facts.trace.training
+    optimiser = updated(facts)
+    if (
+        optimiser is None
+        or optimiser.steps != len(training)
+        or facts.trace.failure is not None
+        or has_fallen(facts)
+    ):
         return None
     ends = last_steps(facts, set(map(facts.flow.tensor, optimiser.tensors)))
     end = sorted(ends.values())[len(ends) // 2] if ends else 0
-    dead = sorted((facts.tensors[leaf] for leaf, last in ends.items() if last == end), key=lambda t: -len(t.shape))
+    dead = sorted(
+        (facts.tensors[leaf] for leaf, last in ends.items() if last == end),
+        key=lambda t: -len(t.shape),
+    )
     if not 0 < end <= training[-1].number - LEAST or 2 * len(dead) <= len(ends):
         return None
     names = {named(facts, t.id).rpartition(".")[0] or named(facts, t.id) for t in dead}
@@ -261,7 +323,8 @@ def stopped(facts: Facts) -> Cause | None:
         if before > 0
     ]
     growth, layer, step = max(growths, default=(0.0, "", 0))
-    rate, cause = rate_at(optimiser, step), explain(facts, dead[0])
+    rate = rate_at(optimiser, step)
+    cause = explain(facts, dead[0])
     if not growth >= LARGER or rate is None or cause.code not in FLAT:
         return None
     before, after = sizes[layer][step - 1 : step + 1]
@@ -279,17 +342,23 @@ def stopped(facts: Facts) -> Cause | None:
 
 
 def has_fallen(facts: Facts) -> bool:
-    """Whether the last loss is below the first one: gradients of 0 may be the end of a margin's training."""
+    """Whether the last loss is below the first one: gradients of 0 may be the end of a margin's
+    training.
+    """
     first, last = (loss_of(facts.trace, facts.trace.training[end]) for end in (0, -1))
     return first is None or last is None or last < first
 
 
 def last_steps(facts: Facts, leaves: set[int]) -> dict[int, int]:
-    """Return the last step in which each leaf's gradient was not 0, of leaves that got one in every step."""
+    """Return the last step in which each leaf's gradient was not 0, of leaves that got one in every
+    step.
+    """
     steps = {number: step.number for step in facts.trace.training for number in range(*step.passes)}
     by_leaf = {}
     for leaf in leaves:
         visits = [(steps.get(visit.number, 0), visit) for visit in facts.stored.get(leaf, ())]
         if {number for number, _ in visits} == set(steps.values()):
-            by_leaf[leaf] = max((number for number, visit in visits if not is_zero(visit.grad_after)), default=0)
+            by_leaf[leaf] = max(
+                (number for number, visit in visits if not is_zero(visit.grad_after)), default=0
+            )
     return by_leaf

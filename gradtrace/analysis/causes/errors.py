@@ -1,4 +1,6 @@
-"""Find where the wrong dtype, shape or gradient behind a failure was made, which may be long before the failure."""
+"""Find where the wrong dtype, shape or gradient behind a failure was made, which may be long before
+the failure.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,16 @@ DTYPES = {
     "Bool": "bool",
     "Byte": "uint8",
 }
-DTYPES |= {name.lower(): dtype for name, dtype in DTYPES.items()} | {dtype: dtype for dtype in DTYPES.values()}
-CAST = {"float32": ".float()", "float64": ".double()", "int64": ".long()", "float16": ".half()", "int32": ".int()"}
+DTYPES |= {name.lower(): dtype for name, dtype in DTYPES.items()} | {
+    dtype: dtype for dtype in DTYPES.values()
+}
+CAST = {
+    "float32": ".float()",
+    "float64": ".double()",
+    "int64": ".long()",
+    "float16": ".half()",
+    "int32": ".int()",
+}
 TYPE = re.compile(r"\b(" + "|".join(DTYPES) + r")(?:Tensor)?\b")
 GRADIENT = re.compile(
     r"Function (\w+)Backward returned an invalid gradient at index (\d+) - "
@@ -37,7 +47,9 @@ TARGET = re.compile(r"Target (-?\d+) is out of bounds")
 
 
 def failure_cause(facts: Facts, failure: Failure) -> Cause | None:
-    """Find where the value that a program failed with was made; None if only the place of the error is known."""
+    """Find where the value that a program failed with was made; None if only the place of the error
+    is known.
+    """
     for ask in ASKED:
         cause = ask(facts, failure)
         if cause is not None:
@@ -63,15 +75,22 @@ def beyond_half(facts: Facts, failure: Failure) -> Cause | None:
     if "value cannot be converted to type" not in failure.message or "Half" not in failure.message:
         return None
     statement = facts.text.statement(failure.span)
-    numbers = [facts.text.cut(node) for node in ast.walk(statement) if is_number(node)] if statement is not None else []
-    value = next((text for text in numbers if abs(float(text.replace(" ", ""))) > HALF), "the constant")
+    numbers = (
+        [facts.text.cut(node) for node in ast.walk(statement) if is_number(node)]
+        if statement is not None
+        else []
+    )
+    value = next(
+        (text for text in numbers if abs(float(text.replace(" ", ""))) > HALF), "the constant"
+    )
     line = facts.at_line(failure.span)
     return Cause(
         "wrong dtype",
         f"{value}{line} is more than float16 holds, which is {HALF}",
         (facts.at("a constant is written into a tensor of float16", failure.span),),
         (
-            f"torch.finfo(x.dtype).min in place of {value}{line}, or float('-inf'), for a mask of scores",
+            f"torch.finfo(x.dtype).min in place of {value}{line}, or float('-inf'), for a mask of "
+            "scores",
             "or bfloat16 in place of float16, which has the range of float32",
         ),
     )
@@ -79,7 +98,9 @@ def beyond_half(facts: Facts, failure: Failure) -> Cause | None:
 
 def is_number(node: Any) -> bool:
     """Whether a syntax node is a number, or minus a number."""
-    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    inner = (
+        node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+    )
     return isinstance(inner, ast.Constant) and type(inner.value) in (int, float)
 
 
@@ -91,22 +112,33 @@ def wrong_dtype(facts: Facts, failure: Failure) -> Cause | None:
         return None
     target = "target" in message or "expected scalar type Long" in message
     wanted = "int64" if target else "float32"
-    odd = ["float32"] if target and "Float" in message else [dtype for dtype in dtypes if dtype != wanted]
+    odd = (
+        ["float32"]
+        if target and "Float" in message
+        else [dtype for dtype in dtypes if dtype != wanted]
+    )
     wrong = [t for t in tensors_at(facts, failure) if not t.requires_grad and t.dtype in odd]
     if not wrong and not target:
         wrong = [t for t in facts.tensors if t.dtype in odd and t.operation is None]
     if not wrong:
         return None
     record = source_of(facts, wrong[0])
-    name, span, dtype = named(facts, record.id), made_at(facts, record), record.dtype
-    reader = "class labels" if target and "target" in message.lower() else "the rest of the computation"
+    name = named(facts, record.id)
+    span = made_at(facts, record)
+    dtype = record.dtype
+    reader = (
+        "class labels" if target and "target" in message.lower() else "the rest of the computation"
+    )
     fix = f"{name} = {name}{CAST[wanted]}" if name.isidentifier() else f"{name}{CAST[wanted]}"
     literal = f"dtype=torch.{dtype}" in facts.text.line(span)
     return Cause(
         "wrong dtype",
-        f"{name}, made{facts.at_line(span)}, is {dtype}, and {reader} need{'' if target else 's'} {wanted}",
+        f"{name}, made{facts.at_line(span)}, is {dtype}, and {reader} need{'' if target else 's'} "
+        f"{wanted}",
         (facts.at(f"{name} is made as {dtype}", span),),
-        (as_dtype(facts, span, dtype, wanted), f"or {fix}") if literal else (converted(facts, span, name, fix),),
+        (as_dtype(facts, span, dtype, wanted), f"or {fix}")
+        if literal
+        else (converted(facts, span, name, fix),),
         name=name,
     )
 
@@ -115,7 +147,11 @@ def as_dtype(facts: Facts, span: Span | None, dtype: str, wanted: str) -> str:
     """Return the advice to make a tensor with another dtype where the text names its dtype."""
     text = f"dtype=torch.{wanted}{facts.at_line(span)}"
     nodes = ast.walk(facts.text.statement(span) or ast.Module([], []))
-    dtypes = [n.value for n in nodes if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"]
+    dtypes = [
+        n.value
+        for n in nodes
+        if isinstance(n, ast.keyword) and facts.text.cut(n.value) == f"torch.{dtype}"
+    ]
     return Fix(text, [(span_of(node), f"torch.{wanted}") for node in dtypes]) if dtypes else text
 
 
@@ -134,20 +170,30 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
     match = GRADIENT.search(failure.message)
     if match is None:
         return None
-    name, index = match.group(1), int(match.group(2))
-    got, wanted = (tuple(int(x) for x in text.split(",") if x.strip()) for text in match.groups()[2:])
+    name = match.group(1)
+    index = int(match.group(2))
+    got, wanted = (
+        tuple(int(x) for x in text.split(",") if x.strip()) for text in match.groups()[2:]
+    )
     method = method_of(facts, name, "backward")
     returns = (
-        [] if method is None else [n for n in ast.walk(method) if isinstance(n, ast.Return) and n.value is not None]
+        []
+        if method is None
+        else [n for n in ast.walk(method) if isinstance(n, ast.Return) and n.value is not None]
     )
     if not returns:
         return None
     value: Any = returns[0].value
     if isinstance(value, ast.Tuple):
         value = value.elts[min(index, len(value.elts) - 1)]
-    text, head = facts.text.cut(value), places.head_of(returns[0])
+    text = facts.text.cut(value)
+    head = places.head_of(returns[0])
     if isinstance(value, ast.Name):
-        bound = [s for s in facts.text.assignments(value.id) if method.lineno <= s.lineno <= (method.end_lineno or 0)]
+        bound = [
+            s
+            for s in facts.text.assignments(value.id)
+            if method.lineno <= s.lineno <= (method.end_lineno or 0)
+        ]
         if bound:
             head = places.head_of(bound[-1])
             text = facts.text.cut(bound[-1].value) if hasattr(bound[-1], "value") else text
@@ -160,7 +206,8 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
             fix = f"{right}.t() @ {left.removesuffix('.t()')}, which has the shape {wanted}"
     return Cause(
         "wrong gradient shape",
-        f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape {got}; the input has "
+        f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape "
+        f"{got}; the input has "
         f"the shape {wanted}",
         (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
         (fix,),
@@ -180,27 +227,49 @@ def out_of_bounds(facts: Facts, failure: Failure) -> Cause | None:
         return beyond_rows(facts, *row)
     if not whole:
         return None
-    name, span, top = named(facts, whole[0].id), made_at(facts, whole[0]), largest(whole[0])
+    name = named(facts, whole[0].id)
+    span = made_at(facts, whole[0])
+    top = largest(whole[0])
     label = TARGET.search(failure.message)
     if label is not None and int(label[1]) < 0:
         return negative_label(facts, name, span, label[1])
     scores = scores_for(facts, whole[0])
-    there = "there are fewer rows than that" if scores is None else f"there are {scores} scores, for 0 to {scores - 1}"
+    there = (
+        "there are fewer rows than that"
+        if scores is None
+        else f"there are {scores} scores, for 0 to {scores - 1}"
+    )
     return Cause(
         "out of range",
         f"{name}, made{facts.at_line(span)}, goes up to {top}, and {there}",
         (facts.at(f"{name} is made here", span),),
-        (f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})", "labels count from 0: labels - 1"),
+        (
+            f"as many outputs as classes: nn.Linear(..., {int(top or 0) + 1})",
+            "labels count from 0: labels - 1",
+        ),
         name=name,
     )
 
 
-def lookup(facts: Facts, failure: Failure, whole: list[TensorRecord]) -> tuple[TensorRecord, TensorRecord] | None:
-    """Return the indices and the rows of the lookup that failed; of a layer that the statement calls if it is known."""
+def lookup(
+    facts: Facts, failure: Failure, whole: list[TensorRecord]
+) -> tuple[TensorRecord, TensorRecord] | None:
+    """Return the indices and the rows of the lookup that failed; of a layer that the statement
+    calls if it is known.
+    """
     layers = set(re.findall(r"(\w+)\(", facts.text.line(failure.span)))
-    called = [t for t in facts.tensors if t.is_parameter and layers.intersection(t.label.split(".")[-2:-1])]
-    unnamed = [t for t in reversed(facts.tensors) if called and t.dtype == "int64" and not facts.readers(t.id)]
-    most = None if called else 10**6  # an index beyond that of an unknown layer may be something else
+    called = [
+        t
+        for t in facts.tensors
+        if t.is_parameter and layers.intersection(t.label.split(".")[-2:-1])
+    ]
+    unnamed = [
+        t
+        for t in reversed(facts.tensors)
+        if called and t.dtype == "int64" and not facts.readers(t.id)
+    ]
+    # an index beyond that of an unknown layer may be something else
+    most = None if called else 10**6
     pairs = ((t, w) for t in (*whole, *unnamed) for w in called or facts.tensors)
     return next(((t, w) for t, w in pairs if beyond(t, w, most)), None)
 
@@ -210,16 +279,23 @@ def negative_label(facts: Facts, name: str, span: Any, label: str) -> Cause:
         "out of range",
         f"{name}, made{facts.at_line(span)}, has the label {label}, and labels count from 0",
         (facts.at(f"{name} is made here", span),),
-        (f"ignore_index={label} in the loss, if such labels mark what does not count", "else look at the labels"),
+        (
+            f"ignore_index={label} in the loss, if such labels mark what does not count",
+            "else look at the labels",
+        ),
         name=name,
     )
 
 
 def scores_for(facts: Facts, labels: TensorRecord) -> int | None:
-    """Return the number of scores for each label: of the last result that nothing has read, in the labels' number."""
+    """Return the number of scores for each label: of the last result that nothing has read, in the
+    labels' number.
+    """
     top = largest(labels)
     for t in reversed(facts.tensors):
-        fits = len(t.shape) > 1 and t.dtype.startswith(("float", "bfloat")) and t.operation is not None
+        fits = (
+            len(t.shape) > 1 and t.dtype.startswith(("float", "bfloat")) and t.operation is not None
+        )
         if fits and t.shape[0] == labels.shape[:1][0] and top is not None and t.shape[1] <= top:
             return t.shape[1] if not facts.readers(t.id) else None
     return None
@@ -230,7 +306,9 @@ def largest(record: TensorRecord) -> Any:
 
 
 def beyond(record: TensorRecord, weight: TensorRecord, most: int | None) -> bool:
-    """Whether the largest index exceeds the rows of a parameter that the failed lookup may have read."""
+    """Whether the largest index exceeds the rows of a parameter that the failed lookup may have
+    read.
+    """
     top = largest(record)
     if top is None or not weight.is_parameter or len(weight.shape) != 2:
         return False
@@ -238,13 +316,17 @@ def beyond(record: TensorRecord, weight: TensorRecord, most: int | None) -> bool
 
 
 def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cause:
-    name, span, top = named(facts, record.id), made_at(facts, record), int(largest(record))
-    rows, begun = weight.shape[0], facts.begun.get(weight.id)
+    name = named(facts, record.id)
+    span = made_at(facts, record)
+    top = int(largest(record))
+    rows = weight.shape[0]
+    begun = facts.begun.get(weight.id)
     owner = named(facts, weight.id).removesuffix(".weight")
     clause = "" if begun is None else f", made{facts.at_line(begun)},"
     return Cause(
         "out of range",
-        f"{name}, made{facts.at_line(span)}, goes up to {top}, and {owner}{clause} has {rows} rows: 0 to {rows - 1}",
+        f"{name}, made{facts.at_line(span)}, goes up to {top}, and {owner}{clause} has {rows} "
+        f"rows: 0 to {rows - 1}",
         (facts.at(f"{name} goes up to {top}", span), facts.at(f"{owner} has {rows} rows", begun)),
         (f"nn.Embedding({top + 1}, ...){facts.at_line(begun)}: one more than the largest index",),
         name=name,
@@ -269,7 +351,8 @@ def one_value(facts: Facts, failure: Failure) -> Cause | None:
     data = next((t for t in tensors_at(facts, failure) if t.shape[:1] == (1,)), None)
     if data is None:
         return None
-    name, span = named(facts, data.id), made_at(facts, data)
+    name = named(facts, data.id)
+    span = made_at(facts, data)
     return Cause(
         "spread of one",
         f"{name}, made{facts.at_line(span)}, is a batch of 1 sample, and batch normalisation "
@@ -287,10 +370,12 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
     index = next((t for t in tensors_at(facts, failure) if t.dtype == "int64"), None)
     if index is None:
         return None
-    name, span = named(facts, index.id), made_at(facts, index)
+    name = named(facts, index.id)
+    span = made_at(facts, index)
     return Cause(
         "wrong shape",
-        f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an index of as many "
+        f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an "
+        "index of as many "
         "dimensions as its input",
         (facts.at(f"{name} has {len(index.shape)} dimension", span),),
         (f"{name}.unsqueeze(1), and .squeeze(1) of the result",),
@@ -303,18 +388,25 @@ def rows_of(facts: Facts, failure: Failure) -> Cause | None:
     if "is a view and is being modified inplace" not in failure.message:
         return None
     statement = facts.text.statement(failure.span)
-    split = next((o for o in reversed(facts.operations) if len(o.outputs) > 1 or operator(o) == "unbind"), None)
+    split = next(
+        (o for o in reversed(facts.operations) if len(o.outputs) > 1 or operator(o) == "unbind"),
+        None,
+    )
     if split is None or statement is None:
         return None
     whole = named(facts, split.tensors[0]) if split.tensors else "the tensor"
     if not is_place(whole):
         return None
-    head, target = places.head_of(statement), "the row"
+    head = places.head_of(statement)
+    target = "the row"
     update = f"torch.stack([... for {target} in {whole}])"
     if isinstance(statement, ast.AugAssign):
         target = facts.text.cut(statement.target)
         sign = facts.text.cut(statement).partition("=")[0].split()[-1]
-        update = f"{whole} = torch.stack([{target} {sign} {facts.text.cut(statement.value)} for {target} in {whole}])"
+        update = (
+            f"{whole} = torch.stack([{target} {sign} {facts.text.cut(statement.value)} for "
+            f"{target} in {whole}])"
+        )
     return Cause(
         "row in place",
         f"line {head.line} changes {target} in place, one of several views that "
@@ -339,12 +431,27 @@ def no_gradient(facts: Facts, failure: Failure) -> Cause | None:
         return bound
     for statement in failed_statements(facts, failure)[:1]:
         for node in ast.walk(statement):
-            name = facts.text.cut(node.value) if isinstance(node, ast.Attribute) and node.attr == "grad" else ""
+            name = (
+                facts.text.cut(node.value)
+                if isinstance(node, ast.Attribute) and node.attr == "grad"
+                else ""
+            )
             record = facts.variable(name)
             if record is not None and record.grad is None:
                 cause = explain(facts, record)
-                return cause._replace(symptom=f"{name}.grad is None{facts.at_line(failure.span)}", name=name)
+                return cause._replace(
+                    symptom=f"{name}.grad is None{facts.at_line(failure.span)}", name=name
+                )
     return None
 
 
-ASKED = (beyond_half, wrong_gradient, wrong_dtype, wrong_shape, out_of_bounds, rows_of, one_value, other_dimensions)
+ASKED = (
+    beyond_half,
+    wrong_gradient,
+    wrong_dtype,
+    wrong_shape,
+    out_of_bounds,
+    rows_of,
+    one_value,
+    other_dimensions,
+)

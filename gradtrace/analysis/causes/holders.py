@@ -33,16 +33,30 @@ def not_held(facts: Facts) -> Cause | None:
     loose = [leaf for leaf in facts.stored if leaf not in covered and leaf not in moved]
     if stepping is None or not loose:
         return None
-    asked = (in_container, made_later, copied, made_of_numbers, not_a_parameter, left_out, other_tensors)
+    asked = (
+        in_container,
+        made_later,
+        copied,
+        made_of_numbers,
+        not_a_parameter,
+        left_out,
+        other_tensors,
+    )
     causes = (ask(facts, loose, stepping) for ask in asked)
     cause = next((cause for cause in causes if cause is not None), None)
-    return None if cause is None else cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
+    return (
+        None
+        if cause is None
+        else cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
+    )
 
 
 def changed_later(facts: Facts) -> set[int]:
     """Return the leaves that were written to after the first pass that stored a gradient."""
     first = facts.storing[0].after if facts.storing else 0
-    writes = [c for c in facts.trace.changes if not c.of_grad and (c.after > first or c.how == "step")]
+    writes = [
+        c for c in facts.trace.changes if not c.of_grad and (c.after > first or c.how == "step")
+    ]
     return {leaf for change in writes for leaf in facts.leaves_of(change)}
 
 
@@ -51,7 +65,11 @@ def never_change(facts: Facts, leaves: list[int]) -> str:
     names = [named(facts, leaf) for leaf in leaves]
     few = [name for name in names if len(name) < 40][:3]
     more = len(names) - len(few)
-    text = ", ".join(few) + (f" and {more} more" if more and few else "") if few else f"{len(names)} tensors"
+    text = (
+        ", ".join(few) + (f" and {more} more" if more and few else "")
+        if few
+        else f"{len(names)} tensors"
+    )
     return f"{text} never change{'s' if len(leaves) == 1 else ''}"
 
 
@@ -59,14 +77,20 @@ def never_change(facts: Facts, leaves: list[int]) -> str:
 
 
 def containers(facts: Facts) -> list[Container]:
-    """Return the plain lists and dicts of layers or parameters that modules of the program have as attributes."""
+    """Return the plain lists and dicts of layers or parameters that modules of the program have as
+    attributes.
+    """
     attributes = []
     for cls in facts.text.statements:
-        if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
+        if not isinstance(cls, ast.ClassDef) or not any(
+            "Module" in facts.text.cut(b) for b in cls.bases
+        ):
             continue
         for node in ast.walk(cls):
             attribute = (
-                own_attribute(node.targets[0]) if isinstance(node, ast.Assign) and len(node.targets) == 1 else ""
+                own_attribute(node.targets[0])
+                if isinstance(node, ast.Assign) and len(node.targets) == 1
+                else ""
             )
             kind = plain_kind(facts, node.value, cls, attribute) if attribute else None  # type: ignore[attr-defined]
             if kind is not None:
@@ -75,23 +99,36 @@ def containers(facts: Facts) -> list[Container]:
 
 
 def own_attribute(node: Any) -> str:
-    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    is_own = (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
     return str(node.attr) if is_own else ""
 
 
 def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool, bool] | None:
-    """Return (it is a dict, it holds parameters); None for anything but a plain container of layers or parameters."""
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ("list", "tuple", "dict"):
+    """Return (it is a dict, it holds parameters); None for anything but a plain container of layers
+    or parameters.
+    """
+    if (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in ("list", "tuple", "dict")
+    ):
         is_dict = value.func.id == "dict"
     elif isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
         is_dict = isinstance(value, (ast.Dict, ast.DictComp))
     else:
         return None
     texts = [facts.text.cut(value)]
-    for node in ast.walk(cls):  # self.layers.append(nn.Linear(8, 8)), self.layers["a"] = nn.Linear(8, 8)
+    # self.layers.append(nn.Linear(8, 8)), self.layers["a"] = nn.Linear(8, 8)
+    for node in ast.walk(cls):
         if isinstance(node, (ast.Call, ast.Assign)):
             text = facts.text.cut(node)
-            if text.startswith((f"self.{attribute}.append(", f"self.{attribute}[", f"self.{attribute}.extend(")):
+            if text.startswith(
+                (f"self.{attribute}.append(", f"self.{attribute}[", f"self.{attribute}.extend(")
+            ):
                 texts.append(text)
     joined = " ".join(texts)
     if "Parameter(" in joined or "requires_grad=True" in joined:
@@ -114,41 +151,56 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
     return Cause(
         "plain container",
-        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() leaves its {noun} "
+        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() "
+        f"leaves its {noun} "
         f"out and the optimiser{facts.at_line(optimiser.span)} does not hold them",
         (
             facts.at(f"a module does not see {noun} in a plain {container}", head),
-            facts.at(f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span),
+            facts.at(
+                f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span
+            ),
         ),
         (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
-        symptom="1 tensor is never updated" if len(inside) == 1 else f"{len(inside)} tensors are never updated",
+        symptom="1 tensor is never updated"
+        if len(inside) == 1
+        else f"{len(inside)} tensors are never updated",
     )
 
 
 def is_in(facts: Facts, leaf: int, container: Container) -> bool:
-    """Whether a leaf is in a container by its name; without a name, if it is not an attribute of its own."""
+    """Whether a leaf is in a container by its name; without a name, if it is not an attribute of
+    its own.
+    """
     name = facts.tensors[leaf].name
-    return f".{container.attribute}[" in name if name else not named(facts, leaf).startswith("self.")
+    return (
+        f".{container.attribute}[" in name if name else not named(facts, leaf).startswith("self.")
+    )
 
 
 # ---- made at another time
 
 
 def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    """Return the reason if a module or a tensor was replaced after the optimiser had got its parameters."""
+    """Return the reason if a module or a tensor was replaced after the optimiser had got its
+    parameters.
+    """
     assignment = facts.text.statement(optimiser.span)
     if assignment is None:
         return None
     names = [facts.tensors[leaf].name or "" for leaf in loose]
-    later = [s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > assignment.lineno]
+    later = [
+        s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > assignment.lineno
+    ]
     for statement, target in ((s, facts.text.cut(target)) for s in later for target in s.targets):
         taken = [n for n in names if n == target or n.startswith((target + ".", target + "["))]
         if not taken or not mentions(assignment, target):
             continue
-        head, base = places.head_of(statement), assigned_name(facts, optimiser.span) or "the optimiser"
+        head = places.head_of(statement)
+        base = assigned_name(facts, optimiser.span) or "the optimiser"
         return Cause(
             "stale optimiser",
-            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced {target}, so the "
+            f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced "
+            f"{target}, so the "
             f"optimiser still holds the old tensors and not {taken[0]}",
             (
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
@@ -169,14 +221,19 @@ def mentions(statement: Any, text: str) -> bool:
 def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if an optimiser was given copies of the parameters."""
     call = call_that_makes(facts, optimiser)
-    copies = [n for n in ast.walk(call) if isinstance(n, ast.Attribute) and n.attr in COPIES] if call else []
+    copies = (
+        [n for n in ast.walk(call) if isinstance(n, ast.Attribute) and n.attr in COPIES]
+        if call
+        else []
+    )
     inner = [n.id for c in copies for n in ast.walk(c) if isinstance(n, ast.Name)]
     taken = [n for leaf in loose if (n := named(facts, leaf)).partition(".")[0] in inner]
     if not taken:
         return None
     return Cause(
         "other tensors",
-        f"the optimiser{facts.at_line(optimiser.span)} holds a copy of {taken[0]}, made by {copies[-1].attr}(), not "
+        f"the optimiser{facts.at_line(optimiser.span)} holds a copy of {taken[0]}, made by "
+        f"{copies[-1].attr}(), not "
         f"{taken[0]} itself",
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
@@ -185,23 +242,37 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
 
 
 def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    """Return the reason if backward ends at a new leaf that was made of the numbers of other tensors."""
+    """Return the reason if backward ends at a new leaf that was made of the numbers of other
+    tensors.
+    """
     if not facts.stored.keys().isdisjoint(facts.optimised):
         return None
     for leaf in loose:
         span = facts.begun.get(leaf)
         statement = facts.text.statement(span)
         source = next(
-            (t for t in map(facts.tensors.__getitem__, numbers_in(facts, statement)) if t.requires_grad), None
+            (
+                t
+                for t in map(facts.tensors.__getitem__, numbers_in(facts, statement))
+                if t.requires_grad
+            ),
+            None,
         )
         if statement is None or source is None:
             continue
         return Cause(
             "copied",
-            f"{facts.root_names()} is made from the numbers of {plain(source.label)}{facts.at_line(span)}, a copy "
+            f"{facts.root_names()} is made from the numbers of "
+            f"{plain(source.label)}{facts.at_line(span)}, a copy "
             "without history",
-            (facts.at("a new leaf is made of the numbers alone: the graph ends here", span), facts.origin(source)),
-            (stacked(facts, statement) or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",),
+            (
+                facts.at("a new leaf is made of the numbers alone: the graph ends here", span),
+                facts.origin(source),
+            ),
+            (
+                stacked(facts, statement)
+                or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",
+            ),
             symptom="nothing that the optimiser holds is updated",
             tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
         )
@@ -209,7 +280,9 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
 
 
 def numbers_in(facts: Facts, statement: Any) -> list[int]:
-    """Return the tensors whose values became numbers in a statement, or in one that it reads from."""
+    """Return the tensors whose values became numbers in a statement, or in one that it reads
+    from.
+    """
     call = places.method_call(statement, WRAPPERS)
     escapes = [e for e in facts.trace.escapes if e.how in NUMBERS] if call else []
     return [
@@ -222,25 +295,36 @@ def numbers_in(facts: Facts, statement: Any) -> list[int]:
 
 
 def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    """Return the reason if a module has a tensor that requires grad as an attribute, where a Parameter was meant."""
+    """Return the reason if a module has a tensor that requires grad as an attribute, where a
+    Parameter was meant.
+    """
     for cls in facts.text.statements:
-        if not isinstance(cls, ast.ClassDef) or not any("Module" in facts.text.cut(b) for b in cls.bases):
+        if not isinstance(cls, ast.ClassDef) or not any(
+            "Module" in facts.text.cut(b) for b in cls.bases
+        ):
             continue
         for node in ast.walk(cls):
             name = own_attribute(node.targets[0]) if isinstance(node, ast.Assign) else ""
             text = facts.text.cut(node.value) if name else ""  # type: ignore[attr-defined]
-            taken = [i for i in loose if f"self.{name}" in (named(facts, i), facts.tensors[i].name)] if name else []
+            taken = (
+                [i for i in loose if f"self.{name}" in (named(facts, i), facts.tensors[i].name)]
+                if name
+                else []
+            )
             taken += [i for i in loose if name and began_at(facts, i, node)]
             if not taken or "Parameter(" in text or "requires_grad" not in text:
                 continue
             head = places.head_of(node)
             return Cause(
                 "other tensors",
-                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so parameters() leaves it out "
+                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
+                "parameters() leaves it out "
                 f"and the optimiser{facts.at_line(optimiser.span)} does not hold it",
                 (
                     facts.at("a module does not see a plain tensor", head),
-                    facts.at(f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span),
+                    facts.at(
+                        f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span
+                    ),
                 ),
                 (f"self.{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
                 symptom=f"self.{name} gets gradients and never changes",
@@ -254,22 +338,35 @@ def began_at(facts: Facts, leaf: int, statement: Any) -> bool:
 
 
 def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    """Return the reason if an optimiser holds other parts of a model than those that get gradients."""
+    """Return the reason if an optimiser holds other parts of a model than those that get
+    gradients.
+    """
     held = [i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored]
-    mine = [i for i in loose if facts.tensors[i].is_parameter and base(facts, i) in bases(facts, optimiser)]
+    mine = [
+        i
+        for i in loose
+        if facts.tensors[i].is_parameter and base(facts, i) in bases(facts, optimiser)
+    ]
     if not mine or len(mine) > max(len(held), len(mine) * (not held)) or optimiser.steps < 2:
         return None
     names = folded([named(facts, i) for i in mine], "parameters")
-    own = f"{len(held)} others" if held else f"{optimiser.held} tensors, none of which gets a gradient"
+    own = (
+        f"{len(held)} others"
+        if held
+        else f"{optimiser.held} tensors, none of which gets a gradient"
+    )
     return Cause(
         "other tensors",
-        f"the optimiser{facts.at_line(optimiser.span)} does not hold {'it' if len(mine) == 1 else 'them'}",
+        f"the optimiser{facts.at_line(optimiser.span)} does not hold "
+        f"{'it' if len(mine) == 1 else 'them'}",
         (facts.at(f"this optimiser holds {own}, and not {named(facts, mine[0])}", optimiser.span),),
         (
-            "give the optimiser these too, and make it after everything that adds or replaces parameters",
+            "give the optimiser these too, and make it after everything that adds or replaces "
+            "parameters",
             "or requires_grad_(False) for what is not to be trained",
         ),
-        symptom=f"{names} get{'s' * (len(mine) == 1)} gradients and never change{'s' * (len(mine) == 1)}",
+        symptom=f"{names} get{'s' * (len(mine) == 1)} gradients and never "
+        f"change{'s' * (len(mine) == 1)}",
     )
 
 
@@ -283,31 +380,49 @@ def bases(facts: Facts, optimiser: OptimiserRecord) -> set[str]:
 
 def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if no tensor of an optimiser ever gets a gradient."""
-    if not facts.stored.keys().isdisjoint(facts.optimised) or optimiser.steps < 2 or optimiser.idle < optimiser.steps:
+    if (
+        not facts.stored.keys().isdisjoint(facts.optimised)
+        or optimiser.steps < 2
+        or optimiser.idle < optimiser.steps
+    ):
         return None
     if not facts.flow.before(facts.roots).isdisjoint(map(facts.flow.tensor, optimiser.tensors)):
         return None  # the loss depends on them, and something cuts their gradients off
-    used, source, own = call_of(facts, loose), base_of(facts, loose), held_text(facts, optimiser)
+    used = call_of(facts, loose)
+    source = base_of(facts, loose)
+    own = held_text(facts, optimiser)
     roots = facts.root_names()
     evidence = [facts.at(f"this optimiser holds {own}", optimiser.span)]
     if used is not None:
         evidence.append(facts.at(f"{source} is used here", used))
     return Cause(
         "other tensors",
-        f"{roots} is computed from {source}{facts.at_line(used)}, and does not depend on {own}, which the optimiser"
+        f"{roots} is computed from {source}{facts.at_line(used)}, and does not depend on {own}, "
+        "which the optimiser"
         f"{facts.at_line(optimiser.span)} holds",
         evidence,
-        (f"compute {roots} with {own} instead of {source}", f"or give the optimiser {source}'s tensors"),
+        (
+            f"compute {roots} with {own} instead of {source}",
+            f"or give the optimiser {source}'s tensors",
+        ),
         symptom="nothing that the optimiser holds is updated",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
 
 
 def call_of(facts: Facts, leaves: list[int]) -> Span | None:
-    """Return the place of the outermost module call that uses one of the leaves, else of the operation."""
+    """Return the place of the outermost module call that uses one of the leaves, else of the
+    operation.
+    """
     for leaf in leaves:
-        for operation in sorted(facts.readers(leaf), key=lambda reader: not reader.grad_enabled)[:1]:
-            modules = [s.span for s in scopes_of(facts, operation) if s.kind == "module" and s.span is not None]
+        for operation in sorted(facts.readers(leaf), key=lambda reader: not reader.grad_enabled)[
+            :1
+        ]:
+            modules = [
+                s.span
+                for s in scopes_of(facts, operation)
+                if s.kind == "module" and s.span is not None
+            ]
             return modules[-1] if modules else operation.span
     return None
 
@@ -326,5 +441,9 @@ def call_that_makes(facts: Facts, optimiser: OptimiserRecord) -> Any:
 def held_text(facts: Facts, optimiser: OptimiserRecord) -> str:
     """Return the parameters given to an optimiser as the program writes them: "q_net"."""
     call = call_that_makes(facts, optimiser)
-    text = facts.text.cut(call.args[0]).removesuffix(".parameters()") if call is not None and call.args else ""
+    text = (
+        facts.text.cut(call.args[0]).removesuffix(".parameters()")
+        if call is not None and call.args
+        else ""
+    )
     return text if text and len(text) < 30 else "its own tensors"

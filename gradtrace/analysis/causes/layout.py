@@ -1,4 +1,6 @@
-"""Find tensors whose dimensions are mistaken for each other: by a view, or by an attention's softmax."""
+"""Find tensors whose dimensions are mistaken for each other: by a view, or by an attention's
+softmax.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,36 @@ from gradtrace.trace.record import Operation
 
 Shape = tuple[int, ...]
 VIEWS = function_table("analysis.causes.layout.VIEWS", ("view", "reshape"))
-PADDED = function_table("analysis.causes.layout.PADDED", ("cat", "concat", "pad", "constant_pad_nd"))
+PADDED = function_table(
+    "analysis.causes.layout.PADDED", ("cat", "concat", "pad", "constant_pad_nd")
+)
 PARTS = ("index", "slice", *function_table("analysis.causes.layout.PARTS", ("select", "narrow")))
 PRODUCTS = function_table("analysis.causes.layout.PRODUCTS", ("matmul", "bmm", "mm", "baddbmm"))
 SEQUENCES = (
     *words("gru lstm rnn_tanh rnn_relu"),
-    *function_table("analysis.causes.layout.SEQUENCES", words("cumsum cumprod scaled_dot_product_attention conv1d")),
+    *function_table(
+        "analysis.causes.layout.SEQUENCES",
+        words("cumsum cumprod scaled_dot_product_attention conv1d"),
+    ),
 )
-SAME = ("unsafe_view", *function_table("analysis.causes.layout.SAME", ("view", "expand", "dropout")))
+SAME = (
+    "unsafe_view",
+    *function_table("analysis.causes.layout.SAME", ("view", "expand", "dropout")),
+)
 LINEAR = function_table("analysis.causes.layout.LINEAR", ("linear", "addmm", "mm", "matmul"))
-SCORES = function_table("analysis.causes.layout.SCORES", ("div", "mul", "add", "sub", "masked_fill", "tanh"))
+SCORES = function_table(
+    "analysis.causes.layout.SCORES", ("div", "mul", "add", "sub", "masked_fill", "tanh")
+)
 
 
 def exchanged(facts: Facts) -> Cause | None:
-    """Find a view that gives the shape of a transposed tensor, with the numbers in their old order."""
+    """Find a view that gives the shape of a transposed tensor, with the numbers in their old
+    order.
+    """
     for operation in facts.calls_of(VIEWS):
-        before, after = (facts.tensors[(*ids, 0)[0]] for ids in (operation.tensors, operation.outputs))
+        before, after = (
+            facts.tensors[(*ids, 0)[0]] for ids in (operation.tensors, operation.outputs)
+        )
         if not after.requires_grad or not operation.tensors:
             continue
         dims = exchanges(facts, operation, before.shape, after.shape)
@@ -37,27 +53,43 @@ def exchanged(facts: Facts) -> Cause | None:
         a, b = dims
         name = named(facts, operation.tensors[0])
         mixed = f"row i of the result is not column i of {name}"
-        fix = f"{enclosed(code_of(name)) or '...'}.transpose({a}, {b}), if the two dimensions are to change places"
+        fix = (
+            f"{enclosed(code_of(name)) or '...'}.transpose({a}, {b}), if the two dimensions are "
+            "to change places"
+        )
         if len(after.shape) > len(before.shape):
             straight = (*after.shape[:a], after.shape[b], after.shape[a], *after.shape[b + 1 :])
             mixed = "a head gets pieces of several rows"
             fix = f"{operator(operation)}{straight} and then transpose({a}, {b})"
         return Cause(
             "view for transpose",
-            f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order of the numbers in "
+            f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order "
+            "of the numbers in "
             f"memory, which transpose() would change: {mixed}",
-            (facts.at(f"{name} has the shape {before.shape}; a view only cuts it up in another way", operation.span),),
+            (
+                facts.at(
+                    f"{name} has the shape {before.shape}; a view only cuts it up in another way",
+                    operation.span,
+                ),
+            ),
             (fix,),
         )
     return None
 
 
-def exchanges(facts: Facts, operation: Operation, before: Shape, after: Shape) -> tuple[int, int] | None:
-    """Return (0, 1) if a view exchanges the sizes of the first two dimensions and an operation then tells one position
-    there from another. A view that only groups rows, and one that a later view undoes, are no mistake.
+def exchanges(
+    facts: Facts, operation: Operation, before: Shape, after: Shape
+) -> tuple[int, int] | None:
+    """Return (0, 1) if a view exchanges the sizes of the first two dimensions and an operation then
+    tells one position there from another. A view that only groups rows, and one that a later view
+    undoes, are no mistake.
     """
     dims = swapped(before, after)
-    if dims is None or facts.reader_after(operation, lambda reader: tells_positions(facts, reader), 4, 4) is None:
+    if (
+        dims is None
+        or facts.reader_after(operation, lambda reader: tells_positions(facts, reader), 4, 4)
+        is None
+    ):
         return None
 
     def undoes(view: Operation) -> bool:
@@ -67,22 +99,41 @@ def exchanges(facts: Facts, operation: Operation, before: Shape, after: Shape) -
 
 
 def tells_positions(facts: Facts, operation: Operation) -> bool:
-    """Whether an operation treats the positions along a dimension as a sequence, or takes one of them."""
+    """Whether an operation treats the positions along a dimension as a sequence, or takes one of
+    them.
+    """
     if operator(operation) not in PRODUCTS:
         return operator(operation) in (*SEQUENCES, *PARTS)
     return all(len(facts.tensors[i].shape) > 2 for i in operation.tensors)
 
 
 def swapped(before: Shape, after: Shape) -> tuple[int, int] | None:
-    """Return (0, 1) if a view exchanges the sizes of the first two dimensions, and keeps the others."""
-    if len(before) < 3 or before == after or before[2:] != after[2:] or min(before[:2], default=0) < 2:
+    """Return (0, 1) if a view exchanges the sizes of the first two dimensions, and keeps the
+    others.
+    """
+    if (
+        len(before) < 3
+        or before == after
+        or before[2:] != after[2:]
+        or min(before[:2], default=0) < 2
+    ):
         return None
     return (0, 1) if before[:2] == after[1::-1] else None
 
 
-def split_early(facts: Facts, operation: Operation, before: Shape, after: Shape) -> tuple[int, int] | None:
-    """Return (1, 2) if a view of (batch, time, width) gives (batch, heads, time, width / heads) for a product."""
-    if len(before) != 3 or len(after) != 4 or before[0] != after[0] or before[1] != after[2] or 1 in after[1:]:
+def split_early(
+    facts: Facts, operation: Operation, before: Shape, after: Shape
+) -> tuple[int, int] | None:
+    """Return (1, 2) if a view of (batch, time, width) gives (batch, heads, time, width / heads) for
+    a product.
+    """
+    if (
+        len(before) != 3
+        or len(after) != 4
+        or before[0] != after[0]
+        or before[1] != after[2]
+        or 1 in after[1:]
+    ):
         return None
     if before[1] == after[1] or after[1] * after[3] != before[2]:
         return None
@@ -92,16 +143,21 @@ def split_early(facts: Facts, operation: Operation, before: Shape, after: Shape)
 
 
 def is_shift(facts: Facts, operation: Operation) -> bool:
-    """Whether a view is part of the relative shift of Transformer-XL, which pads, views and cuts on purpose."""
+    """Whether a view is part of the relative shift of Transformer-XL, which pads, views and cuts on
+    purpose.
+    """
     maker = facts.maker(operation.tensors[0])
     cut = [o for o in facts.readers(operation.outputs[0]) if operator(o) in PARTS]
     return bool(cut) or (maker is not None and operator(maker) in PADDED)
 
 
 def over_the_queries(facts: Facts) -> Cause | None:
-    """Find a softmax of attention scores over the queries, whose result a product sums over the keys."""
+    """Find a softmax of attention scores over the queries, whose result a product sums over the
+    keys.
+    """
     for operation in facts.calls_of(("softmax",)):
-        dim, shape = dimension(operation), facts.tensors[operation.outputs[0]].shape
+        dim = dimension(operation)
+        shape = facts.tensors[operation.outputs[0]].shape
         if dim is None or len(shape) < 2 or dim % len(shape) != len(shape) - 2 or shape[-1] < 2:
             continue
         product = product_of(facts, operation.outputs[0])
@@ -111,10 +167,14 @@ def over_the_queries(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the queries",
-            f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and {unit(facts, product)} "
+            f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and "
+            f"{unit(facts, product)} "
             f"sums over the {keys} keys: the weights of a query do not add up to 1",
             (
-                facts.at(f"{named(facts, operation.outputs[0])} has the shape {shape}: queries, keys", operation.span),
+                facts.at(
+                    f"{named(facts, operation.outputs[0])} has the shape {shape}: queries, keys",
+                    operation.span,
+                ),
                 facts.at("each row is multiplied with the values here", product.span),
             ),
             (f"dim=-1 in place of dim={said}{facts.at_line(place)}",),
@@ -123,11 +183,21 @@ def over_the_queries(facts: Facts) -> Cause | None:
 
 
 def over_the_rows(facts: Facts) -> Cause | None:
-    """Find a softmax over the rows of a linear layer's result, as a router's, whose columns a sum weights."""
+    """Find a softmax over the rows of a linear layer's result, as a router's, whose columns a sum
+    weights.
+    """
     for operation in facts.calls_of(("softmax",)):
-        dim, shape = dimension(operation), facts.tensors[operation.outputs[0]].shape
+        dim = dimension(operation)
+        shape = facts.tensors[operation.outputs[0]].shape
         maker = facts.maker(next(iter(operation.tensors), None))
-        if dim is None or len(shape) != 2 or dim % 2 or 1 in shape or maker is None or operator(maker) not in LINEAR:
+        if (
+            dim is None
+            or len(shape) != 2
+            or dim % 2
+            or 1 in shape
+            or maker is None
+            or operator(maker) not in LINEAR
+        ):
             continue
         total = weighted_sum(facts, operation.outputs[0], shape)
         if total is None or facts.reader_after(total, adds_rows, 3, 4) is not None:
@@ -135,11 +205,14 @@ def over_the_rows(facts: Facts) -> Cause | None:
         said, place = written_dimension(facts, operation)
         return Cause(
             "softmax over the batch",
-            f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and {unit(facts, total)} adds "
+            f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and "
+            f"{unit(facts, total)} adds "
             f"up what the {shape[1]} columns weight: the weights of a row do not add up to 1",
             (
                 facts.at(
-                    f"{named(facts, operation.outputs[0])} has the shape {shape}, a row for each sample", operation.span
+                    f"{named(facts, operation.outputs[0])} has the shape {shape}, a row for each "
+                    "sample",
+                    operation.span,
                 ),
                 facts.at("what each row weights is added up here", total.span),
             ),
@@ -153,7 +226,9 @@ def adds_rows(operation: Operation) -> bool:
 
 
 def weighted_sum(facts: Facts, tensor: int, shape: Shape) -> Operation | None:
-    """Return the sum over the columns of a table of weights, after they were multiplied with something."""
+    """Return the sum over the columns of a table of weights, after they were multiplied with
+    something.
+    """
     column: int | None = None  # where the weights' columns are, counted from the last dimension
     for _ in range(6):
         reader = next(iter(facts.readers(tensor)), None)
@@ -162,7 +237,11 @@ def weighted_sum(facts: Facts, tensor: int, shape: Shape) -> Operation | None:
         result = facts.tensors[reader.outputs[0]].shape
         if operator(reader) == "sum" and column is not None:
             dim = dimension(reader)
-            return reader if dim is not None and dim % len(facts.tensors[tensor].shape) == column else None
+            return (
+                reader
+                if dim is not None and dim % len(facts.tensors[tensor].shape) == column
+                else None
+            )
         if operator(reader) == "mul" and len(reader.tensors) == 2 and column is None:
             own = facts.tensors[tensor].shape
             column = len(result) - len(own) + max(i for i, size in enumerate(own) if size != 1)
@@ -176,7 +255,11 @@ def product_of(facts: Facts, tensor: int) -> Operation | None:
     """Return the product whose left factor is a tensor, up to a view and a dropout."""
     for _ in range(4):
         reader = next(iter(facts.readers(tensor)), None)
-        if reader is None or reader.tensors[0] != tensor or operator(reader) not in (*PRODUCTS, *SAME):
+        if (
+            reader is None
+            or reader.tensors[0] != tensor
+            or operator(reader) not in (*PRODUCTS, *SAME)
+        ):
             return None
         if operator(reader) in PRODUCTS:
             return reader

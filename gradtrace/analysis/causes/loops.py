@@ -1,5 +1,5 @@
-"""Find errors of training loops: gradients cleared never or too early, no step, a method that is not called, a name
-bound again.
+"""Find errors of training loops: gradients cleared never or too early, no step, a method that is
+not called, a name bound again.
 """
 
 from __future__ import annotations
@@ -20,10 +20,14 @@ METHODS = ("backward", "step", "zero_grad")
 
 
 def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
-    """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took one."""
+    """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took
+    one.
+    """
     stepping = [optimiser for optimiser in facts.trace.optimisers if optimiser.steps]
     stepping = [
-        optimiser for optimiser in stepping if leaf is None or leaf in map(facts.flow.tensor, optimiser.tensors)
+        optimiser
+        for optimiser in stepping
+        if leaf is None or leaf in map(facts.flow.tensor, optimiser.tensors)
     ]
     return max(stepping, key=lambda optimiser: optimiser.steps, default=None)
 
@@ -58,7 +62,8 @@ def never_cleared(facts: Facts) -> Cause | None:
     if len(facts.trace.training) < 2:
         return None
     changes = gradient_changes(facts)
-    leaves, held = [], {facts.flow.tensor(i) for o in facts.trace.optimisers if o.steps for i in o.tensors}
+    leaves = []
+    held = {facts.flow.tensor(i) for o in facts.trace.optimisers if o.steps for i in o.tensors}
     for leaf, visits in facts.stored.items():
         if held and leaf not in held:
             continue  # no update uses this gradient
@@ -70,12 +75,18 @@ def never_cleared(facts: Facts) -> Cause | None:
             leaves.append(leaf)
     if not leaves:
         return None
-    name, last = named(facts, leaves[0]), facts.stored[leaves[0]][-1]
-    pass_, optimiser = facts.passes[last.number], updated(facts, leaves[0])
-    evidence, call = [facts.backward(pass_)], f"{name}.grad = None"
+    name = named(facts, leaves[0])
+    last = facts.stored[leaves[0]][-1]
+    pass_ = facts.passes[last.number]
+    optimiser = updated(facts, leaves[0])
+    evidence = [facts.backward(pass_)]
+    call = f"{name}.grad = None"
     if last.grad_before is not None and last.grad_after is not None:
         evidence.append(
-            Evidence(f"{name}.grad was {brief(last.grad_before)} there and becomes {brief(last.grad_after)}")
+            Evidence(
+                f"{name}.grad was {brief(last.grad_before)} there and becomes "
+                f"{brief(last.grad_after)}"
+            )
         )
     if optimiser is not None:
         evidence.append(facts.at("the step uses the sum of all passes so far", optimiser.step_span))
@@ -84,7 +95,8 @@ def never_cleared(facts: Facts) -> Cause | None:
         "accumulated",
         "gradients accumulate: no zero_grad() clears them between the steps, so "
         f"backward{facts.at_line(pass_.span)} adds "
-        f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
+        f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} "
+        "passes added up)",
         evidence,
         (f"{call} before backward{facts.at_line(pass_.span)}",),
         tensors=frozenset(leaves),
@@ -96,21 +108,27 @@ def cleared_early(facts: Facts) -> Cause | None:
     optimiser = updated(facts)
     if optimiser is None:
         return None
-    visits, changes = facts.stored, gradient_changes(facts)
+    visits = facts.stored
+    changes = gradient_changes(facts)
     leaves = [facts.flow.tensor(i) for i in optimiser.tensors]
     for leaf in leaves:
         clear = clear_before_step(visits.get(leaf, []), changes.get(leaf, []), optimiser)
         if clear is None:
             continue
-        ran, call = facts.passes[visits[leaf][0].number], clear.text or "zero_grad()"
+        ran = facts.passes[visits[leaf][0].number]
+        call = clear.text or "zero_grad()"
         return Cause(
             "cleared early",
-            f"{call}{facts.at_line(clear.span)} clears the gradients of backward{facts.at_line(ran.span)} before "
+            f"{call}{facts.at_line(clear.span)} clears the gradients of "
+            f"backward{facts.at_line(ran.span)} before "
             f"step(){facts.at_line(optimiser.step_span)} uses them",
             (
                 facts.backward(ran),
                 facts.at(f"{named(facts, leaf)}.grad is cleared here", clear.span),
-                facts.at(f"{optimiser.idle or 'all'} of {optimiser.steps} steps find no gradient", optimiser.step_span),
+                facts.at(
+                    f"{optimiser.idle or 'all'} of {optimiser.steps} steps find no gradient",
+                    optimiser.step_span,
+                ),
             ),
             (f"move {call} before backward(), or after step()",),
             symptom="nothing is updated",
@@ -119,8 +137,12 @@ def cleared_early(facts: Facts) -> Cause | None:
     return None
 
 
-def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimiser: OptimiserRecord) -> Change | None:
-    """Return the call that clears the gradients right before every step; None if any step used a pass's gradients."""
+def clear_before_step(
+    visits: list[BackwardStep], changes: list[Change], optimiser: OptimiserRecord
+) -> Change | None:
+    """Return the call that clears the gradients right before every step; None if any step used a
+    pass's gradients.
+    """
     if not visits:
         return None
     clears = [c for c in changes if c.how in CLEARS]
@@ -137,11 +159,21 @@ def clear_before_step(visits: list[BackwardStep], changes: list[Change], optimis
 def no_step(facts: Facts) -> Cause | None:
     """Find an optimiser in a loop that never takes a step, or whose steps have length 0."""
     optimisers = facts.trace.optimisers
-    still = next((optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None)
+    still = next(
+        (optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None
+    )
     if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
-        because = f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps change nothing"
-        evidence = facts.at("lr=0 here", still.span), facts.at(f"{still.steps} steps were taken", still.step_span)
-        return not_updated(facts, still, because, evidence, "lr=1e-3, or a scheduler that raises it")
+        because = (
+            f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps "
+            "change nothing"
+        )
+        evidence = (
+            facts.at("lr=0 here", still.span),
+            facts.at(f"{still.steps} steps were taken", still.step_span),
+        )
+        return not_updated(
+            facts, still, because, evidence, "lr=1e-3, or a scheduler that raises it"
+        )
     stored = [p for p in facts.passes if p.stores and not p.error]
     if (
         not optimisers
@@ -154,9 +186,17 @@ def no_step(facts: Facts) -> Cause | None:
     if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):
         return None
     name = assigned_name(facts, idle.span) or "optimizer"
-    because = f"{name}, made{facts.at_line(idle.span)}, never takes a step: {name}.step() is not called"
+    because = (
+        f"{name}, made{facts.at_line(idle.span)}, never takes a step: {name}.step() is not called"
+    )
     evidence = facts.at(f"{name} holds {idle.held} tensors", idle.span), facts.backward(stored[-1])
-    return not_updated(facts, idle, because, evidence, f"{name}.step() after backward{facts.at_line(stored[-1].span)}")
+    return not_updated(
+        facts,
+        idle,
+        because,
+        evidence,
+        f"{name}.step() after backward{facts.at_line(stored[-1].span)}",
+    )
 
 
 def not_updated(
@@ -174,15 +214,19 @@ def not_called(facts: Facts) -> Cause | None:
     statement = places.uncalled(facts.text, METHODS)
     if statement is None:
         return None
-    text, head = facts.text.cut(statement), places.head_of(statement)
+    text = facts.text.cut(statement)
+    head = places.head_of(statement)
     because = f"line {head.line} names {text} without parentheses, so it is not called"
     evidence = [facts.at("this only looks the method up", head)]
-    advice: tuple[str, ...] = (with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),)
+    advice: tuple[str, ...] = (
+        with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
+    )
     root = facts.variable(text.removesuffix(".backward"))
     if root is not None and not root.requires_grad:
         cause = history.no_history(facts, root)
         because += f"; and {root.label} does not require grad: {cause.because}"
-        evidence, advice = [*evidence, *cause.evidence], (*cause.advice, *advice)
+        evidence = [*evidence, *cause.evidence]
+        advice = (*cause.advice, *advice)
     return Cause("not called", because, evidence, advice)
 
 
@@ -196,7 +240,8 @@ def rebound(facts: Facts) -> Cause | None:
         name = own_gradient(statement)
         if not name or not ran.intersection(places.lines_of(statement)):
             continue
-        text, value = facts.text.cut(statement), statement.value
+        text = facts.text.cut(statement)
+        value = statement.value
         if "detach" in text or "requires_grad" in text or made_leaf_again(facts, name, statement):
             continue
         head = places.head_of(statement)
@@ -204,13 +249,20 @@ def rebound(facts: Facts) -> Cause | None:
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
             update = f"{name} -= {facts.text.cut(value.right)}"
         under = facts.text.mode_around(head) is not None
-        why = "that does not require grad" if under else "and not a leaf: backward stores no gradient in it"
+        why = (
+            "that does not require grad"
+            if under
+            else "and not a leaf: backward stores no gradient in it"
+        )
         about = {i for i in facts.begun if named(facts, i) == name or not facts.tensors[i].name}
         return Cause(
             "rebound",
             f"line {head.line} binds {name} to a new tensor, the result of an operation {why}",
             (
-                *[facts.at(f"{name} is a leaf here", places.head_of(s)) for s in facts.text.assignments(name)[:1]],
+                *[
+                    facts.at(f"{name} is a leaf here", places.head_of(s))
+                    for s in facts.text.assignments(name)[:1]
+                ],
                 facts.at(f"from here on {name} is another tensor, and {name}.grad is None", head),
             ),
             (f"with torch.no_grad(): {update}", f"and {name}.grad = None after it"),
@@ -220,7 +272,9 @@ def rebound(facts: Facts) -> Cause | None:
 
 
 def own_gradient(statement: Any) -> str:
-    """Return the name x of a statement such as `x = x - lr * x.grad`; "" for any other statement."""
+    """Return the name x of a statement such as `x = x - lr * x.grad`; "" for any other
+    statement.
+    """
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return ""
     target = statement.targets[0]

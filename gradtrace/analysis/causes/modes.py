@@ -15,7 +15,9 @@ NORMS = function_table("analysis.causes.modes.NORMS", ("batch_norm",))
 
 
 def left_in_eval(facts: Facts) -> Cause | None:
-    """Find a loop whose first steps ran in training mode, and whose last ones did not, after a call of eval()."""
+    """Find a loop whose first steps ran in training mode, and whose last ones did not, after a call
+    of eval().
+    """
     steps = facts.trace.training
     call = next(undone(facts), None)
     if call is None or len(steps) < 2:
@@ -29,22 +31,29 @@ def left_in_eval(facts: Facts) -> Cause | None:
     example = next((o for o in first.values() if runs_again(facts, o, steps[off])), None)
     if example is None:
         return None
-    name, head = facts.text.cut(call.func.value), places.span_of(call)
+    name = facts.text.cut(call.func.value)
+    head = places.span_of(call)
     does = "does nothing" if operator(example) in DROPOUTS else "uses its running statistics"
     return Cause(
         "evaluation mode",
-        f"from step {steps[off].number} on the model runs in evaluation mode, where {unit(facts, example)} {does}: "
+        f"from step {steps[off].number} on the model runs in evaluation mode, where "
+        f"{unit(facts, example)} {does}: "
         f"{name}.eval(){facts.at_line(head)} is not undone by {name}.train()",
         (
             facts.at("this turns evaluation mode on, until train() is called", head),
-            facts.at(f"the steps up to {steps[off - 1].number} were in training mode", own_span(facts, example)),
+            facts.at(
+                f"the steps up to {steps[off - 1].number} were in training mode",
+                own_span(facts, example),
+            ),
         ),
         (f"{name}.train() after the validation, or at the start of each epoch",),
     )
 
 
 def undone(facts: Facts) -> Iterator[Any]:
-    """Yield the calls `x.eval()` in the text that no later `x.train()` in the same function undoes."""
+    """Yield the calls `x.eval()` in the text that no later `x.train()` in the same function
+    undoes.
+    """
     text = facts.text
     functions = [node for node in text.statements if isinstance(node, ast.FunctionDef)]
     nodes = (node for node in ast.walk(text.tree) if isinstance(node, ast.Call))
@@ -53,9 +62,14 @@ def undone(facts: Facts) -> Iterator[Any]:
         if call.func.attr != "eval" or call.args:
             continue
         home = max(places.around(functions, call.lineno), key=places.starts, default=text.tree)
-        own, within = text.cut(call.func.value), list(ast.walk(home))
-        later = [n for n in calls if n.func.attr == "train" and n.lineno > call.lineno and n in within]
-        is_validation = any(facts.text.mode_around(places.head_of(n)) for n in follows(facts, call, home))
+        own = text.cut(call.func.value)
+        within = list(ast.walk(home))
+        later = [
+            n for n in calls if n.func.attr == "train" and n.lineno > call.lineno and n in within
+        ]
+        is_validation = any(
+            facts.text.mode_around(places.head_of(n)) for n in follows(facts, call, home)
+        )
         if is_validation and not any(text.cut(n.func.value) == own for n in later):
             yield call
 
@@ -83,12 +97,20 @@ def is_of_training(operation: Operation) -> bool:
 
 
 def uses_running_statistics(operation: Operation) -> bool:
-    """Whether a normalisation has its mean given: PyTorch's record says so, gradtrace's has it as an operand."""
-    return operation.option("training") == "False" or any(operand.name == "mean" for operand in operation.inputs)
+    """Whether a normalisation has its mean given: PyTorch's record says so, gradtrace's has it as
+    an operand.
+    """
+    return operation.option("training") == "False" or any(
+        operand.name == "mean" for operand in operation.inputs
+    )
 
 
 def runs_again(facts: Facts, operation: Operation, step: TrainingStep) -> bool:
-    """Whether a later step runs what made the input of an operation, so that its model is in use."""
+    """Whether a later step runs what made the input of an operation, so that its model is in
+    use.
+    """
     makers = [maker for i in operation.tensors[:1] if (maker := facts.maker(i)) is not None]
     spans = {maker.span for maker in makers}
-    return any(o.grad_enabled and o.span in spans for o in facts.operations[slice(*step.operations)])
+    return any(
+        o.grad_enabled and o.span in spans for o in facts.operations[slice(*step.operations)]
+    )

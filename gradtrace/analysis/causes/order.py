@@ -1,4 +1,6 @@
-"""Find the first NaN or infinity of a run: NaN before Inf, forward before backward, data before operations."""
+"""Find the first NaN or infinity of a run: NaN before Inf, forward before backward, data before
+operations.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from gradtrace.trace.record import CONSTANT, Operation, PassRecord, TensorRecord
 class Symptom(NamedTuple):
     """The first sign that values are not finite.
 
-    `one` is the pass that began at such a value or stored it in a leaf; `root` is None if only gradients are not
-    finite.
+    `one` is the pass that began at such a value or stored it in a leaf; `root` is None if only
+    gradients are not finite.
     """
 
     pass_: PassRecord | None
@@ -26,7 +28,9 @@ class Symptom(NamedTuple):
 
 
 def first_symptom(facts: Facts) -> Symptom | None:
-    """Return the first value that is not finite and that a reader would notice: a root's, or a stored gradient's."""
+    """Return the first value that is not finite and that a reader would notice: a root's, or a
+    stored gradient's.
+    """
     bad = bad_gradients(facts)
     for pass_ in facts.passes:
         for root in pass_.roots:
@@ -35,12 +39,20 @@ def first_symptom(facts: Facts) -> Symptom | None:
                 return Symptom(pass_, root, "nan" if has_nan(value) else "inf")
         if pass_.number in bad:
             return Symptom(pass_, None, bad[pass_.number])
-    roots = (*(() if facts.passes else facts.trace.roots), *named_numbers(facts), *found_by_program(facts))
-    return next((Symptom(None, root, "nan") for root in roots if has_nan(facts.tensors[root].value)), None)
+    roots = (
+        *(() if facts.passes else facts.trace.roots),
+        *named_numbers(facts),
+        *found_by_program(facts),
+    )
+    return next(
+        (Symptom(None, root, "nan") for root in roots if has_nan(facts.tensors[root].value)), None
+    )
 
 
 def named_numbers(facts: Facts) -> list[int]:
-    """Return the computed single numbers that variables hold: losses at which no pass may have begun."""
+    """Return the computed single numbers that variables hold: losses at which no pass may have
+    begun.
+    """
     if facts.trace.failure is not None and facts.passes:
         return []
     computed = [t for t in facts.trace.named if t.requires_grad and not t.is_leaf]
@@ -48,7 +60,9 @@ def named_numbers(facts: Facts) -> list[int]:
 
 
 def found_by_program(facts: Facts) -> list[int]:
-    """Return the last computed value with a NaN, if the program has failed with an error that speaks of such values."""
+    """Return the last computed value with a NaN, if the program has failed with an error that
+    speaks of such values.
+    """
     failure = facts.trace.failure
     if failure is None:
         return []
@@ -57,10 +71,22 @@ def found_by_program(facts: Facts) -> list[int]:
     if not any(word.startswith(NOT_FINITE) for word in words):
         return []
     bad = lasting(facts.trace)
-    return [t.id for t in facts.tensors if t.id in bad and t.operation is not None and has_nan(t.value)][-1:]
+    return [
+        t.id for t in facts.tensors if t.id in bad and t.operation is not None and has_nan(t.value)
+    ][-1:]
 
 
-NOT_FINITE = ("nan", "inf", "isnan", "isinf", "isfinite", "nonfinite", "finite", "singular", "definite")
+NOT_FINITE = (
+    "nan",
+    "inf",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "nonfinite",
+    "finite",
+    "singular",
+    "definite",
+)
 
 
 def bad_gradients(facts: Facts) -> dict[int, str]:
@@ -77,13 +103,17 @@ def bad_gradients(facts: Facts) -> dict[int, str]:
 
 
 def skipped(facts: Facts) -> set[int]:
-    """Return the passes of a scaled loss whose gradients no step used, since a GradScaler looked for a smaller scale
-    and found one later.
+    """Return the passes of a scaled loss whose gradients no step used, since a GradScaler looked
+    for a smaller scale and found one later.
     """
     scaled = [pass_.number for pass_ in facts.passes if ".scale(" in facts.text.line(pass_.span)]
     if not scaled:
         return set()
-    ran = {facts.steps[c.after_steps - 1].number for c in facts.trace.changes if c.how == "step" and c.after_steps}
+    ran = {
+        facts.steps[c.after_steps - 1].number
+        for c in facts.trace.changes
+        if c.how == "step" and c.after_steps
+    }
     return {number for number in scaled if number not in ran and max(ran, default=-1) > number}
 
 
@@ -99,17 +129,23 @@ def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
         if not makers or (reader is not None and reader.id <= makers[0].id):
             return in_data(facts, data, kind)
     if makers:
-        return undefined.made_nan(facts, makers[0]) if kind == "nan" else undefined.made_inf(facts, makers[0])
+        return (
+            undefined.made_nan(facts, makers[0])
+            if kind == "nan"
+            else undefined.made_inf(facts, makers[0])
+        )
     return None
 
 
 def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     """Return the cause if a tensor was given with a NaN or an infinity."""
-    name, reader = named(facts, record.id), next(iter(facts.readers(record.id)), None)
+    name = named(facts, record.id)
+    reader = next(iter(facts.readers(record.id)), None)
     if record.kind == CONSTANT and reader is not None and undefined.stores(reader):
         return undefined.written(facts, reader, kind)
     where, index = bad_place(record.value, kind)
-    own, evidence = None, []
+    own = None
+    evidence = []
     span = None if was_there(facts, record) else made_at(facts, record)
     if span is not None:
         own = line_of_element(facts, span, index) or span
@@ -138,7 +174,9 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
 
 
 def was_there(facts: Facts, record: TensorRecord) -> bool:
-    """Whether a tensor is a parameter from before the recording: where it got its elements is not known."""
+    """Whether a tensor is a parameter from before the recording: where it got its elements is not
+    known.
+    """
     return record.is_parameter and record.span is None and facts.tensors[record.first].span is None
 
 
@@ -146,23 +184,33 @@ def was_there(facts: Facts, record: TensorRecord) -> bool:
 
 
 def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
-    """Return the first function that received finite gradients and sent back one that is not finite."""
+    """Return the first function that received finite gradients and sent back one that is not
+    finite.
+    """
     first = 0 if symptom.pass_ is None else symptom.pass_.number
     step = next((s for s in facts.steps if s.number >= first and goes_bad(s)), None)
     operation = None if step is None else facts.arrivals.operations.get(step.function)
     if step is None or operation is None:
         return None
     data = given_infinity(facts, operation)
-    return undefined.bad_derivative(facts, operation, step) if data is None else in_data(facts, data, "inf")
+    return (
+        undefined.bad_derivative(facts, operation, step)
+        if data is None
+        else in_data(facts, data, "inf")
+    )
 
 
 def given_infinity(facts: Facts, operation: Operation) -> TensorRecord | None:
-    """Return a tensor that was given with an infinity, and that an operation read; None for what may be a mask."""
+    """Return a tensor that was given with an infinity, and that an operation read; None for what
+    may be a mask.
+    """
     if operator(operation) in (*undefined.SOFTMAXES, "scaled_dot_product_attention"):
         return None
     read = [record.id for record, value in facts.operands(operation) if has_inf(value)]
     pairs = [(tensor, i) for tensor in read for i in back(facts, tensor, has_inf)[1]]
-    return next((facts.tensors[i] for tensor, i in pairs if i == tensor or not is_negative(facts, i)), None)
+    return next(
+        (facts.tensors[i] for tensor, i in pairs if i == tensor or not is_negative(facts, i)), None
+    )
 
 
 def not_finite(facts: Facts) -> Cause | None:
@@ -184,7 +232,13 @@ def describe_symptom(facts: Facts, symptom: Symptom) -> str:
     if symptom.root is not None:
         name = named(facts, symptom.root)
         return f"{name if len(name) < 40 else 'the result'} is {symptom.kind}{when}"
-    steps = [s for s in facts.steps if symptom.pass_ is not None and s.number == symptom.pass_.number]
-    step = next((s for s in steps if s.grad_after is not None and not s.grad_after.all_finite), None)
+    steps = [
+        s for s in facts.steps if symptom.pass_ is not None and s.number == symptom.pass_.number
+    ]
+    step = next(
+        (s for s in steps if s.grad_after is not None and not s.grad_after.all_finite), None
+    )
     leaf = None if step is None else facts.functions[step.function].variable
-    return f"{'a gradient' if leaf is None else named(facts, leaf) + '.grad'} is {symptom.kind}{when}"
+    return (
+        f"{'a gradient' if leaf is None else named(facts, leaf) + '.grad'} is {symptom.kind}{when}"
+    )

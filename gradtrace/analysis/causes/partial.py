@@ -1,8 +1,10 @@
-"""Find a path that is cut while another one brings a gradient: it is finite, and part of it is missing.
+"""Find a path that is cut while another one brings a gradient: it is finite, and part of it is
+missing.
 
-Most cuts are meant: a target under no_grad, an advantage, a straight-through estimator. Reported as mistakes are a
-number that a loss is computed with, and a tensor that is multiplied by its own values without history. A number that is
-a threshold, and a coefficient that is learned by a term of its own, are only worth a remark.
+Most cuts are meant: a target under no_grad, an advantage, a straight-through estimator. Reported as
+mistakes are a number that a loss is computed with, and a tensor that is multiplied by its own
+values without history. A number that is a threshold, and a coefficient that is learned by a term of
+its own, are only worth a remark.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from gradtrace.trace.record import Operation
 
 SCALES = function_table("analysis.causes.partial.SCALES", ("div", "pow"))
 BOUNDS = function_table(
-    "analysis.causes.partial.BOUNDS", ("clamp", "clip", "where", "maximum", "minimum", "le", "lt", "ge", "gt")
+    "analysis.causes.partial.BOUNDS",
+    ("clamp", "clip", "where", "maximum", "minimum", "le", "lt", "ge", "gt"),
 )
 
 
@@ -43,7 +46,8 @@ def partial_cut(facts: Facts) -> Cause | None:
 
 
 def numbers(facts: Facts) -> Iterator[tuple[LeftNumber, list[int], bool]]:
-    """Yield the numbers that a loss is computed with, each with the leaves behind it, and whether it is one on purpose.
+    """Yield the numbers that a loss is computed with, each with the leaves behind it, and whether
+    it is one on purpose.
 
     Divisors are left out: they scale a result or are part of a ratio of numbers.
     """
@@ -56,8 +60,8 @@ def numbers(facts: Facts) -> Iterator[tuple[LeftNumber, list[int], bool]]:
 
 
 def is_coefficient(facts: Facts, number: LeftNumber, leaves: list[int]) -> bool:
-    """Whether the leaves behind a number are no others' that it multiplies, and are learned by a term that treats those
-    as constants: a temperature, a multiplier of a constraint.
+    """Whether the leaves behind a number are no others' that it multiplies, and are learned by a
+    term that treats those as constants: a temperature, a multiplier of a constraint.
     """
     others = {leaf for tensor in number.operation.tensors for leaf in leaves_behind(facts, tensor)}
     if not others or not others.isdisjoint(leaves):
@@ -71,7 +75,9 @@ def is_coefficient(facts: Facts, number: LeftNumber, leaves: list[int]) -> bool:
 def meant_numbers(facts: Facts) -> Iterator[str]:
     """Yield a sentence for each number of a loss that is one on purpose."""
     rows = numbers(facts) if facts.storing else ()
-    yield from dict.fromkeys(sentence(facts, number, leaves) for number, leaves, is_meant in rows if is_meant)
+    yield from dict.fromkeys(
+        sentence(facts, number, leaves) for number, leaves, is_meant in rows if is_meant
+    )
 
 
 def leaves_behind(facts: Facts, tensor: int) -> list[int]:
@@ -84,14 +90,24 @@ def is_ratio(number: LeftNumber) -> bool:
     """Whether a number only scales a result: a divisor, part of a ratio of numbers."""
     if operator(number.operation) in SCALES:
         return True
-    return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(number.operand))
+    return any(
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div) for n in ast.walk(number.operand)
+    )
 
 
 def of_number(facts: Facts, number: LeftNumber, leaves: list[int]) -> Cause:
-    escape, name, call = number.escape, name_of(facts, number), call_of(number)
-    evidence = [facts.at(f"the value of {name} becomes a number, which has no history", escape.span)]
+    escape = number.escape
+    name = name_of(facts, number)
+    call = call_of(number)
+    evidence = [
+        facts.at(f"the value of {name} becomes a number, which has no history", escape.span)
+    ]
     if number.operation.span != escape.span:
-        evidence.append(facts.at(f"{operator(number.operation)} computes with that number", number.operation.span))
+        evidence.append(
+            facts.at(
+                f"{operator(number.operation)} computes with that number", number.operation.span
+            )
+        )
     return Cause(
         "partial cut",
         sentence(facts, number, leaves),
@@ -107,7 +123,8 @@ def of_number(facts: Facts, number: LeftNumber, leaves: list[int]) -> Cause:
 def sentence(facts: Facts, number: LeftNumber, leaves: list[int]) -> str:
     return (
         f"{facts.root_names()} depends on {name_of(facts, number)} through "
-        f"{call_of(number)}{facts.at_line(number.escape.span)} too, and no gradient comes back on that path: "
+        f"{call_of(number)}{facts.at_line(number.escape.span)} too, and no gradient comes back on "
+        "that path: "
         f"{missing(facts, leaves)}"
     )
 
@@ -117,7 +134,9 @@ def call_of(number: LeftNumber) -> str:
 
 
 def name_of(facts: Facts, number: LeftNumber) -> str:
-    """Return the name of what became a number, else its text: `e.max()` of e.max().item() and of float(e.max())."""
+    """Return the name of what became a number, else its text: `e.max()` of e.max().item() and of
+    float(e.max()).
+    """
     name = named(facts, number.tensor)
     texts = [] if code_of(name) else operands(facts, expression(facts, number.escape.span))
     return facts.text.cut(texts[0]) if texts else name
@@ -129,7 +148,9 @@ def missing(facts: Facts, leaves: list[int]) -> str:
 
 
 def own_factor(facts: Facts, operation: Operation) -> Cut | None:
-    """Return the cut between the two factors of a product that are the same tensor, one of them without history."""
+    """Return the cut between the two factors of a product that are the same tensor, one of them
+    without history.
+    """
     if len(operation.tensors) != 2:
         return None
     for constant, factor in (operation.tensors, operation.tensors[::-1]):
@@ -138,7 +159,12 @@ def own_factor(facts: Facts, operation: Operation) -> Cut | None:
         cut = facts.flow.cut_before(constant)
         maker = facts.maker(constant)
         at_once = cut is not None and (cut.operation is None or maker == cut.operation)
-        is_own = cut is not None and at_once and cut.result == constant and facts.flow.tensor(cut.tensor) == factor
+        is_own = (
+            cut is not None
+            and at_once
+            and cut.result == constant
+            and facts.flow.tensor(cut.tensor) == factor
+        )
         if named(facts, constant).isidentifier():
             continue  # a variable of its own, as a weight has that is meant to be constant
         if cut is not None and is_own and history.describe(facts, cut).code in ("detach", ".data"):
@@ -147,12 +173,17 @@ def own_factor(facts: Facts, operation: Operation) -> Cut | None:
 
 
 def of_factor(facts: Facts, operation: Operation, cut: Cut, leaves: list[int]) -> Cause:
-    cause, name = history.describe(facts, cut), named(facts, cut.tensor)
+    cause = history.describe(facts, cut)
+    name = named(facts, cut.tensor)
     return Cause(
         "partial cut",
-        f"{unit(facts, operation)} multiplies {name} by its own values without history ({cause.because}), and no "
+        f"{unit(facts, operation)} multiplies {name} by its own values without history "
+        f"({cause.because}), and no "
         f"gradient comes back through that factor: {missing(facts, leaves)}",
         (*cause.evidence, facts.at(f"{name} is the other factor", operation.span)),
-        ("leave it as it is if that factor is meant to count as a constant", *(f"or {text}" for text in cause.advice)),
+        (
+            "leave it as it is if that factor is meant to count as a constant",
+            *(f"or {text}" for text in cause.advice),
+        ),
         tensors=frozenset(leaves),
     )

@@ -1,5 +1,5 @@
-"""Describe the numbers at which an operation overflows, leaves its domain, or has no finite derivative, and find the
-first bad element of a tensor.
+"""Describe the numbers at which an operation overflows, leaves its domain, or has no finite
+derivative, and find the first bad element of a tensor.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, Span, Value
 
-# The end of its argument's range at which an operator's result or derivative is not finite. The other operators
-# overflow at the number that is farthest from 0.
+# The end of its argument's range at which an operator's result or derivative is not finite. The
+# other operators overflow at the number that is farthest from 0.
 ENDS = function_table(
     "analysis.causes.points.ENDS",
     {
@@ -30,13 +30,15 @@ LONGEST = 70  # characters of a description of two operands
 
 def reads(facts: Facts, operation: Operation) -> str:
     """Return " (p is 0)" for the first two operands; "" if nothing can be shown."""
-    text = "; ".join(f"{named(facts, r.id)} is {brief(v)}" for r, v in facts.operands(operation)[:2])
+    text = "; ".join(
+        f"{named(facts, r.id)} is {brief(v)}" for r, v in facts.operands(operation)[:2]
+    )
     return f" ({text})" if text and len(text) < LONGEST else ""
 
 
 def at_point(facts: Facts, operation: Operation, gradient: Value | None = None) -> str:
-    """Describe in a few words the operands where the result is not finite, or else a gradient that was sent back:
-    " (8 of 8 elements of x are 0)", " (x goes up to 100)".
+    """Describe in a few words the operands where the result is not finite, or else a gradient that
+    was sent back: " (8 of 8 elements of x are 0)", " (x goes up to 100)".
     """
     if operation.name == "copy_":
         return ""  # what was there before does not matter
@@ -54,19 +56,32 @@ def at_point(facts: Facts, operation: Operation, gradient: Value | None = None) 
     while len("; ".join(texts)) >= LONGEST and len(texts) > 1:
         texts.pop()
     text = "; ".join(texts)
-    is_short = len(text) < LONGEST or any(value.numel > FEW for _, value in facts.operands(operation)[:1])
+    is_short = len(text) < LONGEST or any(
+        value.numel > FEW for _, value in facts.operands(operation)[:1]
+    )
     return f" ({text})" if text and is_short else ""
 
 
-def elements_at(facts: Facts, operation: Operation, value: Value, gradient: Value | None = None) -> Any:
-    """Return the elements of an operand at which an elementwise operation gave, or sent back, numbers that are not
-    finite; None if they are not known.
+def elements_at(
+    facts: Facts, operation: Operation, value: Value, gradient: Value | None = None
+) -> Any:
+    """Return the elements of an operand at which an elementwise operation gave, or sent back,
+    numbers that are not finite; None if they are not known.
     """
-    record, bad = record_of(operator(operation)), result(facts, operation) if gradient is None else gradient
-    if record is None or record.kind != "elementwise" or bad is None or not (bad.is_whole and value.is_whole):
+    record = record_of(operator(operation))
+    bad = result(facts, operation) if gradient is None else gradient
+    if (
+        record is None
+        or record.kind != "elementwise"
+        or bad is None
+        or not (bad.is_whole and value.is_whole)
+    ):
         return None
     is_bad = ~np.isfinite(bad.data)
-    if len(value.shape) > len(bad.shape) or np.broadcast_shapes(value.shape, bad.shape) != bad.shape:
+    if (
+        len(value.shape) > len(bad.shape)
+        or np.broadcast_shapes(value.shape, bad.shape) != bad.shape
+    ):
         return None
     elements = np.broadcast_to(value.data, bad.shape)[is_bad]
     return elements if elements.size else None
@@ -81,7 +96,9 @@ def is_at_zero(operation: Operation, value: Value, elements: Any, is_derivative:
 
 
 def end_of(operation: Operation, value: Value, elements: Any) -> float | None:
-    """Return the element of an operand that lies farthest out of those at which an operation is not finite."""
+    """Return the element of an operand that lies farthest out of those at which an operation is not
+    finite.
+    """
     if elements is not None:
         return float(elements[np.argmax(np.abs(elements))])
     ends = [end for end in (lowest(value), highest(value)) if end is not None]
@@ -92,7 +109,8 @@ def end_of(operation: Operation, value: Value, elements: Any) -> float | None:
 
 
 def end_in_words(name: str, value: Value, end: float | None) -> str:
-    low, high = lowest(value), highest(value)
+    low = lowest(value)
+    high = highest(value)
     if end is None or low == high:
         return f"{name} is {brief(value)}"
     if end == high:
@@ -101,7 +119,9 @@ def end_in_words(name: str, value: Value, end: float | None) -> str:
 
 
 def is_near_zero(facts: Facts, operation: Operation) -> bool:
-    """Whether an operation overflows at numbers near 0, from which a small number more leads away."""
+    """Whether an operation overflows at numbers near 0, from which a small number more leads
+    away.
+    """
     operands = facts.operands(operation)
     place = -1 if operator(operation) in DIVIDING else 0
     elements = elements_at(facts, operation, operands[place][1]) if operands else None
@@ -116,7 +136,9 @@ MAKERS = ("tensor", "FloatTensor", "Tensor", "as_tensor", "DoubleTensor", "array
 
 
 def bad_place(value: Value | None, kind: str) -> tuple[str, tuple[int, ...]]:
-    """Return "row 3" and the index (3, 1) of the first bad element; "" and () if the elements were not kept."""
+    """Return "row 3" and the index (3, 1) of the first bad element; "" and () if the elements were
+    not kept.
+    """
     if value is None or not value.is_whole or not value.shape:
         return "", ()
     bad = np.argwhere(np.isnan(value.data) if kind == "nan" else np.isinf(value.data))

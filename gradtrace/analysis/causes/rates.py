@@ -1,4 +1,6 @@
-"""Find learning rates that a scheduler makes 0, and schedulers that are stepped before the optimiser."""
+"""Find learning rates that a scheduler makes 0, and schedulers that are stepped before the
+optimiser.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
         if not isinstance(call, ast.Call) or not variable:
             continue
         kind = facts.text.cut(call.func).rpartition(".")[2]
-        arguments = [facts.text.cut(argument) for argument in (*call.args, *(word.value for word in call.keywords))]
+        arguments = [
+            facts.text.cut(argument)
+            for argument in (*call.args, *(word.value for word in call.keywords))
+        ]
         if variable in arguments and ("LR" in kind or "schedule" in kind.lower()):
             return Schedule(facts.text.cut(statement.targets[0]), kind, statement)
     return None
@@ -39,36 +44,60 @@ def rate_at(optimiser: OptimiserRecord, step: int) -> float | None:
 
 
 def zero_rate(facts: Facts) -> Cause | None:
-    """Find steps with lr=0, at the start or at the end of a run, of an optimiser that was made with another one."""
+    """Find steps with lr=0, at the start or at the end of a run, of an optimiser that was made with
+    another one.
+    """
     for optimiser in facts.trace.optimisers:
         ends = [first - 1 for first, _ in optimiser.rates[1:]] + [optimiser.steps]
         for (first, rate), last in zip(optimiser.rates, ends, strict=False):
             # a warm-up starts with one step of 0
-            if rate == 0 and optimiser.lr and last > first and (first == 1 or last == optimiser.steps):
+            if (
+                rate == 0
+                and optimiser.lr
+                and last > first
+                and (first == 1 or last == optimiser.steps)
+            ):
                 return without_rate(facts, optimiser, first, last)
     return None
 
 
 def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int) -> Cause:
-    schedule, total = schedule_of(facts, optimiser), optimiser.steps
+    schedule = schedule_of(facts, optimiser)
+    total = optimiser.steps
     origin = facts.at(f"the optimiser is made with lr={optimiser.lr:g}", optimiser.span)
     evidence = [origin, facts.at("its steps are taken here", optimiser.step_span)]
     by = f"after it was made with lr={optimiser.lr:g}{facts.at_line(optimiser.span)}"
     if schedule is not None:
-        evidence.insert(1, facts.at("this sets the learning rate of each step", places.head_of(schedule.statement)))
+        evidence.insert(
+            1,
+            facts.at(
+                "this sets the learning rate of each step", places.head_of(schedule.statement)
+            ),
+        )
         by = f"which {schedule.kind}{facts.at_line(places.head_of(schedule.statement))} sets"
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
     if schedule is not None and first == 1 and not is_used(facts, schedule.variable):
         by += f" before its first step, and no line of this file calls {schedule.variable}.step()"
-        fix = f"{schedule.variable}.step() after the optimiser's step{facts.at_line(optimiser.step_span)}"
+        fix = (
+            f"{schedule.variable}.step() after the optimiser's "
+            f"step{facts.at_line(optimiser.step_span)}"
+        )
     if first > 1:
-        fix = f"give the schedule the number of all steps, {total} or more: it is stepped once for each, not each epoch"
+        fix = (
+            f"give the schedule the number of all steps, {total} or more: it is stepped once for "
+            "each, not each epoch"
+        )
     return Cause(
         "zero rate",
-        f"{'all' if last - first + 1 == total else f'steps {first} to {last} of'} {total} steps of the optimiser"
+        f"{'all' if last - first + 1 == total else f'steps {first} to {last} of'} {total} steps of "
+        "the optimiser"
         f"{facts.at_line(optimiser.span)} are made with lr=0, {by}",
         evidence,
-        (fix, f"or print it in the loop: {assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']"),
+        (
+            fix,
+            "or print it in the loop: "
+            f"{assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']",
+        ),
         symptom="nothing is updated" if first == 1 and last == total else "",
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
@@ -76,18 +105,30 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
 
 def is_used(facts: Facts, variable: str) -> bool:
     """Whether a variable's name stands in the program again, after the statement that binds it."""
-    names = [n for n in ast.walk(facts.text.tree) if variable in (getattr(n, "id", None), getattr(n, "attr", None))]
+    names = [
+        n
+        for n in ast.walk(facts.text.tree)
+        if variable in (getattr(n, "id", None), getattr(n, "attr", None))
+    ]
     return len(names) != 1
 
 
 def stepped_early(facts: Facts) -> Cause | None:
-    """Find a scheduler that a loop steps before the optimiser, so that the first step has the second learning rate."""
+    """Find a scheduler that a loop steps before the optimiser, so that the first step has the
+    second learning rate.
+    """
     for optimiser in facts.trace.optimisers:
-        schedule, used = schedule_of(facts, optimiser), rate_at(optimiser, 1)
+        schedule = schedule_of(facts, optimiser)
+        used = rate_at(optimiser, 1)
         if schedule is None or used is None or used == optimiser.lr or optimiser.step_span is None:
             continue
-        early = next((s for s in facts.text.simple if facts.text.cut(s) == f"{schedule.variable}.step()"), None)
-        block: Any = next((b for b in facts.text.statements if early in getattr(b, "body", ())), None)
+        early = next(
+            (s for s in facts.text.simple if facts.text.cut(s) == f"{schedule.variable}.step()"),
+            None,
+        )
+        block: Any = next(
+            (b for b in facts.text.statements if early in getattr(b, "body", ())), None
+        )
         later = block.body[block.body.index(early) + 1 :] if block is not None else []
         if not any(optimiser.step_span.line in places.lines_of(successor) for successor in later):
             continue
@@ -95,12 +136,18 @@ def stepped_early(facts: Facts) -> Cause | None:
         return Cause(
             "early schedule",
             f"{schedule.variable}.step(){facts.at_line(head)} comes before the optimiser's "
-            f"step{facts.at_line(optimiser.step_span)} in the loop: the first step is made with lr={used:g}, the "
+            f"step{facts.at_line(optimiser.step_span)} in the loop: the first step is made with "
+            f"lr={used:g}, the "
             "second value of the schedule",
             (
-                facts.at(f"{schedule.kind} starts from lr={optimiser.lr or 0:g}", places.head_of(schedule.statement)),
+                facts.at(
+                    f"{schedule.kind} starts from lr={optimiser.lr or 0:g}",
+                    places.head_of(schedule.statement),
+                ),
                 facts.at("the learning rate changes here", head),
-                facts.at(f"the first step is made after that, with lr={used:g}", optimiser.step_span),
+                facts.at(
+                    f"the first step is made after that, with lr={used:g}", optimiser.step_span
+                ),
             ),
             (f"move {schedule.variable}.step() behind {facts.text.line(optimiser.step_span)}",),
         )

@@ -1,4 +1,6 @@
-"""What to write in place of an operation that leaves its domain, or of two calls whose result between them is lost."""
+"""What to write in place of an operation that leaves its domain, or of two calls whose result
+between them is lost.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,34 @@ from gradtrace.trace.record import Operation, Span
 SAFE = function_table(
     "analysis.causes.remedies.SAFE",
     {
-        "log": ("torch.log({0}.clamp(min=1e-8))", "or give log the argument of a softmax or sigmoid's own log form"),
+        "log": (
+            "torch.log({0}.clamp(min=1e-8))",
+            "or give log the argument of a softmax or sigmoid's own log form",
+        ),
         "log2": ("torch.log2({0}.clamp(min=1e-8))",),
         "log10": ("torch.log10({0}.clamp(min=1e-8))",),
         "log1p": ("torch.log1p({0}.clamp(min=-1 + 1e-6))",),
         "sqrt": ("{0}.clamp(min=1e-12).sqrt()",),
         "rsqrt": ("{0}.clamp(min=1e-12).rsqrt()",),
         "pow": ("{0}.clamp(min=1e-12) ** {1}",),
-        "acos": ("torch.acos({0}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
-        "asin": ("torch.asin({0}.clamp(-1 + 1e-6, 1 - 1e-6))", "or torch.atan2(sin, cos), which has no such point"),
+        "acos": (
+            "torch.acos({0}.clamp(-1 + 1e-6, 1 - 1e-6))",
+            "or torch.atan2(sin, cos), which has no such point",
+        ),
+        "asin": (
+            "torch.asin({0}.clamp(-1 + 1e-6, 1 - 1e-6))",
+            "or torch.atan2(sin, cos), which has no such point",
+        ),
         "atanh": ("torch.atanh({0}.clamp(-1 + 1e-6, 1 - 1e-6))",),
         "acosh": ("torch.acosh({0}.clamp(min=1 + 1e-6))",),
         "std": ("take the square root of a value kept above 0: torch.sqrt({0}.var(0) + 1e-6)",),
         "div": ("{0} / ({1} + 1e-8)", "{0} / {1}.clamp(min=1e-8)"),
         "reciprocal": ("torch.reciprocal({0} + 1e-8)",),
         "norm": ("torch.sqrt(({0} ** 2).sum() + 1e-12)",),
-        "exp": ("torch.exp({0}.clamp(max=80))", "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)"),
+        "exp": (
+            "torch.exp({0}.clamp(max=80))",
+            "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)",
+        ),
     },
 )
 # What is better than that for an argument of 0, and does not help a negative one.
@@ -36,13 +50,15 @@ SHIFTED = function_table(
     "analysis.causes.remedies.SHIFTED",
     {"sqrt": "torch.sqrt({0} + 1e-12)", "rsqrt": "torch.rsqrt({0} + 1e-12)"},
 )
-# A logarithm without an underflow between, by what made its argument: as code if nothing else lies between; in words.
+# A logarithm without an underflow between, by what made its argument: as code if nothing else lies
+# between; in words.
 LOG_OF = function_table(
     "analysis.causes.remedies.LOG_OF",
     {
         "softmax": (
             "{0}.log_softmax({dim})",
-            "F.log_softmax({0}, dim={dim}) in place of log(softmax(...)); or F.cross_entropy on the logits",
+            "F.log_softmax({0}, dim={dim}) in place of log(softmax(...)); or F.cross_entropy on "
+            "the logits",
         ),
         "sigmoid": (
             "F.logsigmoid({0})",
@@ -50,7 +66,8 @@ LOG_OF = function_table(
         ),
         "prod": (
             "{0}.log().sum()",
-            "sum the logarithms instead: torch.log({0}).sum() in place of torch.log(torch.prod({0}))",
+            "sum the logarithms instead: torch.log({0}).sum() in place of "
+            "torch.log(torch.prod({0}))",
         ),
         "exp": ("{0}", "use {0} itself in place of log(exp(...)), or torch.logsumexp"),
     },
@@ -74,14 +91,20 @@ def bare_argument(facts: Facts, operation: Operation, place: int = 0) -> str:
     return text if 0 < len(text) < 30 else "..."
 
 
-def within_domain(facts: Facts, operation: Operation, name: str = "", is_below: bool = False) -> tuple[str, ...]:
-    """Return what keeps an operand within the domain of an operator; `is_below` says that it is negative."""
+def within_domain(
+    facts: Facts, operation: Operation, name: str = "", is_below: bool = False
+) -> tuple[str, ...]:
+    """Return what keeps an operand within the domain of an operator; `is_below` says that it is
+    negative.
+    """
     name = name or operator(operation)
     advice = [written(facts, operation, template) for template in SAFE.get(name, (DEFAULT,))]
     if name not in SHIFTED or is_below:
         return tuple(advice)
     better = advice[0]
-    return written(facts, operation, SHIFTED[name]), better if isinstance(better, Fix) else f"or {better}"
+    return written(facts, operation, SHIFTED[name]), better if isinstance(
+        better, Fix
+    ) else f"or {better}"
 
 
 DEFAULT = "keep the values that go into it within its domain"
@@ -94,7 +117,9 @@ def written(facts: Facts, operation: Operation, template: str) -> str:
 
 
 def log_without_underflow(facts: Facts, log: Operation, earlier: Operation, sign: str = "") -> str:
-    """Return how to compute the logarithm of a softmax, a sigmoid, a product or an exponential in one step."""
+    """Return how to compute the logarithm of a softmax, a sigmoid, a product or an exponential in
+    one step.
+    """
     code, words = LOG_OF[operator(earlier)]
     texts = arguments(facts, expression(facts, earlier.span))
     if log.name == "log" and texts and facts.maker(next(iter(log.tensors), None)) == earlier:
@@ -106,8 +131,14 @@ def log_without_underflow(facts: Facts, log: Operation, earlier: Operation, sign
 
 
 def unmasked_rows(facts: Facts, operation: Operation, maker: Operation | None) -> tuple[str, ...]:
-    """Return what to do about rows of a softmax without an element left: unmask them, or set them to 0."""
-    fixes = rows_as_fixes(facts, operation, maker) if maker is not None and operator(maker) == "masked_fill" else ()
+    """Return what to do about rows of a softmax without an element left: unmask them, or set them
+    to 0.
+    """
+    fixes = (
+        rows_as_fixes(facts, operation, maker)
+        if maker is not None and operator(maker) == "masked_fill"
+        else ()
+    )
     return fixes or (f"{UNMASK}, or {CLEAR} such as -1e9",)
 
 
@@ -124,21 +155,29 @@ def rows_as_fixes(facts: Facts, softmax: Operation, maker: Operation) -> tuple[s
         both = f"{hidden} & {kept}.any({over})"
     else:
         both = f"{enclosed(hidden)} & ~{enclosed(hidden)}.all({over})"
-    unmasked = instead(facts, maker.span, f"{{0}}.masked_fill({both}, float('-inf'))", f"{UNMASK}: ")
+    unmasked = instead(
+        facts, maker.span, f"{{0}}.masked_fill({both}, float('-inf'))", f"{UNMASK}: "
+    )
     finite = instead(facts, maker.span, f"{{0}}.masked_fill({hidden}, -1e9)", f"{CLEAR}: ")
     if unmasked is None or finite is None:
         return ()
     zeros = f".masked_fill({hidden}, 0.)"
     end = Span(span.end_line, span.end_column, span.end_line, span.end_column)
-    return unmasked, Fix(f"{finite}, and {zeros} after {unit(facts, softmax)}", [*finite.edits, (end, zeros)])
+    return unmasked, Fix(
+        f"{finite}, and {zeros} after {unit(facts, softmax)}", [*finite.edits, (end, zeros)]
+    )
 
 
 def dim_of(operation: Operation) -> str:
     """Return the text of the dimension that a softmax runs over."""
-    return operation.option("dim") or next((t for t in operation.constants if t.lstrip("-").isdigit()), "-1")
+    return operation.option("dim") or next(
+        (t for t in operation.constants if t.lstrip("-").isdigit()), "-1"
+    )
 
 
 def from_the_end(facts: Facts, operation: Operation) -> str:
-    """Return the dimension that a softmax runs over, counted from the last: a mask may have fewer dimensions."""
+    """Return the dimension that a softmax runs over, counted from the last: a mask may have fewer
+    dimensions.
+    """
     dim = dim_of(operation)
     return str(int(dim) - len(facts.tensors[operation.outputs[0]].shape)) if dim.isdigit() else dim

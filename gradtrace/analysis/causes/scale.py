@@ -21,7 +21,9 @@ LIKE = 0.05  # the decimal logarithm of a factor that a reader would not call 1
 
 
 class Stretch(NamedTuple):
-    """The share of one operator in a path: its number of steps, and the product of their factors (as a logarithm)."""
+    """The share of one operator in a path: its number of steps, and the product of their factors
+    (as a logarithm).
+    """
 
     name: str
     times: int
@@ -45,7 +47,10 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
                 continue
             if norm < 1:
                 trained = usually_updated(facts) if trained is None else trained
-                if facts.tensors[leaf].first in trained or cancellation(facts, facts.tensors[leaf]) is not None:
+                if (
+                    facts.tensors[leaf].first in trained
+                    or cancellation(facts, facts.tensors[leaf]) is not None
+                ):
                     break
             if worst is None or abs(log10(norm)) > abs(log10(worst[0])):
                 worst = (norm, leaf, step)
@@ -53,8 +58,8 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
 
 
 def usually_updated(facts: Facts) -> frozenset[int]:
-    """Return the leaves (first versions) that an update changed by an ordinary share, as Adam's do however small the
-    gradient is.
+    """Return the leaves (first versions) that an update changed by an ordinary share, as Adam's do
+    however small the gradient is.
     """
     held = {facts.tensors[i].first for i in facts.optimised}
     versions: dict[int, list[TensorRecord]] = {}
@@ -65,7 +70,11 @@ def usually_updated(facts: Facts) -> frozenset[int]:
         first: [update_of(t, records) for t, later in pairwise(records) if later.operation is None]
         for first, records in versions.items()
     }
-    return frozenset(first for first, updates in shares.items() if any(x is not None and x > USUAL for x in updates))
+    return frozenset(
+        first
+        for first, updates in shares.items()
+        if any(x is not None and x > USUAL for x in updates)
+    )
 
 
 def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> Cause | None:
@@ -74,7 +83,8 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
         return None
     start = received(way[-1]) or 1.0
     total = norm / start
-    vanishes, sign = total < 1, 1 if total > 1 else -1
+    vanishes = total < 1
+    sign = 1 if total > 1 else -1
     parts = [p for p in stretches(facts, step, way) if p.times >= OFTEN and p.log * sign > 0]
     if not (total < 1 / SPAN or total > SPAN) or not parts:
         return None
@@ -84,18 +94,27 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     second = [p for p in parts if p is not main and p.log * sign > 2]
     name = named(facts, leaf)
     verbs = "vanishes: it shrinks" if vanishes else "explodes: it grows"
-    others = "".join(f", and {p.name}{facts.at_line(p.span)} by about {p.factor:.2g}" for p in second[:1])
+    others = "".join(
+        f", and {p.name}{facts.at_line(p.span)} by about {p.factor:.2g}" for p in second[:1]
+    )
     evidence = [
-        facts.at(f"it starts as {start:.3g} at {named_root(facts, way)}", facts.passes[step.number].span),
+        facts.at(
+            f"it starts as {start:.3g} at {named_root(facts, way)}", facts.passes[step.number].span
+        ),
         *[
-            facts.at(f"{p.name}: {p.times} times, each by about {p.factor:.2g}, together by {10**p.log:.1e}", p.span)
+            facts.at(
+                f"{p.name}: {p.times} times, each by about {p.factor:.2g}, together by "
+                f"{10**p.log:.1e}",
+                p.span,
+            )
             for p in (main, *second[:2])
         ],
         Evidence(f"and arrives in {name}.grad with the norm {norm:.3g}"),
     ]
     return Cause(
         "vanishes" if vanishes else "explodes",
-        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through {main.name}{facts.at_line(main.span)}, "
+        f"the gradient {verbs} from {start:.2g} to {norm:.2g} through "
+        f"{main.name}{facts.at_line(main.span)}, "
         f"{main.times} times a factor of about {main.factor:.2g}{others}",
         evidence,
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),
@@ -108,26 +127,31 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
 def shrink_fixes(main: Stretch, name: str) -> tuple[str, ...]:
     if main.name in ("sigmoid", "tanh"):
         return (
-            f"nn.ReLU() in place of {main.name}, whose derivative is at most {0.25 if main.name == 'sigmoid' else 1}",
+            f"nn.ReLU() in place of {main.name}, whose derivative is at most "
+            f"{0.25 if main.name == 'sigmoid' else 1}",
             "or residual connections: x = x + layer(x); or nn.LayerNorm between the layers",
         )
     return (
         "start from larger factors: nn.init.xavier_uniform_, nn.init.orthogonal_",
-        "or shorten the path: residual connections, a gated cell (nn.LSTM, nn.GRU), truncated steps",
+        "or shorten the path: residual connections, a gated cell (nn.LSTM, nn.GRU), truncated "
+        "steps",
     )
 
 
 def grow_fixes(main: Stretch, name: str) -> tuple[str, ...]:
     return (
         "torch.nn.utils.clip_grad_norm_(parameters, 1.0) before the step",
-        "or start from smaller factors: nn.init.orthogonal_, weights times 0.5; or fewer steps at a time",
+        "or start from smaller factors: nn.init.orthogonal_, weights times 0.5; or fewer steps at "
+        "a time",
     )
 
 
 def leaves_like(facts: Facts, norm: float) -> frozenset[int]:
     """Return the leaves whose gradients are too small or too large by a similar factor."""
     norms = {leaf: size(visits[-1].grad_after) for leaf, visits in facts.stored.items()}
-    return frozenset(leaf for leaf, own in norms.items() if own and (own < TINY if norm < 1 else own > HUGE))
+    return frozenset(
+        leaf for leaf, own in norms.items() if own and (own < TINY if norm < 1 else own > HUGE)
+    )
 
 
 def named_root(facts: Facts, way: list[BackwardStep]) -> str:
@@ -144,8 +168,8 @@ def received(step: BackwardStep) -> float:
 
 
 def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
-    """Return the steps that a leaf's gradient came through, from the leaf to the root; of several contributions, the
-    largest.
+    """Return the steps that a leaf's gradient came through, from the leaf to the root; of several
+    contributions, the largest.
     """
     way: list[BackwardStep] = []
     seen: set[int] = set()
@@ -157,24 +181,28 @@ def way_to(facts: Facts, step: BackwardStep) -> list[BackwardStep]:
         near = [sender for sender, norm in sizes if norm >= 0.1 * largest]
         if not near:  # nothing arrived, or it is not a number
             break
-        at = min(near, key=lambda sender: sender.function)  # the longest way, where several are as large
+        # the longest way, where several are as large
+        at = min(near, key=lambda sender: sender.function)
         way.append(at)
     return way
 
 
 def stretches(facts: Facts, leaf: BackwardStep, way: list[BackwardStep]) -> list[Stretch]:
-    """Return the factors of a path to a leaf, by operator and line: the norm of the gradient sent over that
-    received.
+    """Return the factors of a path to a leaf, by operator and line: the norm of the gradient sent
+    over that received.
     """
     logs: dict[tuple[str, int], list[float]] = {}
     spans: dict[tuple[str, int], Span | None] = {}
     for after, step in zip((leaf, *way), way, strict=False):
         function = facts.functions[step.function]
         operation = facts.arrivals.operations.get(function.id)
-        got, sent = received(step), received(after)
+        got = received(step)
+        sent = received(after)
         if got and sent and isfinite(got) and isfinite(sent):
             name = operator(operation) if operation is not None else function.name
             key = (name, function.span.line if function.span is not None else 0)
             logs.setdefault(key, []).append(log10(sent / got))
             spans[key] = function.span
-    return [Stretch(key[0], len(factors), sum(factors), spans[key]) for key, factors in logs.items()]
+    return [
+        Stretch(key[0], len(factors), sum(factors), spans[key]) for key, factors in logs.items()
+    ]

@@ -1,4 +1,6 @@
-"""Explain shapes that do not fit, by the place where each of them was made, and find the tensors at a failure."""
+"""Explain shapes that do not fit, by the place where each of them was made, and find the tensors at
+a failure.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,19 @@ SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b 
 BATCHES = re.compile(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
 RESHAPES = function_table(
     "analysis.causes.shapes.RESHAPES",
-    ("view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "cat", "stack", "expand"),
+    (
+        "view",
+        "reshape",
+        "flatten",
+        "squeeze",
+        "unsqueeze",
+        "permute",
+        "transpose",
+        "t",
+        "cat",
+        "stack",
+        "expand",
+    ),
 )
 
 
@@ -27,8 +41,8 @@ def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None
 
 
 def reshaped_by(facts: Facts, record: TensorRecord) -> Operation | None:
-    """Return the operation that gave a tensor its shape, a few operations before; None if it was created in this
-    shape.
+    """Return the operation that gave a tensor its shape, a few operations before; None if it was
+    created in this shape.
     """
     for _ in range(4):
         maker = facts.maker(record.id)
@@ -68,13 +82,18 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     span = shaped.span if shaped is not None else made_at(facts, tensors[-1])
     pair = " and ".join(f"{named(facts, t.id)} has the shape {t.shape}" for t in tensors[:2])
     clause = (
-        f", made by {operator(shaped)}{facts.at_line(shaped.span)}" if shaped is not None else at_made(facts, tensors)
+        f", made by {operator(shaped)}{facts.at_line(shaped.span)}"
+        if shaped is not None
+        else at_made(facts, tensors)
     )
     return Cause(
         "wrong shape",
         f"{pair}{clause}, which do not fit together",
         [shape_evidence(facts, t) for t in tensors],
-        (f"give them one shape where they are made{facts.at_line(span)}: view, unsqueeze(1), or the other size",),
+        (
+            f"give them one shape where they are made{facts.at_line(span)}: view, unsqueeze(1), or "
+            "the other size",
+        ),
         name=named(facts, tensors[0].id),
     )
 
@@ -85,14 +104,19 @@ def at_made(facts: Facts, records: list[TensorRecord]) -> str:
 
 
 def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:
-    return facts.at(f"{named(facts, record.id)} gets the shape {record.shape} here", shaped_at(facts, record))
+    return facts.at(
+        f"{named(facts, record.id)} gets the shape {record.shape} here", shaped_at(facts, record)
+    )
 
 
 def product_at(facts: Facts, failure: Failure) -> Any:
     """Return the matrix product of two operands in the text that failed, or None."""
     node = expression(facts, failure.span)
     is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
-    is_call = isinstance(node, ast.Call) and facts.text.cut(node.func).rpartition(".")[2] in ("mm", "matmul")
+    is_call = isinstance(node, ast.Call) and facts.text.cut(node.func).rpartition(".")[2] in (
+        "mm",
+        "matmul",
+    )
     return node if (is_product or is_call) and len(arguments(facts, node)) == 2 else None
 
 
@@ -106,18 +130,27 @@ def transposed(facts: Facts, product: Any, shapes: list[tuple[int, ...]]) -> lis
     (rows, inner), (second_rows, columns) = shapes
     span = None if product is None else span_of(product)
     fixes = [
-        instead(facts, span, "{0} @ {1}.t()", "transpose the second: ") if inner == columns else None,
+        instead(facts, span, "{0} @ {1}.t()", "transpose the second: ")
+        if inner == columns
+        else None,
         instead(facts, span, "{0}.t() @ {1}", "or the first: ") if rows == second_rows else None,
     ]
     return [fix for fix in fixes if fix is not None]
 
 
 def of_product(
-    facts: Facts, left: TensorRecord, right: TensorRecord | None, shapes: list[tuple[int, ...]], product: Any = None
+    facts: Facts,
+    left: TensorRecord,
+    right: TensorRecord | None,
+    shapes: list[tuple[int, ...]],
+    product: Any = None,
 ) -> Cause:
     """Explain a failed matrix product of a layer's input and its weight."""
-    operation, span, name = reshaped_by(facts, left), shaped_at(facts, left), named(facts, left.id)
-    width, wanted = shapes[0][-1], shapes[1][0]
+    operation = reshaped_by(facts, left)
+    span = shaped_at(facts, left)
+    name = named(facts, left.id)
+    width = shapes[0][-1]
+    wanted = shapes[1][0]
     evidence = [facts.at(f"{name} has the shape {shapes[0]}", span)]
     fix: list[str] = []
     layer = weight_behind(facts, right)
@@ -126,20 +159,30 @@ def of_product(
         owner = named(facts, layer.id).removesuffix(".weight")
         evidence.append(facts.at(f"{owner} takes {wanted} features", begun))
         taker = f"{owner}, made{facts.at_line(begun)}, takes {wanted}"
-        fix.append(f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){facts.at_line(begun)}")
+        fix.append(
+            f"nn.Linear({width}, ...) in place of nn.Linear({wanted}, ...){facts.at_line(begun)}"
+        )
     else:
         taker = f"the other matrix has {wanted} rows, shape {shapes[1]}"
         if right is not None:
             evidence.append(shape_evidence(facts, right))
-    before = None if operation is None or not operation.tensors else facts.tensors[operation.tensors[0]].value
+    before = (
+        None
+        if operation is None or not operation.tensors
+        else facts.tensors[operation.tensors[0]].value
+    )
     if before is not None and before.shape and before.numel == wanted * before.shape[0]:
-        fix.insert(0, f"x = x.flatten(1){facts.at_line(span)}: then it has {wanted} features for each sample")
+        fix.insert(
+            0,
+            f"x = x.flatten(1){facts.at_line(span)}: then it has {wanted} features for each sample",
+        )
     elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
         second = f"transpose the second: {name} @ {named(facts, right.id)}.t()"
         fix = transposed(facts, product, shapes) or [second]
     return Cause(
         "wrong shape",
-        f"{name}{facts.at_line(span)} has the shape {shapes[0]}, so {width} features for each row, and {taker}",
+        f"{name}{facts.at_line(span)} has the shape {shapes[0]}, so {width} features for each row, "
+        f"and {taker}",
         evidence,
         tuple(fix) or ("look at the sizes of both",),
         name=name,

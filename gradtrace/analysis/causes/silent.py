@@ -1,5 +1,5 @@
-"""Find mistakes that raise no error: a loss of broadcast shapes, a softmax applied twice or over the batch, a wrong
-backward.
+"""Find mistakes that raise no error: a loss of broadcast shapes, a softmax applied twice or over
+the batch, a wrong backward.
 """
 
 from __future__ import annotations
@@ -26,27 +26,41 @@ from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, Span, TensorRecord, Value
 
-LOSSES = function_table("analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
+LOSSES = function_table(
+    "analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+)
 EXPANDED = function_table("analysis.causes.silent.EXPANDED", ("expand", "broadcast_tensors"))
-RESHAPED = ("index", *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")))
+RESHAPED = (
+    "index",
+    *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")),
+)
 PASSING = (
     "index",
     "slice",
     *function_table(
-        "analysis.causes.silent.PASSING", words("view reshape squeeze unsqueeze select transpose t permute flatten")
+        "analysis.causes.silent.PASSING",
+        words("view reshape squeeze unsqueeze select transpose t permute flatten"),
     ),
 )
 Pair = tuple[TensorRecord, Value]
 
 
 def unlike_shapes(facts: Facts) -> Cause | None:
-    """Find a loss of the shapes (n, 1) and (n,), which broadcast, so that each prediction is compared with every
-    target.
+    """Find a loss of the shapes (n, 1) and (n,), which broadcast, so that each prediction is
+    compared with every target.
     """
-    first = {(o.span.line, o.span.column): o for o in reversed(facts.calls_of((*LOSSES, "sub"))) if o.span is not None}
+    first = {
+        (o.span.line, o.span.column): o
+        for o in reversed(facts.calls_of((*LOSSES, "sub")))
+        if o.span is not None
+    }
     for operation in sorted(first.values(), key=lambda o: o.id):
         pair = [unexpanded(facts, operand) for operand in facts.operands(operation)]
-        if len(pair) == 2 and spreads(pair[0][1].shape, pair[1][1].shape) and is_loss(facts, operation, pair):
+        if (
+            len(pair) == 2
+            and spreads(pair[0][1].shape, pair[1][1].shape)
+            and is_loss(facts, operation, pair)
+        ):
             return broadcast(facts, operation, pair)
     return None
 
@@ -55,7 +69,11 @@ def unexpanded(facts: Facts, pair: Pair) -> Pair:
     """Return the tensor before the loss expanded it to a common shape."""
     maker = facts.maker(pair[0].id)
     before = facts.operands(maker) if maker is not None and operator(maker) in EXPANDED else []
-    return pair if maker is None or not before else before[maker.outputs.index(pair[0].id) % len(before)]
+    return (
+        pair
+        if maker is None or not before
+        else before[maker.outputs.index(pair[0].id) % len(before)]
+    )
 
 
 def spreads(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -65,8 +83,8 @@ def spreads(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 
 def is_loss(facts: Facts, operation: Operation, pair: list[Pair]) -> bool:
-    """Whether an operation is a loss, or a difference of a prediction and a given target that were not reshaped
-    before.
+    """Whether an operation is a loss, or a difference of a prediction and a given target that were
+    not reshaped before.
     """
     if operator(operation) in LOSSES:
         return True
@@ -77,7 +95,8 @@ def is_loss(facts: Facts, operation: Operation, pair: list[Pair]) -> bool:
 
 def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     (first, a), (second, b) = pair
-    names, n = (named(facts, first.id), named(facts, second.id)), a.shape[0]
+    names = (named(facts, first.id), named(facts, second.id))
+    n = a.shape[0]
     long, short = names if len(a.shape) == 2 else names[::-1]
     long, short = (enclosed(code_of(name)) or "..." for name in (long, short))
     line = operation.span.line if operation.span else 0
@@ -88,7 +107,8 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     ]
     return Cause(
         "broadcast",
-        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape {b.shape}: they "
+        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape "
+        f"{b.shape}: they "
         f"broadcast to ({n}, {n}), each with each",
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
         (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
@@ -99,7 +119,9 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
 
 
 def behind(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operation | None:
-    """Return the operation with one of these names that made a tensor, through views and indices."""
+    """Return the operation with one of these names that made a tensor, through views and
+    indices.
+    """
     for _ in range(5):
         maker = facts.maker(tensor)
         if maker is None or operator(maker) in names:
@@ -117,7 +139,8 @@ def wrong_softmax(facts: Facts) -> Cause | None:
         if unit(facts, operation) in seen:
             continue
         seen.add(unit(facts, operation))
-        name, tensor = operator(operation), next(iter(operation.tensors), None)
+        name = operator(operation)
+        tensor = next(iter(operation.tensors), None)
         earlier = behind(facts, tensor, TWICE[name])
         if earlier is not None and earlier.id != operation.id:
             return twice(facts, operation, earlier)
@@ -142,7 +165,8 @@ TWICE = function_table(
 
 
 def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
-    name, first = operator(operation), operator(earlier)
+    name = operator(operation)
+    first = operator(earlier)
     evidence = facts.at(f"{first} makes probabilities here", earlier.span)
     if name in OF_LOGS:
         return Cause(
@@ -152,11 +176,16 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
             (evidence, facts.at(f"{name} gets them here", operation.span)),
             (f"F.log_softmax in place of {unit_to_change(facts, earlier)}",),
         )
-    loss = "cross_entropy" if name == "log_softmax" and "log_softmax" not in facts.text.line(operation.span) else name
+    loss = (
+        "cross_entropy"
+        if name == "log_softmax" and "log_softmax" not in facts.text.line(operation.span)
+        else name
+    )
     taken = "a sigmoid" if "binary" in name else "a softmax"
     return Cause(
         "softmax twice",
-        f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets what "
+        f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets "
+        "what "
         f"{unit(facts, earlier)} has already made probabilities: it is applied twice",
         (evidence, facts.at(f"{loss} gets them here", operation.span)),
         (f"leave out {unit_to_change(facts, earlier)}: give {loss} the logits",),
@@ -164,47 +193,69 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
 
 
 def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | None:
-    """Explain nll_loss or kl_div of a tensor with positive elements, which a log-probability cannot have."""
+    """Explain nll_loss or kl_div of a tensor with positive elements, which a log-probability cannot
+    have.
+    """
     value = None if tensor is None else facts.tensors[tensor].value
     top, low = (None, None) if value is None else (highest(value), lowest(value))
     if tensor is None or top is None or low is None or top <= 1e-6:
         return None
-    loss, name = operator(operation), named(facts, tensor)
+    loss = operator(operation)
+    name = named(facts, tensor)
     code = code_of(name) or "..."
-    call, of_logits = f"F.{loss}({{}}, target)", f"F.log_softmax({code}, dim={-1 if loss == 'kl_div' else 1})"
+    call = f"F.{loss}({{}}, target)"
+    of_logits = f"F.log_softmax({code}, dim={-1 if loss == 'kl_div' else 1})"
     is_table = low >= 0 and top <= 1
     advice = call.format(of_logits)
     if loss == "nll_loss":
         advice = f"F.cross_entropy({code}, target), or {advice}"
     elif is_table:
-        advice = f"{call.format(f'{enclosed(code)}.log()')}, or log_softmax of the logits that {name} comes from"
+        advice = (
+            f"{call.format(f'{enclosed(code)}.log()')}, or log_softmax of the logits that "
+            f"{name} comes from"
+        )
     return Cause(
         "no logarithm",
-        f"{loss}{facts.at_line(operation.span)} needs log-probabilities, and {name} goes up to {top:.3g}: it has no "
+        f"{loss}{facts.at_line(operation.span)} needs log-probabilities, and {name} goes up to "
+        f"{top:.3g}: it has no "
         f"{'logarithm' if is_table else 'log_softmax'}{below_zero(facts, operation)}",
-        (facts.at(f"{name} has positive elements here, as no log-probability has", operation.span),),
+        (
+            facts.at(
+                f"{name} has positive elements here, as no log-probability has", operation.span
+            ),
+        ),
         (advice,),
     )
 
 
 def below_zero(facts: Facts, operation: Operation) -> str:
-    """Return a clause about a KL divergence whose sum or mean is negative; "" for any other result."""
+    """Return a clause about a KL divergence whose sum or mean is negative; "" for any other
+    result.
+    """
     value = result(facts, operation) if operator(operation) == "kl_div" else None
     low = None if value is None or value.numel != 1 else lowest(value)
-    return "" if low is None or low >= -1e-6 else f", and the result is {low:.4g}: a divergence is never negative"
+    return (
+        ""
+        if low is None or low >= -1e-6
+        else f", and the result is {low:.4g}: a divergence is never negative"
+    )
 
 
 def constant_sum(facts: Facts) -> Cause | None:
     """Find the sum of a softmax over its own dimension, which is always 1."""
     into = facts.flow.before(facts.roots)
     for operation in facts.calls_of(("softmax",)):
-        result, dim = facts.tensors[operation.outputs[0]], dimension(operation)
-        useful = [reader for reader in facts.readers(result.id) if not into.isdisjoint(reader.outputs)]
+        result = facts.tensors[operation.outputs[0]]
+        dim = dimension(operation)
+        useful = [
+            reader for reader in facts.readers(result.id) if not into.isdisjoint(reader.outputs)
+        ]
         if not result.requires_grad or not result.shape or dim is None or not useful:
             continue
         if not all(adds_all(reader, dim, len(result.shape)) for reader in useful):
             continue
-        adding, name = useful[0], named(facts, result.id)
+        adding = useful[0]
+        name = named(facts, result.id)
         code = enclosed(code_of(name)) or "..."
         return Cause(
             "constant sum",
@@ -217,7 +268,8 @@ def constant_sum(facts: Facts) -> Cause | None:
                 f"take one of the probabilities: {code}.max({dim}).values, {code}.gather(...)",
                 f"or sum something else of it: ({code} * {code}.log()).sum({dim})",
             ),
-            symptom=f"{facts.root_names()} does not depend on what goes into {unit(facts, operation)}",
+            symptom=f"{facts.root_names()} does not depend on what goes into "
+            f"{unit(facts, operation)}",
         )
     return None
 
@@ -229,33 +281,45 @@ def dimension(operation: Operation) -> int | None:
 
 
 def written_dimension(facts: Facts, operation: Operation) -> tuple[str, Span | None]:
-    """Return the dim of a softmax as the program writes it, and where: at its call, or where its layer is made."""
+    """Return the dim of a softmax as the program writes it, and where: at its call, or where its
+    layer is made.
+    """
     layer = layer_of(facts, operation)
     place = operation.span if layer is None else places.head_of(layer)
     calls = facts.text.calls_at(place)
     call = next((c for c in calls if "softmax" in facts.text.cut(c.func).lower()), None)
-    arguments = [] if call is None else [k.value for k in call.keywords if k.arg == "dim"] or call.args[-1:]
+    arguments = (
+        [] if call is None else [k.value for k in call.keywords if k.arg == "dim"] or call.args[-1:]
+    )
     texts = [facts.text.cut(argument) for argument in arguments]
-    return next((text for text in texts if text.lstrip("-").isdigit()), str(dimension(operation))), place
+    return next(
+        (text for text in texts if text.lstrip("-").isdigit()), str(dimension(operation))
+    ), place
 
 
 def layer_of(facts: Facts, operation: Operation) -> Any:
-    """Return the call that makes the layer of an operator, such as the only nn.Softmax(...) of the text; None if the
-    operator is called itself.
+    """Return the call that makes the layer of an operator, such as the only nn.Softmax(...) of the
+    text; None if the operator is called itself.
     """
     layer = next((s.detail for s in scopes_of(facts, operation) if s.kind == "module"), "")
     name = operator(operation).replace("_", "")
     if layer.lower() != name or name in facts.text.line(operation.span).lower().replace("_", ""):
         return None
-    calls = [call for call in facts.text.calls if facts.text.cut(call.func).rpartition(".")[2] == layer]
+    calls = [
+        call for call in facts.text.calls if facts.text.cut(call.func).rpartition(".")[2] == layer
+    ]
     return calls[0] if len(calls) == 1 else None
 
 
 def unit_to_change(facts: Facts, operation: Operation) -> str:
-    """Return an operator with the line that is to be changed: "nn.Softmax on line 6" where its layer is made."""
+    """Return an operator with the line that is to be changed: "nn.Softmax on line 6" where its
+    layer is made.
+    """
     layer = layer_of(facts, operation)
     return (
-        unit(facts, operation) if layer is None else facts.text.cut(layer.func) + facts.at_line(places.head_of(layer))
+        unit(facts, operation)
+        if layer is None
+        else facts.text.cut(layer.func) + facts.at_line(places.head_of(layer))
     )
 
 
@@ -269,11 +333,19 @@ def adds_all(operation: Operation, dim: int, ndim: int) -> bool:
 
 
 def over_the_batch(facts: Facts) -> Cause | None:
-    """Find a softmax over the samples of a batch, on the path to a loss with a label for each sample."""
+    """Find a softmax over the samples of a batch, on the path to a loss with a label for each
+    sample.
+    """
     for operation in facts.calls_of(SOFTMAX):
         record, value = next(iter(facts.operands(operation)), (None, None))
         dim = dimension(operation)
-        if record is None or value is None or dim is None or len(value.shape) < 2 or value.shape[-1] < 2:
+        if (
+            record is None
+            or value is None
+            or dim is None
+            or len(value.shape) < 2
+            or value.shape[-1] < 2
+        ):
             continue
         if dim % len(value.shape) == len(value.shape) - 1:
             continue
@@ -285,8 +357,14 @@ def over_the_batch(facts: Facts) -> Cause | None:
             continue
         is_table = len(value.shape) == 2
         said, place = written_dimension(facts, operation)
-        sums = "each column sums to 1, not each row" if is_table else "its last dimension does not sum to 1"
-        over = f"the {samples} samples" if is_table else f"{value.shape[dim]} of the {samples} samples"
+        sums = (
+            "each column sums to 1, not each row"
+            if is_table
+            else "its last dimension does not sum to 1"
+        )
+        over = (
+            f"the {samples} samples" if is_table else f"{value.shape[dim]} of the {samples} samples"
+        )
         return Cause(
             "softmax over the batch",
             f"{unit(facts, operation)} is taken over dim={said}, {over} of the batch, not over "
@@ -296,9 +374,15 @@ def over_the_batch(facts: Facts) -> Cause | None:
                     f"{named(facts, record.id)} has the shape {value.shape}; {sums}",
                     operation.span,
                 ),
-                facts.at(f"{'a label' if by_label else 'a distribution'} for each row is used here", user.span),
+                facts.at(
+                    f"{'a label' if by_label else 'a distribution'} for each row is used here",
+                    user.span,
+                ),
             ),
-            (f"dim={1 if is_table and said[:1] != '-' else -1} in place of dim={said}{facts.at_line(place)}",),
+            (
+                f"dim={1 if is_table and said[:1] != '-' else -1} in place of "
+                f"dim={said}{facts.at_line(place)}",
+            ),
         )
     return None
 
@@ -312,7 +396,9 @@ def compared(facts: Facts, operation: Operation) -> Operation | None:
         return dim is not None and dim % len(value.shape) == len(value.shape) - 1
 
     def compares(reader: Operation) -> bool:
-        return operator(reader) == "kl_div" and any(is_over_classes(*pair) for pair in facts.operands(reader)[1:2])
+        return operator(reader) == "kl_div" and any(
+            is_over_classes(*pair) for pair in facts.operands(reader)[1:2]
+        )
 
     return facts.reader_after(operation, compares, 3, 4)
 
@@ -321,8 +407,14 @@ def labelled(facts: Facts, operation: Operation, samples: int) -> Operation | No
     """Return the operation that picks one element of each row of a result, or of its logarithm."""
 
     def picks(reader: Operation) -> bool:
-        labels = [t for t, _ in facts.operands(reader)[1:] if t.dtype == "int64" and t.shape[:1] == (samples,)]
-        return operator(reader) in ("nll_loss", "gather") or (operator(reader) == "index" and len(labels) == 2)
+        labels = [
+            t
+            for t, _ in facts.operands(reader)[1:]
+            if t.dtype == "int64" and t.shape[:1] == (samples,)
+        ]
+        return operator(reader) in ("nll_loss", "gather") or (
+            operator(reader) == "index" and len(labels) == 2
+        )
 
     return facts.reader_after(operation, picks, 3, 4)
 
@@ -336,15 +428,24 @@ def wrong_backward(facts: Facts) -> Cause | None:
     if bad is None:
         return None
     method = method_of(facts, bad.name, "backward")
-    returned = None if method is None else next((n for n in ast.walk(method) if isinstance(n, ast.Return)), None)
+    returned = (
+        None
+        if method is None
+        else next((n for n in ast.walk(method) if isinstance(n, ast.Return)), None)
+    )
     head = bad.span if returned is None else places.head_of(returned)
     fix = "derive forward again: it does not depend on this input there"
     if bad.numeric:
-        fix = f"derive forward again: backward returns {bad.analytic / bad.numeric:.4g} times what it should there"
+        fix = (
+            f"derive forward again: backward returns {bad.analytic / bad.numeric:.4g} times what "
+            "it should there"
+        )
     return Cause(
         "wrong backward",
-        f"{bad.name}.backward{facts.at_line(head)} disagrees with finite differences of its forward: for element "
-        f"{bad.element} of input {bad.input} it gives {bad.analytic:.6g} where they give {bad.numeric:.6g}",
+        f"{bad.name}.backward{facts.at_line(head)} disagrees with finite differences of its "
+        "forward: for element "
+        f"{bad.element} of input {bad.input} it gives {bad.analytic:.6g} where they give "
+        f"{bad.numeric:.6g}",
         (
             facts.at("the derivative is returned here", head),
             facts.at(f"{bad.name} was checked on the arguments of this call", bad.span),
@@ -357,4 +458,6 @@ def wrong_backward(facts: Facts) -> Cause | None:
 def leaves_behind(facts: Facts, name: str) -> frozenset[int]:
     """Return the leaves whose gradients come through a Function of the program."""
     before = facts.flow.before(i for o in facts.operations if o.name == name for i in o.tensors)
-    return frozenset(i for i in before if facts.tensors[i].is_leaf and facts.tensors[i].requires_grad)
+    return frozenset(
+        i for i in before if facts.tensors[i].is_leaf and facts.tensors[i].requires_grad
+    )

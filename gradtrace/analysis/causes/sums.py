@@ -1,4 +1,6 @@
-"""Find steps whose gradients are not those of one loss: two losses, undivided micro-batches, clipping too early."""
+"""Find steps whose gradients are not those of one loss: two losses, undivided micro-batches,
+clipping too early.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ MEANS = function_table(
 
 
 class Used(NamedTuple):
-    """An optimiser's step: the passes that filled a gradient since it was cleared, and how many passes ran before."""
+    """An optimiser's step: the passes that filled a gradient since it was cleared, and how many
+    passes ran before.
+    """
 
     passes: tuple[PassRecord, ...]
     ran: int
@@ -44,7 +48,8 @@ def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
     """Return what the gradient of a leaf was the sum of at each step of its optimiser."""
     sums: list[Used] = []
     filled: list[PassRecord] = []
-    visits, at = facts.stored.get(leaf, []), 0
+    visits = facts.stored.get(leaf, [])
+    at = 0
     for change in changes:
         ran = facts.steps[change.after_steps - 1].number + 1 if change.after_steps else 0
         while at < len(visits) and visits[at].number < ran:
@@ -58,10 +63,15 @@ def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
 
 
 def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
-    """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps used."""
-    changes, rows = gradient_changes(facts), []
+    """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps
+    used.
+    """
+    changes = gradient_changes(facts)
+    rows = []
     for optimiser in facts.trace.optimisers:
-        leaf = next((i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None)
+        leaf = next(
+            (i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None
+        )
         if optimiser.steps > 1 and leaf is not None:
             rows.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
     return rows
@@ -79,7 +89,9 @@ def name_of_root(facts: Facts, pass_: PassRecord) -> str:
 
 
 def other_loss(facts: Facts) -> Cause | None:
-    """Find an optimiser whose step also uses the gradients of a loss that is another optimiser's."""
+    """Find an optimiser whose step also uses the gradients of a loss that is another
+    optimiser's.
+    """
     rows = used_by(facts) if sum(record.steps > 1 for record in facts.trace.optimisers) > 1 else []
     for optimiser, leaf, steps in rows:
         others = [use.ran for owner, _, taken in rows if owner is not optimiser for use in taken]
@@ -90,7 +102,9 @@ def other_loss(facts: Facts) -> Cause | None:
 
 
 def foreign(used: Used, others: list[int]) -> PassRecord | None:
-    """Return a pass from another line than the last one, after which another optimiser took its step."""
+    """Return a pass from another line than the last one, after which another optimiser took its
+    step.
+    """
     if not used.passes or used.passes[-1].span is None:
         return None
     last = used.passes[-1]
@@ -100,23 +114,33 @@ def foreign(used: Used, others: list[int]) -> PassRecord | None:
     return None
 
 
-def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord) -> Cause:
-    last, name = used.passes[-1], named(facts, leaf)
+def of_two(
+    facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord
+) -> Cause:
+    last = used.passes[-1]
+    name = named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
-    loss, own = name_of_root(facts, added), name_of_root(facts, last)
+    loss = name_of_root(facts, added)
+    own = name_of_root(facts, last)
     return Cause(
         "another loss",
-        f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: backward"
-        f"{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it before {own}'s backward"
+        f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: "
+        "backward"
+        f"{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it before "
+        f"{own}'s backward"
         f"{facts.at_line(last.span)}",
         (
-            facts.at(f"{loss} fills {name}.grad too, and the step after it is another optimiser's", added.span),
+            facts.at(
+                f"{loss} fills {name}.grad too, and the step after it is another optimiser's",
+                added.span,
+            ),
             facts.at(f"{own} adds its own to them", last.span),
             facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
         ),
         (
             f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
-            f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to change it",
+            f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to "
+            "change it",
         ),
         tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
     )
@@ -126,7 +150,9 @@ def of_two(facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, adde
 
 
 def undivided(facts: Facts) -> Cause | None:
-    """Find gradients of micro-batches that are added up, each of a mean, with a step after some of them."""
+    """Find gradients of micro-batches that are added up, each of a mean, with a step after some of
+    them.
+    """
     if not any(every_few(facts, record.step_span) for record in facts.trace.optimisers):
         return None
     for optimiser, _, steps in used_by(facts):
@@ -134,15 +160,22 @@ def undivided(facts: Facts) -> Cause | None:
             continue
         passes = steps[0].passes
         makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
-        if len(passes) < 2 or len({pass_.span for pass_ in passes}) > 1 or not all(map(is_mean, makers)):
+        if (
+            len(passes) < 2
+            or len({pass_.span for pass_ in passes}) > 1
+            or not all(map(is_mean, makers))
+        ):
             continue
         if any(pass_.vectors and highest(pass_.vectors[0]) != 1 for pass_ in passes):
             continue
-        line, count, loss = facts.at_line(passes[0].span), len(passes), name_of_root(facts, passes[0])
+        line = facts.at_line(passes[0].span)
+        count = len(passes)
+        loss = name_of_root(facts, passes[0])
         which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
         return Cause(
             "undivided",
-            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, undivided: each "
+            f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
+            "undivided: each "
             f"begins at a mean ({loss}), so the gradient is {count} times that of their average",
             (
                 facts.at(f"this runs {count} times for {which}", passes[0].span),
@@ -155,13 +188,23 @@ def undivided(facts: Facts) -> Cause | None:
 
 def every_few(facts: Facts, span: Span | None) -> bool:
     """Whether a place is under a condition with a remainder, such as `if (i + 1) % 4 == 0`."""
-    around = [s for s in facts.text.statements if isinstance(s, ast.If) and span is not None and not span.file]
-    tests = [s.test for s in around if span is not None and s.lineno <= span.line <= (s.end_lineno or 0)]
+    around = [
+        s
+        for s in facts.text.statements
+        if isinstance(s, ast.If) and span is not None and not span.file
+    ]
+    tests = [
+        s.test for s in around if span is not None and s.lineno <= span.line <= (s.end_lineno or 0)
+    ]
     return any(isinstance(node, ast.Mod) for test in tests for node in ast.walk(test))
 
 
 def is_mean(operation: Operation | None) -> bool:
-    return operation is not None and operator(operation) in MEANS and operation.option("reduction") is None
+    return (
+        operation is not None
+        and operator(operation) in MEANS
+        and operation.option("reduction") is None
+    )
 
 
 # ---- clipping
@@ -169,26 +212,43 @@ def is_mean(operation: Operation | None) -> bool:
 
 def clipped(facts: Facts) -> Cause | None:
     """Find clip_grad_norm_ of gradients that still have the loss scale, or with a norm of 0."""
-    clips = [c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None]
-    return clipped_to_nothing(facts, clips) or clipped_scaled(facts, clips) or clipped_away(facts, clips)
+    clips = [
+        c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None
+    ]
+    return (
+        clipped_to_nothing(facts, clips)
+        or clipped_scaled(facts, clips)
+        or clipped_away(facts, clips)
+    )
 
 
 def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
-    for clip in {clip.span: clip for clip in reversed(clips)}.values():  # the first one at each place
-        pass_ = next((p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None)
+    # the first one at each place
+    for clip in {clip.span: clip for clip in reversed(clips)}.values():
+        pass_ = next(
+            (p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None
+        )
         root = facts.maker(pass_.roots[0]) if pass_ is not None and pass_.roots else None
-        if pass_ is None or root is None or operator(root) != "mul" or ".scale(" not in facts.text.line(root.span):
+        if (
+            pass_ is None
+            or root is None
+            or operator(root) != "mul"
+            or ".scale(" not in facts.text.line(root.span)
+        ):
             continue
         factor = max((highest(value) or 0.0 for _, value in facts.operands(root)[1:]), default=0.0)
         between = facts.operations[pass_.until : clip.after]
         # the division by the scale, also in a library's own clip_grad_norm_
-        if factor <= 1 or any(operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between):
+        if factor <= 1 or any(
+            operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between
+        ):
             continue
         scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
-            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still multiplied by the loss "
+            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still "
+            "multiplied by the loss "
             f"scale, {_number(factor)}: unscale_() is not called before it",
             (
                 facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
@@ -201,43 +261,64 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
 
 def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
     spans = {clip.span for clip in clips}
-    zero = next((o for o in facts.calls_of(("div", "mul")) if o.span in spans and _is_zero(o.constants)), None)
+    zero = next(
+        (o for o in facts.calls_of(("div", "mul")) if o.span in spans and _is_zero(o.constants)),
+        None,
+    )
     if zero is None:
         return None
     return Cause(
         "clipped to 0",
         f"clip_grad_norm_{facts.at_line(zero.span)} makes every gradient 0: its largest norm is 0",
-        (facts.at("the gradients are multiplied by 0 / norm", zero.span), Evidence("so the steps use zeros")),
+        (
+            facts.at("the gradients are multiplied by 0 / norm", zero.span),
+            Evidence("so the steps use zeros"),
+        ),
         ("a norm above 0, for instance 1.0",),
         symptom="nothing is updated",
     )
 
 
 def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
-    """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change next to nothing."""
-    spans, optimiser = {clip.span for clip in clips}, updated(facts)
+    """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change
+    next to nothing.
+    """
+    spans = {clip.span for clip in clips}
+    optimiser = updated(facts)
     divisions = (o for o in facts.calls_of(("div", "mul")) if o.span in spans and o.tensors)
     division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
     if division is None or optimiser is None or not is_plain_sgd(optimiser):
         return None
-    clipped = {facts.tensors[i].first for clip in clips if clip.span == division.span for i in clip.tensors}
+    clipped = {
+        facts.tensors[i].first for clip in clips if clip.span == division.span for i in clip.tensors
+    }
     if not clipped >= {facts.tensors[i].first for i in optimiser.tensors}:
         return None
     inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
     norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
     value = facts.tensors[norm].value
     before = 0.0 if value is None else highest(value) or 0.0
-    bound, lr = float(division.constants[0]), max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
-    sizes = [v.norm for i in optimiser.tensors if (v := facts.tensors[i].value) is not None and v.is_measured]
+    bound = float(division.constants[0])
+    lr = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
+    sizes = [
+        v.norm
+        for i in optimiser.tensors
+        if (v := facts.tensors[i].value) is not None and v.is_measured
+    ]
     least = hypot(*sizes) * SPACING
     if not 0 < bound < before or not lr * bound < least <= lr * before:
         return None
     norms = f"from {_number(before)} to {_number(bound)}"
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, and lr={lr:g} "
+        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, "
+        f"and lr={lr:g} "
         f"times that is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
-        (facts.at(f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span),),
+        (
+            facts.at(
+                f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span
+            ),
+        ),
         ("a larger norm, for instance 1.0",),
         symptom="next to nothing is updated",
     )
@@ -245,7 +326,9 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
 
 def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
     options = settings(optimiser)
-    return optimiser.kind == "SGD" and not any(float(options.get(name, 0)) for name in ("momentum", "weight_decay"))
+    return optimiser.kind == "SGD" and not any(
+        float(options.get(name, 0)) for name in ("momentum", "weight_decay")
+    )
 
 
 def _is_zero(texts: tuple[str, ...]) -> bool:

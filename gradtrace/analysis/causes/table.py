@@ -31,8 +31,8 @@ from gradtrace.trace.record import TensorRecord
 class Question(NamedTuple):
     """A function that looks for causes in a trace, with the codes of the causes that it can find.
 
-    Each code has a sentence for the documentation. If a cause with one of the codes `unless` was found already, the
-    function is not called, since that cause would explain its result.
+    Each code has a sentence for the documentation. If a cause with one of the codes `unless` was
+    found already, the function is not called, since that cause would explain its result.
     """
 
     ask: Callable[[Facts], Cause | None]
@@ -41,15 +41,27 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question(loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)),
-    Question(loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)),
-    Question(sums.other_loss, (("another loss", "a step that also uses the gradients of another optimiser's loss"),)),
     Question(
-        loops.never_cleared, (("accumulated", "gradients are never cleared between steps"),), unless=("another loss",)
+        loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)
+    ),
+    Question(
+        loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)
+    ),
+    Question(
+        sums.other_loss,
+        (("another loss", "a step that also uses the gradients of another optimiser's loss"),),
+    ),
+    Question(
+        loops.never_cleared,
+        (("accumulated", "gradients are never cleared between steps"),),
+        unless=("another loss",),
     ),
     Question(
         divergence.diverges,
-        (("diverges", "the loss grows from step to step"), ("ascent", "an update that adds the gradient")),
+        (
+            ("diverges", "the loss grows from step to step"),
+            ("ascent", "an update that adds the gradient"),
+        ),
     ),
     Question(
         order.not_finite,
@@ -60,26 +72,47 @@ QUESTIONS = (
             ("empty softmax", "a softmax over a row of -inf alone"),
             ("spread of one", "the standard deviation or variance of one element"),
             ("mean of nothing", "a mean over no element"),
-            ("gradient overflow", "a gradient beyond what float16 holds, and what made it so large"),
-            ("not finite", "a value or a derivative outside of an operator's domain, or that is infinite"),
+            (
+                "gradient overflow",
+                "a gradient beyond what float16 holds, and what made it so large",
+            ),
+            (
+                "not finite",
+                "a value or a derivative outside of an operator's domain, or that is infinite",
+            ),
         ),
         unless=("diverges",),
     ),
-    Question(loops.cleared_early, (("cleared early", "gradients are cleared before the step that should use them"),)),
+    Question(
+        loops.cleared_early,
+        (("cleared early", "gradients are cleared before the step that should use them"),),
+    ),
     Question(
         holders.not_held,
         (
             ("plain container", "layers or parameters in a plain list or dict of a module"),
             ("stale optimiser", "an optimiser that was made before a tensor was replaced"),
-            ("other tensors", "an optimiser that holds copies, or tensors that the loss does not depend on"),
+            (
+                "other tensors",
+                "an optimiser that holds copies, or tensors that the loss does not depend on",
+            ),
         ),
         unless=("cleared early",),
     ),
     Question(
-        loops.no_step, (("no step", "an optimiser that never takes a step, or with lr=0"),), unless=("plain container",)
+        loops.no_step,
+        (("no step", "an optimiser that never takes a step, or with lr=0"),),
+        unless=("plain container",),
     ),
-    Question(rates.zero_rate, (("zero rate", "steps with lr=0, which a scheduler sets"),), unless=("no step",)),
-    Question(rates.stepped_early, (("early schedule", "a scheduler that is stepped before the optimiser"),)),
+    Question(
+        rates.zero_rate,
+        (("zero rate", "steps with lr=0, which a scheduler sets"),),
+        unless=("no step",),
+    ),
+    Question(
+        rates.stepped_early,
+        (("early schedule", "a scheduler that is stepped before the optimiser"),),
+    ),
     Question(
         sums.clipped,
         (
@@ -87,14 +120,21 @@ QUESTIONS = (
             ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
         ),
     ),
-    Question(modes.left_in_eval, (("evaluation mode", "a model that a validation leaves in evaluation mode"),)),
-    Question(cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)),
+    Question(
+        modes.left_in_eval,
+        (("evaluation mode", "a model that a validation leaves in evaluation mode"),),
+    ),
+    Question(
+        cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)
+    ),
     Question(
         cuts.without_gradient,
         (),
         unless=("cleared early", "other tensors", "stale optimiser", "no step", "copied"),
     ),
-    Question(silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)),
+    Question(
+        silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)
+    ),
     Question(
         divergence.stopped,
         (("stopped", "a step so large that gradients are 0 after it"),),
@@ -106,7 +146,8 @@ QUESTIONS = (
         unless=("cleared early", "not finite", "gradient overflow", "constant sum", "stopped"),
     ),
     Question(
-        silent.wrong_backward, (("wrong backward", "a Function whose backward is not the derivative of forward"),)
+        silent.wrong_backward,
+        (("wrong backward", "a Function whose backward is not the derivative of forward"),),
     ),
     Question(silent.unlike_shapes, (("broadcast", "a loss of shapes (n, 1) and (n,)"),)),
     Question(
@@ -116,22 +157,46 @@ QUESTIONS = (
             ("no logarithm", "a loss of log-probabilities that gets something else"),
         ),
     ),
-    Question(silent.over_the_batch, (("softmax over the batch", "a softmax over the samples, not the classes"),)),
+    Question(
+        silent.over_the_batch,
+        (("softmax over the batch", "a softmax over the samples, not the classes"),),
+    ),
     Question(layout.over_the_rows, ()),
     Question(
         layout.over_the_queries,
         (("softmax over the queries", "an attention's softmax over the queries"),),
     ),
-    Question(layout.exchanged, (("view for transpose", "a view that gives the shape of a transposed tensor"),)),
     Question(
-        objectives.exchanged_kl, (("kl exchanged", "kl_div with a constant input and what is trained as its target"),)
+        layout.exchanged,
+        (("view for transpose", "a view that gives the shape of a transposed tensor"),),
     ),
-    Question(objectives.negative_kl, (("negative kl", "a KL divergence that lost its minus sign"),)),
-    Question(objectives.large_inputs, (("large inputs", "data so large that they saturate a sigmoid or tanh"),)),
-    Question(objectives.one_class, (("one class in a batch", "batches whose labels are of one class each"),)),
-    Question(partial.partial_cut, (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),)),
-    Question(carried.kept_history, (("kept history", "an average or a sum that keeps the graph of every step"),)),
-    Question(sums.undivided, (("undivided", "gradients of micro-batches that are added up, not averaged"),)),
+    Question(
+        objectives.exchanged_kl,
+        (("kl exchanged", "kl_div with a constant input and what is trained as its target"),),
+    ),
+    Question(
+        objectives.negative_kl, (("negative kl", "a KL divergence that lost its minus sign"),)
+    ),
+    Question(
+        objectives.large_inputs,
+        (("large inputs", "data so large that they saturate a sigmoid or tanh"),),
+    ),
+    Question(
+        objectives.one_class,
+        (("one class in a batch", "batches whose labels are of one class each"),),
+    ),
+    Question(
+        partial.partial_cut,
+        (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),),
+    ),
+    Question(
+        carried.kept_history,
+        (("kept history", "an average or a sum that keeps the graph of every step"),),
+    ),
+    Question(
+        sums.undivided,
+        (("undivided", "gradients of micro-batches that are added up, not averaged"),),
+    ),
     Question(
         scale.vanishing_or_exploding,
         (
@@ -163,18 +228,26 @@ def with_own_line(facts: Facts, cause: Cause) -> Cause:
     spans = [evidence.span for evidence in cause.evidence if evidence.span is not None]
     if not spans or not all(span.file for span in spans):
         return cause
-    place = next((own_span(facts, o) for o in reversed(facts.operations) if o.span == spans[-1]), None)
+    place = next(
+        (own_span(facts, o) for o in reversed(facts.operations) if o.span == spans[-1]), None
+    )
     if place is None or place.file:
         return cause
     return cause._replace(evidence=[facts.at("this line leads there", place), *cause.evidence])
 
 
 def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
-    """Explain a tensor's gradient by a cause in the run that applies to it, else by the tensor itself."""
-    name, grad, own = record.label, record.grad, spelled(facts, explain(facts, record))
+    """Explain a tensor's gradient by a cause in the run that applies to it, else by the tensor
+    itself.
+    """
+    name = record.label
+    grad = record.grad
+    own = spelled(facts, explain(facts, record))
     mine = [c for c in causes if c.tensors is None or facts.flow.tensor(record.id) in c.tensors]
     if grad is None:
-        better = next((c for c in mine if c.tensors is not None), None) if own.code in VAGUE else None
+        better = (
+            next((c for c in mine if c.tensors is not None), None) if own.code in VAGUE else None
+        )
         return own if better is None else better.about(record, own.status, "None")
     if not is_finite(grad):
         bad = next((c for c in causes if c.status == "nan"), None)
@@ -183,7 +256,9 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
         return own
     cause = mine[0] if mine else own
     if own.code == "zeroed" and cause.status == "nan":
-        return cause.about(record, "zero", "zeroed")._replace(symptom=f"{name}.grad was zeroed, but {cause.symptom}")
+        return cause.about(record, "zero", "zeroed")._replace(
+            symptom=f"{name}.grad was zeroed, but {cause.symptom}"
+        )
     if own.code not in PLAIN or not mine:
         return own
     symptom = f", but {cause.symptom}" if cause.symptom and cause.status != "gradient" else ""
@@ -191,14 +266,19 @@ def about(facts: Facts, record: TensorRecord, causes: list[Cause]) -> Cause:
 
 
 def is_left(facts: Facts, record: TensorRecord, own: Cause, causes: list[Cause]) -> bool:
-    """Whether a tensor needs an answer of its own: a leaf without a gradient that no cause explains."""
+    """Whether a tensor needs an answer of its own: a leaf without a gradient that no cause
+    explains.
+    """
     if own.status == "gradient" or not record.is_leaf or not record.requires_grad:
         return False
     leaf = facts.flow.tensor(record.id)
     return not any(
-        c.tensors is None or leaf in c.tensors or (c.code, c.because) == (own.code, own.because) for c in causes
+        c.tensors is None or leaf in c.tensors or (c.code, c.because) == (own.code, own.because)
+        for c in causes
     )
 
 
-VAGUE = ("not on a path", "unused", "no gradient", "cleared")  # why a gradient is None, but not what for
-PLAIN = ("backward", "accumulated")  # an answer that knows of nothing wrong, or only of what it sees of one tensor
+# why a gradient is None, but not what for
+VAGUE = ("not on a path", "unused", "no gradient", "cleared")
+# an answer that knows of nothing wrong, or only of what it sees of one tensor
+PLAIN = ("backward", "accumulated")

@@ -1,4 +1,6 @@
-"""Explain an operation that gave NaN or infinity of finite numbers, or whose derivative there is not finite."""
+"""Explain an operation that gave NaN or infinity of finite numbers, or whose derivative there is
+not finite.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ from math import isinf, isnan
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
-from gradtrace.analysis.causes.points import ENDS, at_point, bad_place, elements_at, is_near_zero, reads
+from gradtrace.analysis.causes.points import (
+    ENDS,
+    at_point,
+    bad_place,
+    elements_at,
+    is_near_zero,
+    reads,
+)
 from gradtrace.analysis.causes.remedies import (
     LOG_OF,
     SAFE,
@@ -44,7 +53,12 @@ SOFTMAXES = function_table(
 )
 COMBINED = function_table(
     "analysis.causes.undefined.COMBINED",
-    {"mul": "0 * inf is nan", "div": "inf / inf is nan", "sub": "inf - inf is nan", "add": "inf - inf is nan"},
+    {
+        "mul": "0 * inf is nan",
+        "div": "inf / inf is nan",
+        "sub": "inf - inf is nan",
+        "add": "inf - inf is nan",
+    },
 )
 DOMAINS = function_table(
     "analysis.causes.undefined.DOMAINS",
@@ -88,9 +102,13 @@ def made_nan(facts: Facts, operation: Operation) -> Cause:
 def mean_of_nothing(facts: Facts, operation: Operation) -> Cause:
     return Cause(
         "mean of nothing",
-        f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 / 0",
+        f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 "
+        "/ 0",
         (facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span),),
-        ("skip a batch that has no element left: if mask.any(): ...", "or divide a sum by count.clamp(min=1)"),
+        (
+            "skip a batch that has no element left: if mask.any(): ...",
+            "or divide a sum by count.clamp(min=1)",
+        ),
     )
 
 
@@ -100,7 +118,9 @@ def stores(operation: Operation) -> bool:
 
 
 def written(facts: Facts, operation: Operation, kind: str) -> Cause:
-    """Explain a NaN that was written into a tensor as a constant, or that an operation computes with."""
+    """Explain a NaN that was written into a tensor as a constant, or that an operation computes
+    with.
+    """
     statement = facts.text.statement(operation.span)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     item = target if isinstance(target, ast.Subscript) else None
@@ -134,10 +154,13 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
 def spread_of_one(facts: Facts, operation: Operation) -> Cause:
     """Explain the standard deviation of a single element."""
     name = operator(operation)
-    shapes = [f" (its argument has the shape {value.shape})" for _, value in facts.operands(operation)[:1]]
+    shapes = [
+        f" (its argument has the shape {value.shape})" for _, value in facts.operands(operation)[:1]
+    ]
     return Cause(
         "spread of one",
-        f"{unit(facts, operation)} is taken over 1 element{''.join(shapes)}, which divides 0 by n - 1 = 0",
+        f"{unit(facts, operation)} is taken over 1 element{''.join(shapes)}, which divides 0 by n "
+        "- 1 = 0",
         (facts.at(f"{name} of a single element is nan{facts.step(operation)}", operation.span),),
         (
             f"{argument(facts, operation)}.{name}(dim=0, correction=0)",
@@ -147,9 +170,12 @@ def spread_of_one(facts: Facts, operation: Operation) -> Cause:
 
 
 def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
-    divisor, count, maker = "0", "", None
+    divisor = "0"
+    count = ""
+    maker = None
     for record, value in facts.operands(operation)[-1:]:
-        divisor, maker = named(facts, record.id), facts.maker(record.id)
+        divisor = named(facts, record.id)
+        maker = facts.maker(record.id)
         count = "" if value.numel < 2 else f" in {value.zeros} of {value.numel} elements"
     evidence = [facts.at(f"0 / 0 is nan{facts.step(operation)}", operation.span)]
     if maker is not None and maker.span != operation.span:
@@ -181,7 +207,9 @@ def outside(facts: Facts, operation: Operation) -> Cause:
 
 
 def goes_below(facts: Facts, operation: Operation) -> bool:
-    """Whether an operator that has no value for negative numbers gets some, where its result is nan."""
+    """Whether an operator that has no value for negative numbers gets some, where its result is
+    nan.
+    """
     name = operator(operation)
     if name in DOMAINS or not (name == "pow" or ENDS.get(name) is lowest):
         return False
@@ -197,11 +225,15 @@ def goes_below(facts: Facts, operation: Operation) -> bool:
 
 
 def of_infinity(facts: Facts, operation: Operation) -> Cause:
-    """Explain inf - inf, 0 * inf, inf / inf, or a softmax over rows of -inf only, by what made the infinity."""
+    """Explain inf - inf, 0 * inf, inf / inf, or a softmax over rows of -inf only, by what made the
+    infinity.
+    """
     maker, source = source_of_inf(facts, operation)
     name = operator(operation)
     here = facts.at(f"{operation.name} makes nan of it{facts.step(operation)}", operation.span)
-    if name in SOFTMAXES and all(is_negative(facts, i) for i in operation.tensors if has_inf(facts.tensors[i].value)):
+    if name in SOFTMAXES and all(
+        is_negative(facts, i) for i in operation.tensors if has_inf(facts.tensors[i].value)
+    ):
         return empty_softmax(facts, operation, maker)
     combined = f"{COMBINED.get(name, 'that makes nan')} in {unit(facts, operation)}"
     if maker is None:
@@ -216,7 +248,9 @@ def of_infinity(facts: Facts, operation: Operation) -> Cause:
     if maker.id != operation.id:
         evidence.append(here)
     because = f"{gave_here(facts, maker, 'a value')}, and {combined}{underflow}"
-    return Cause("not finite", because, evidence, remedies_of_inf(facts, maker, earlier, operator(operation)))
+    return Cause(
+        "not finite", because, evidence, remedies_of_inf(facts, maker, earlier, operator(operation))
+    )
 
 
 def gave_here(facts: Facts, maker: Operation, unknown: str) -> str:
@@ -247,18 +281,28 @@ def of_given_infinity(
         because = f"{subject} meets another number that it has no result with: {combined}"
     if source is not None and name != "mul":
         code = enclosed(code_of(data)) or "..."
-        advice = (f"leave the infinities out: {code}[torch.isfinite({code})]", f"or {code}.clamp(max=1e6)")
+        advice = (
+            f"leave the infinities out: {code}[torch.isfinite({code})]",
+            f"or {code}.clamp(max=1e6)",
+        )
     else:
         mask = f"{argument(facts, operation)}.masked_fill(mask, float('-inf'))"
         if name == "mul":
             mask = "torch.zeros_like(mask).masked_fill(mask == 0, float('-inf'))"
-        advice = (f"put the infinity in without multiplying: {mask}", "or torch.where(mask, value, 0.)")
-    evidence = [here] if place == operation.span else [facts.at("infinity is given here", place), here]
+        advice = (
+            f"put the infinity in without multiplying: {mask}",
+            "or torch.where(mask, value, 0.)",
+        )
+    evidence = (
+        [here] if place == operation.span else [facts.at("infinity is given here", place), here]
+    )
     return Cause("0 * inf", because, evidence, advice)
 
 
 def gist(value: Value | None, unknown: str = "inf") -> str:
-    """Describe a value with infinities: "-inf", "inf in 2 of 8 elements"; "infinity" if its sign is not known."""
+    """Describe a value with infinities: "-inf", "inf in 2 of 8 elements"; "infinity" if its sign is
+    not known.
+    """
     if value is None:
         return unknown
     if value.numel <= 6 and value.is_whole:
@@ -266,7 +310,11 @@ def gist(value: Value | None, unknown: str = "inf") -> str:
     infinities = value.summary.inf
     if not infinities:
         return f"nan in {value.summary.nan} of {value.numel} elements"
-    signs = [str(x) for x in (np.inf, -np.inf) if value.is_whole and bool(np.any(np.equal(value.data, x)))]
+    signs = [
+        str(x)
+        for x in (np.inf, -np.inf)
+        if value.is_whole and bool(np.any(np.equal(value.data, x)))
+    ]
     return f"{' or '.join(signs) or 'infinity'} in {infinities} of {value.numel} elements"
 
 
@@ -283,22 +331,31 @@ def empty_softmax(facts: Facts, operation: Operation, maker: Operation | None) -
 
 
 def filled_by(facts: Facts, operation: Operation, maker: Operation) -> tuple[str, list[Evidence]]:
-    """Say which operation made the infinities that a softmax read, and by which mask if all of them are its own."""
+    """Say which operation made the infinities that a softmax read, and by which mask if all of them
+    are its own.
+    """
     alone = is_only_source(facts, operation, maker)
     source = f": {unit(facts, maker)} put it into {'all' if alone else 'some'} of them"
     evidence = [facts.at(f"{operator(maker)} makes -inf here", maker.span)]
-    masks = [record.id for record, value in facts.operands(maker) if value.dtype == "bool"] if alone else []
+    masks = (
+        [record.id for record, value in facts.operands(maker) if value.dtype == "bool"]
+        if alone
+        else []
+    )
     if not masks:
         return source, evidence
     mask = mask_behind(facts, masks[0])
-    name, place = named(facts, mask.id), made_at(facts, mask)
+    name = named(facts, mask.id)
+    place = made_at(facts, mask)
     which = name if name.endswith("mask") else f"the mask {name}"
     evidence.insert(0, facts.at(f"{name} leaves nothing of a row", place))
     return f"{source}, by {which}{facts.at_line(place)}", evidence
 
 
 def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool:
-    """Whether all infinities that an operation read come from one maker: no other mask on the way adds any."""
+    """Whether all infinities that an operation read come from one maker: no other mask on the way
+    adds any.
+    """
     producer: Operation | None = operation
     while producer is not None and producer.id != maker.id:
         operands = facts.operands(producer)
@@ -315,22 +372,28 @@ def is_only_source(facts: Facts, operation: Operation, maker: Operation) -> bool
 def made_inf(facts: Facts, operation: Operation) -> Cause:
     """Explain an operation that made an infinity of finite operands."""
     earlier = origin_of_argument(facts, operation)
-    evidence = [facts.at(f"{operator(operation)} gives {gist(result(facts, operation))} here", operation.span)]
+    evidence = [
+        facts.at(
+            f"{operator(operation)} gives {gist(result(facts, operation))} here", operation.span
+        )
+    ]
     because = gave_here(facts, operation, "inf")
     if earlier is not None and operator(operation).startswith("log"):
         dtype = next((value.dtype for _, value in facts.operands(operation)), "the dtype")
         if rounds_to_one(facts, earlier):
-            size, verb = f"so close to 1 that {dtype} rounds it to 1", "rounds to 1"
+            size = f"so close to 1 that {dtype} rounds it to 1"
+            verb = "rounds to 1"
         else:
-            size, verb = f"less than {dtype} holds (underflow)", "underflows to 0"
+            size = f"less than {dtype} holds (underflow)"
+            verb = "underflows to 0"
         because += f": what {unit(facts, earlier)} gave is {size}"
         evidence.append(facts.at(f"{operator(earlier)} {verb} here", earlier.span))
     return Cause("not finite", because, evidence, remedies_of_inf(facts, operation, earlier))
 
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
-    """Return the softmax, sigmoid, product or exponential that computed an operand, also through indexing and 1 - x;
-    None if its zeros are exact: those of a factor 0, or of a mask's -inf.
+    """Return the softmax, sigmoid, product or exponential that computed an operand, also through
+    indexing and 1 - x; None if its zeros are exact: those of a factor 0, or of a mask's -inf.
     """
     at = operation
     for _ in range(6):
@@ -344,7 +407,9 @@ def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:
 
 
 def has_exact_zero(facts: Facts, operation: Operation) -> bool:
-    """Whether an operation is a product with a 0, or computes the exact 0 that a function has at -inf."""
+    """Whether an operation is a product with a 0, or computes the exact 0 that a function has at
+    -inf.
+    """
     values = [value for _, value in facts.operands(operation)]
     if operator(operation) in PRODUCTS:
         return any(value.zeros for value in values) or 0 in numbers_in(operation, options=False)
@@ -357,9 +422,11 @@ def rounds_to_one(facts: Facts, operation: Operation) -> bool:
     return value is not None and not value.zeros and highest(value) == 1
 
 
-def remedies_of_inf(facts: Facts, maker: Operation, earlier: Operation | None, met: str = "") -> tuple[str, ...]:
-    """Return what to do about an infinity. `earlier` computed the maker's argument; `met` is the operator that made
-    NaN of it.
+def remedies_of_inf(
+    facts: Facts, maker: Operation, earlier: Operation | None, met: str = ""
+) -> tuple[str, ...]:
+    """Return what to do about an infinity. `earlier` computed the maker's argument; `met` is the
+    operator that made NaN of it.
     """
     name = operator(maker)
     if name.startswith("log") and earlier is not None:
@@ -367,9 +434,13 @@ def remedies_of_inf(facts: Facts, maker: Operation, earlier: Operation | None, m
         fix = log_without_underflow(facts, maker, earlier, sign)
         return fix, "or keep it away from 0: clamp(min=1e-8), + eps"
     if name == "log" and met == "mul":
-        return "torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *within_domain(facts, maker)[:1]
+        return "torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *within_domain(facts, maker)[
+            :1
+        ]
     if name == "exp" and met == "div":
-        return "torch.softmax(z, dim=1), which subtracts the maximum first", *within_domain(facts, maker)[:1]
+        return "torch.softmax(z, dim=1), which subtracts the maximum first", *within_domain(
+            facts, maker
+        )[:1]
     if too_large(facts, maker):
         return WIDER
     is_at_edge = name in DOMAINS or ENDS.get(name) is highest or is_near_zero(facts, maker)
@@ -379,11 +450,13 @@ def remedies_of_inf(facts: Facts, maker: Operation, earlier: Operation | None, m
 
 
 def is_whole_power(operation: Operation) -> bool:
-    """Whether an operation raises its operand to the power of a whole number, at least 0: then no base is outside of
-    its domain.
+    """Whether an operation raises its operand to the power of a whole number, at least 0: then no
+    base is outside of its domain.
     """
     exponents = numbers_in(operation._replace(inputs=operation.inputs[1:2]))
-    return operator(operation) == "pow" and any(power >= 0 and power.is_integer() for power in exponents)
+    return operator(operation) == "pow" and any(
+        power >= 0 and power.is_integer() for power in exponents
+    )
 
 
 # ---- derivatives
@@ -395,18 +468,31 @@ def bad_derivative(facts: Facts, operation: Operation, step: BackwardStep) -> Ca
     if overflow is not None:
         return overflow
     name = operator(operation)
-    evidence = [facts.at(f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span)]
+    evidence = [
+        facts.at(
+            f"the derivative of {name} is not finite here{reads(facts, operation)}", operation.span
+        )
+    ]
     advice = within_domain(facts, operation)
-    later = facts.reader_after(operation, lambda reader: operator(reader) in ("where", "masked_fill"), 2, 8)
+    later = facts.reader_after(
+        operation, lambda reader: operator(reader) in ("where", "masked_fill"), 2, 8
+    )
     if later is not None:
-        evidence.append(facts.at("where takes the other branch, but its gradient of 0 times inf is nan", later.span))
+        evidence.append(
+            facts.at(
+                "where takes the other branch, but its gradient of 0 times inf is nan", later.span
+            )
+        )
         x = bare_argument(facts, operation)
         function = f"torch.{name}" if name in SAFE and len(operation.inputs) == 1 else name
         advice = (
-            f"mask the argument before {name}, not its result: {function}(torch.where(ok, {x}, torch.ones_like({x})))",
+            f"mask the argument before {name}, not its result: {function}(torch.where(ok, {x}, "
+            f"torch.ones_like({x})))",
             "torch.where does not help by itself: both branches are differentiated",
         )
-    sent = next((value for value in step.downstream if value is not None and not value.all_finite), None)
+    sent = next(
+        (value for value in step.downstream if value is not None and not value.all_finite), None
+    )
     point = f"{facts.step(operation)}{at_point(facts, operation, sent)}"
     because = f"the derivative of {unit(facts, operation)} is not finite{point}"
     return Cause("not finite", because, evidence, advice)

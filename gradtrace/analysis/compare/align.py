@@ -1,8 +1,9 @@
 """Which tensor of one run is which of the other.
 
-Inputs and parameters are paired by their names, results by their values where a value stands out, then operations by
-what they do to paired tensors, and what is left between two pairs in order, by operator and shape. Steps are aligned
-first. A pair says that two tensors have the same part in the two runs, not that their values are equal.
+Inputs and parameters are paired by their names, results by their values where a value stands out,
+then operations by what they do to paired tensors, and what is left between two pairs in order, by
+operator and shape. Steps are aligned first. A pair says that two tensors have the same part in the
+two runs, not that their values are equal.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ Key = Callable[[RecordedRun, int], Any]
 
 
 def steps_of(a: RecordedRun, b: RecordedRun) -> tuple[int, int, int]:
-    """Return the first compared step of each run, and the number of steps (0: the runs are not divided).
+    """Return the first compared step of each run, and the number of steps (0: the runs are not
+    divided).
 
-    If one run has more steps, the shorter one may be a resumed run: it begins at the step whose parameters it has.
+    If one run has more steps, the shorter one may be a resumed run: it begins at the step whose
+    parameters it has.
     """
-    many, few = len(a.trace.training), len(b.trace.training)
+    many = len(a.trace.training)
+    few = len(b.trace.training)
     if min(many, few) == 0 or (min(many, few) == 1 and many != few and not updates(a, b)):
         return 1, 1, 0
     if many == few:
@@ -37,7 +41,8 @@ def steps_of(a: RecordedRun, b: RecordedRun) -> tuple[int, int, int]:
     for offset in range(abs(many - few) + 1):
         parameters = begin(longer, 1 + offset)
         if len(parameters) == len(wanted) and all(
-            x.tensors[i].shape == y.tensors[j].shape and (relative(x.tensors[i].value, y.tensors[j].value) or 0) < 1e-4
+            x.tensors[i].shape == y.tensors[j].shape
+            and (relative(x.tensors[i].value, y.tensors[j].value) or 0) < 1e-4
             for (x, i), (y, j) in zip(parameters, wanted, strict=True)
         ):
             return (1 + offset, 1, few) if longer is a else (1, 1 + offset, many)
@@ -51,15 +56,24 @@ def updates(a: RecordedRun, b: RecordedRun) -> bool:
 def begin(run: RecordedRun, number: int) -> list[tuple[RecordedRun, int]]:
     """Return the parameters that a step reads, in order."""
     step = run.trace.training[number - 1]
-    parameters = [i for o in run.operations[slice(*step.operations)] for i in o.tensors if run.tensors[i].is_parameter]
+    parameters = [
+        i
+        for o in run.operations[slice(*step.operations)]
+        for i in o.tensors
+        if run.tensors[i].is_parameter
+    ]
     return [(run, i) for i in dict.fromkeys(parameters)]
 
 
 class Alignment:
-    """The pairs of two runs: `partner` maps tensors of A to those of B, `source` back; likewise for operations."""
+    """The pairs of two runs: `partner` maps tensors of A to those of B, `source` back; likewise for
+    operations.
+    """
 
     def __init__(self, a: RecordedRun, b: RecordedRun, near: float) -> None:
-        self.a, self.b, self.near = a, b, near
+        self.a = a
+        self.b = b
+        self.near = near
         self.partner: dict[int, int] = {}
         self.source: dict[int, int] = {}
         self.operations: dict[int, int] = {}
@@ -90,11 +104,15 @@ class Alignment:
         """Pair two tensors, and of leaves all their later versions."""
         if i in self.partner or j in self.source:
             return
-        self.partner[i], self.source[j] = j, i
+        self.partner[i] = j
+        self.source[j] = i
         if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
-            for version_a, version_b in zip(self.later(self.a, i), self.later(self.b, j), strict=False):
+            for version_a, version_b in zip(
+                self.later(self.a, i), self.later(self.b, j), strict=False
+            ):
                 if version_a not in self.partner and version_b not in self.source:
-                    self.partner[version_a], self.source[version_b] = version_b, version_a
+                    self.partner[version_a] = version_b
+                    self.source[version_b] = version_a
 
     def later(self, run: RecordedRun, tensor: int) -> list[int]:
         versions = run.versions[run.tensors[tensor].first]
@@ -105,7 +123,8 @@ class Alignment:
         """Pair two operations: their results, and the leaves that they read at the same places."""
         if left.id in self.operations or right.id in self.sources:
             return
-        self.operations[left.id], self.sources[right.id] = right.id, left.id
+        self.operations[left.id] = right.id
+        self.sources[right.id] = left.id
         for i, j in zip(left.outputs, right.outputs, strict=False):
             self.pair(i, j)
         if base_name(left) == base_name(right) and len(left.tensors) == len(right.tensors):
@@ -116,7 +135,8 @@ class Alignment:
     def pair_roots(self) -> None:
         """Pair what backward was called on, where a step has as many of these in both runs."""
         roots = [
-            [root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)] for run in (self.a, self.b)
+            [root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)]
+            for run in (self.a, self.b)
         ]
         if len(roots[0]) == len(roots[1]):
             for i, j in zip(*roots, strict=True):
@@ -140,7 +160,10 @@ class Alignment:
         chosen = [
             t.id
             for t in run.tensors
-            if t.operation is None and t.id not in paired and run.has(t.id) and run.earlier(t.id) is None
+            if t.operation is None
+            and t.id not in paired
+            and run.has(t.id)
+            and run.earlier(t.id) is None
         ]
         return sorted(chosen, key=run.position)
 
@@ -158,12 +181,17 @@ class Alignment:
                 if distance is not None and distance <= self.near:
                     makers = self.a.tensors[i].operation, self.b.tensors[j].operation
                     if makers[0] is not None and makers[1] is not None:
-                        self.pair_operations(self.a.operations[makers[0]], self.b.operations[makers[1]])
+                        self.pair_operations(
+                            self.a.operations[makers[0]], self.b.operations[makers[1]]
+                        )
                     self.pair(i, j)
 
     def unique(self, run: RecordedRun, key: Key) -> dict[tuple[Any, int], int | None]:
-        """Return the unpaired tensor in each bucket of values; None for a bucket that has several."""
-        paired, buckets = self.partner if run is self.a else self.source, dict[tuple[Any, int], "int | None"]()
+        """Return the unpaired tensor in each bucket of values; None for a bucket that has
+        several.
+        """
+        paired = self.partner if run is self.a else self.source
+        buckets = dict[tuple[Any, int], "int | None"]()
         for t in run.tensors:
             if t.value is None or t.id in paired or not run.has(t.id) or not t.value.is_measured:
                 continue
@@ -196,15 +224,23 @@ class Alignment:
                 continue
             for key in self.reading(self.b, operation_b, read):
                 partner = next(
-                    (operation for operation in waiting.get(key, ()) if operation.id not in self.operations), None
+                    (
+                        operation
+                        for operation in waiting.get(key, ())
+                        if operation.id not in self.operations
+                    ),
+                    None,
                 )
                 if partner is not None:
                     self.pair_operations(partner, operation_b)
                     break
 
     def reading(self, run: RecordedRun, operation: Operation, read: Iterable[int]) -> list[Any]:
-        """Return the keys of an operation: step, name and what it reads; with its constants, and without."""
-        name, step = base_name(operation), run.step_of_operation[operation.id]
+        """Return the keys of an operation: step, name and what it reads; with its constants, and
+        without.
+        """
+        name = base_name(operation)
+        step = run.step_of_operation[operation.id]
         tensors = tuple(sorted(read)) if name in COMMUTING else tuple(read)
         return [(step, name, tensors, operation.constants), (step, name, tensors)]
 
@@ -216,11 +252,20 @@ class Alignment:
         ends = [*pairs, (len(self.a.operations), len(self.b.operations))]
         i = j = 0
         for end_a, end_b in ends:
-            first = [o for o in self.a.operations[i:end_a] if self.a.compared(o) and o.id not in self.operations]
-            second = [o for o in self.b.operations[j:end_b] if self.b.compared(o) and o.id not in self.sources]
+            first = [
+                o
+                for o in self.a.operations[i:end_a]
+                if self.a.compared(o) and o.id not in self.operations
+            ]
+            second = [
+                o
+                for o in self.b.operations[j:end_b]
+                if self.b.compared(o) and o.id not in self.sources
+            ]
             for operation_a, operation_b in matched(self.a, self.b, first, second):
                 self.pair_operations(operation_a, operation_b)
-            i, j = end_a + 1, end_b + 1
+            i = end_a + 1
+            j = end_b + 1
 
 
 def by_operator(run: RecordedRun, tensor: int) -> Any:
@@ -249,7 +294,8 @@ def rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     for n, (_, j) in enumerate(pairs):
         place = bisect_left(ends, j)
         before.append(tails[place - 1] if place else -1)
-        ends[place : place + 1], tails[place : place + 1] = [j], [n]
+        ends[place : place + 1] = [j]
+        tails[place : place + 1] = [n]
     chain = []
     n = tails[-1] if tails else -1
     while n >= 0:
@@ -264,14 +310,20 @@ def matched(
     """Yield the operations of two stretches that have one operator and shape, in order."""
     if not first or not second:
         return
-    keys = [[(base_name(o), shapes_of(run, o)) for o in part] for run, part in ((a, first), (b, second))]
+    keys = [
+        [(base_name(o), shapes_of(run, o)) for o in part] for run, part in ((a, first), (b, second))
+    ]
     if len(first) * len(second) <= MANY:
-        for i, j, size in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
+        for i, j, size in SequenceMatcher(
+            None, keys[0], keys[1], autojunk=False
+        ).get_matching_blocks():
             yield from zip(first[i : i + size], second[j : j + size], strict=True)
         return
     waiting: dict[Any, list[Operation]] = {}
     for key, operation in zip(keys[0], first, strict=True):
-        waiting.setdefault((key, a.step_of_operation[operation.id], a.modules(operation)), []).append(operation)
+        waiting.setdefault(
+            (key, a.step_of_operation[operation.id], a.modules(operation)), []
+        ).append(operation)
     turns = {key: iter(operations) for key, operations in waiting.items()}
     for key, operation in zip(keys[1], second, strict=True):
         turn = turns.get((key, b.step_of_operation[operation.id], b.modules(operation)))

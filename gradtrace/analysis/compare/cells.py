@@ -1,7 +1,8 @@
 """The quantities that a comparison decides about, and what each was computed from.
 
-A cell is the value of a tensor, ("value", id), or its gradient, ("grad", id). A leaf's later version comes from the
-earlier version and its gradient; a gradient from the gradients and inputs of the operations that used the tensor.
+A cell is the value of a tensor, ("value", id), or its gradient, ("grad", id). A leaf's later
+version comes from the earlier version and its gradient; a gradient from the gradients and inputs of
+the operations that used the tensor.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, Value
 
-VALUE, GRAD = "value", "grad"
+VALUE = "value"
+GRAD = "grad"
 Cell = tuple[str, int]
 UPDATED = (
-    1e-3  # the relative difference of two updates that roundings explain: Adam divides small gradients by small ones
+    # the relative difference of two updates that roundings explain: Adam divides small gradients by
+    # small ones
+    1e-3
 )
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
 LINEAR = frozenset({"contraction", "reduction"})
@@ -42,7 +46,12 @@ def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
     cells = [(VALUE, earlier)]
     if earlier in run.grads or tensor_is_trained(run, earlier):
         return [*cells, (GRAD, earlier)]
-    return cells + [(VALUE, i) for o in run.uses.get(earlier, ()) for i in run.operations[o].tensors if i != earlier]
+    return cells + [
+        (VALUE, i)
+        for o in run.uses.get(earlier, ())
+        for i in run.operations[o].tensors
+        if i != earlier
+    ]
 
 
 def tensor_is_trained(run: RecordedRun, tensor: int) -> bool:
@@ -65,36 +74,52 @@ def gradient_sources(run: RecordedRun, tensor: int) -> list[Cell]:
 
 
 class Cells:
-    """The differences of paired cells, by the ids of A, and whether each is within the tolerance."""
+    """The differences of paired cells, by the ids of A, and whether each is within the
+    tolerance.
+    """
 
     def __init__(self, pairs: Alignment, tolerance: Tolerance) -> None:
-        self.pairs, self.tolerance = pairs, tolerance
-        self.a, self.b = pairs.a, pairs.b
+        self.pairs = pairs
+        self.tolerance = tolerance
+        self.a = pairs.a
+        self.b = pairs.b
         self.base: dict[int, float] = {}
         self.length: dict[int, float] = {}
-        self.cancelled: set[Cell] = set()  # of which the difference is large only beside what is left of its terms
+        # of which the difference is large only beside what is left of its terms
+        self.cancelled: set[Cell] = set()
         self.by_statistics: set[Cell] = set()  # of which only statistics are known
         self._inherited: dict[int, float] = {}
         self._judged: dict[Cell, tuple[float | None, bool]] = {}
-        self.widest, self.longest = 0.0, 1.0
+        self.widest = 0.0
+        self.longest = 1.0
         for t in self.a.tensors:
             self.measure(t.id)
         self.longest *= 2  # of a gradient: there and back
 
     def measure(self, tensor: int) -> None:
-        """Note the precision of a tensor and the length of the sums on its way, from its operation's inputs."""
-        record, partner = self.a.tensors[tensor], self.pairs.partner.get(tensor)
-        dtypes = {record.dtype} if partner is None else {record.dtype, self.b.tensors[partner].dtype}
-        base, length = max(map(base_of, dtypes)), 1.0
+        """Note the precision of a tensor and the length of the sums on its way, from its
+        operation's inputs.
+        """
+        record = self.a.tensors[tensor]
+        partner = self.pairs.partner.get(tensor)
+        dtypes = (
+            {record.dtype} if partner is None else {record.dtype, self.b.tensors[partner].dtype}
+        )
+        base = max(map(base_of, dtypes))
+        length = 1.0
         if record.operation is not None:
             operation = self.a.operations[record.operation]
             base = max([base, *(self.base.get(i, 0.0) for i in operation.tensors)]) if base else 0.0
-            length = self.a.length(operation) + max((self.length.get(i, 1.0) for i in operation.tensors), default=0.0)
+            length = self.a.length(operation) + max(
+                (self.length.get(i, 1.0) for i in operation.tensors), default=0.0
+            )
         elif (earlier := self.a.earlier(tensor)) is not None and earlier in self.base:
             base = max(base, self.widest) if base else 0.0
             length = self.longest
-        self.base[tensor], self.length[tensor] = base, length
-        self.widest, self.longest = max(self.widest, base), max(self.longest, length)
+        self.base[tensor] = base
+        self.length[tensor] = length
+        self.widest = max(self.widest, base)
+        self.longest = max(self.longest, length)
 
     # ---- one cell
 
@@ -106,7 +131,9 @@ class Cells:
         return self.a.tensors[i].value, self.b.tensors[j].value
 
     def gap(self, cell: Cell) -> float | None:
-        """Return the relative difference of a cell; None if it has no partner or is not known in either run."""
+        """Return the relative difference of a cell; None if it has no partner or is not known in
+        either run.
+        """
         return self.judged(cell)[0]
 
     def bad(self, cell: Cell) -> bool:
@@ -120,7 +147,9 @@ class Cells:
 
     def judged(self, cell: Cell) -> tuple[float | None, bool]:
         if cell not in self._judged:
-            self._judged[cell] = self.judge(cell) if cell[1] in self.pairs.partner else (None, False)
+            self._judged[cell] = (
+                self.judge(cell) if cell[1] in self.pairs.partner else (None, False)
+            )
         return self._judged[cell]
 
     def judge(self, cell: Cell) -> tuple[float | None, bool]:
@@ -131,9 +160,17 @@ class Cells:
             lost = kind == GRAD and (first is None) != (second is None) and watched
             if lost:
                 return INFINITY, True
-            nothing = kind == GRAD and first is second and (self.is_leaf(i) or not self.a.tensors[i].requires_grad)
+            nothing = (
+                kind == GRAD
+                and first is second
+                and (self.is_leaf(i) or not self.a.tensors[i].requires_grad)
+            )
             return (0.0 if nothing else None), False
-        gap = self.pairs.distance(i, self.pairs.partner[i]) if kind == VALUE else relative(first, second)
+        gap = (
+            self.pairs.distance(i, self.pairs.partner[i])
+            if kind == VALUE
+            else relative(first, second)
+        )
         if gap is not None:
             return self.judge_gap(cell, gap, first, second)
         at_least = least(first, second)
@@ -144,7 +181,9 @@ class Cells:
         return (gap, True) if bad else (None, False)
 
     def judge_gap(self, cell: Cell, gap: float, first: Value, second: Value) -> tuple[float, bool]:
-        """Return the relative difference of a cell's values, and whether it is beyond the tolerance."""
+        """Return the relative difference of a cell's values, and whether it is beyond the
+        tolerance.
+        """
         kind, i = cell
         if self.tolerance.exact:
             return gap, gap > 0 or first.dtype != second.dtype or first.shape != second.shape
@@ -172,10 +211,16 @@ class Cells:
 
     def is_update(self, tensor: int) -> bool:
         """Whether a cell is a parameter after an optimiser's step."""
-        return self.is_leaf(tensor) and self.a.tensors[tensor].requires_grad and self.a.earlier(tensor) is not None
+        return (
+            self.is_leaf(tensor)
+            and self.a.tensors[tensor].requires_grad
+            and self.a.earlier(tensor) is not None
+        )
 
     def floor(self, cell: Cell, allowed: float) -> float:
-        """Return the difference that roundings explain where terms cancel: a result much smaller than its terms."""
+        """Return the difference that roundings explain where terms cancel: a result much smaller
+        than its terms.
+        """
         kind, i = cell
         if kind == GRAD:
             if not self.is_leaf(i):
@@ -183,17 +228,24 @@ class Cells:
             outputs = [o for use in self.a.uses.get(i, ()) for o in self.a.operations[use].outputs]
             size = self.a.tensors[i].value
             gradients = [v for o in outputs if (v := self.a.grads.get(o)) is not None]
-            return max((allowed * v.norm for v in gradients if size is not None and v.numel > size.numel), default=0.0)
+            return max(
+                (allowed * v.norm for v in gradients if size is not None and v.numel > size.numel),
+                default=0.0,
+            )
         maker = self.a.tensors[i].operation
         if maker is None:
             return 0.0
         operation = self.a.operations[maker]
-        inherited = [self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))]
+        inherited = [
+            self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))
+        ]
         rounding = 4 * ROUNDING.get(self.a.tensors[i].dtype, 0.0) + 2 * max(inherited, default=0.0)
         return rounding * terms(self.a, operation)
 
     def update_differs(self, i: int, gap: float) -> bool:
-        """Whether an update differs by more than the differences of the gradients so far explain."""
+        """Whether an update differs by more than the differences of the gradients so far
+        explain.
+        """
         j = self.pairs.partner[i]
         difference = self.update_gap(i, j)
         if difference is None:
@@ -202,7 +254,9 @@ class Cells:
         return difference > allowed + AMPLIFIED * self.inherited(i)
 
     def inherited(self, tensor: int) -> float:
-        """Return the largest relative difference of the gradients that led to a version of a parameter."""
+        """Return the largest relative difference of the gradients that led to a version of a
+        parameter.
+        """
         way = []
         while tensor not in self._inherited and (earlier := self.a.earlier(tensor)) is not None:
             way.append(tensor)
@@ -227,20 +281,30 @@ class Cells:
         return gap / size if size > rounding else 0.0
 
     def moves(self, i: int, j: int) -> tuple[Any, Any, float] | None:
-        """Return the updates that led to two versions, and the size of their roundings; None if they are not known."""
-        i0, j0 = self.a.earlier(i), self.b.earlier(j)
+        """Return the updates that led to two versions, and the size of their roundings; None if
+        they are not known.
+        """
+        i0 = self.a.earlier(i)
+        j0 = self.b.earlier(j)
         if i0 is None or j0 is None:
             return None
-        values = [run.tensors[t].value for run, t in ((self.a, i), (self.a, i0), (self.b, j), (self.b, j0))]
+        values = [
+            run.tensors[t].value
+            for run, t in ((self.a, i), (self.a, i0), (self.b, j), (self.b, j0))
+        ]
         arrays = [elements(value) for value in values]
         if any(array is None for array in arrays) or len({array.shape for array in arrays}) > 1:
             return None
-        rounding = max(ROUNDING.get(value.dtype, 0.0) * value.norm for value in values if value is not None)
+        rounding = max(
+            ROUNDING.get(value.dtype, 0.0) * value.norm for value in values if value is not None
+        )
         return arrays[0] - arrays[1], arrays[2] - arrays[3], 2 * rounding
 
 
 def elements(value: Value | None) -> Any:
-    """Return the elements as a flat array, or a sketch, which is linear in them too; None if neither is known."""
+    """Return the elements as a flat array, or a sketch, which is linear in them too; None if
+    neither is known.
+    """
     if value is None:
         return None
     if value.is_whole:
@@ -252,7 +316,11 @@ def terms(run: RecordedRun, operation: Operation) -> float:
     """Return the size of the terms that an operation adds; 0 if it does not add."""
     record = record_of(operation.name)
     kind = "" if record is None else record.kind
-    norms = [v.norm for i in operation.tensors if (v := run.tensors[i].value) is not None and v.is_measured]
+    norms = [
+        v.norm
+        for i in operation.tensors
+        if (v := run.tensors[i].value) is not None and v.is_measured
+    ]
     if not norms or not (kind in LINEAR or operation.name in ADDED):
         return 0.0
     size = max(norms)

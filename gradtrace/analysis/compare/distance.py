@@ -9,8 +9,8 @@ INFINITY = float("inf")
 
 
 def relative(a: Value | None, b: Value | None) -> float | None:
-    """Return |a - b| / max(|a|, |b|), as Euclidean lengths; infinity for another shape, or NaN and infinity at other
-    places; None if it is not known. Single numbers are compared without numpy.
+    """Return |a - b| / max(|a|, |b|), as Euclidean lengths; infinity for another shape, or NaN and
+    infinity at other places; None if it is not known. Single numbers are compared without numpy.
     """
     if a is None or b is None:
         return None
@@ -24,12 +24,20 @@ def relative(a: Value | None, b: Value | None) -> float | None:
 
 
 def least(a: Value | None, b: Value | None) -> float | None:
-    """Return what the relative difference is at least, by the statistics of two values; None if they are not known."""
-    return None if a is None or b is None or squeezed(a.shape) != squeezed(b.shape) else sketches.least_difference(a, b)
+    """Return what the relative difference is at least, by the statistics of two values; None if
+    they are not known.
+    """
+    return (
+        None
+        if a is None or b is None or squeezed(a.shape) != squeezed(b.shape)
+        else sketches.least_difference(a, b)
+    )
 
 
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape without its dims of size 1, which do not change the elements or their order."""
+    """Return a shape without its dims of size 1, which do not change the elements or their
+    order.
+    """
     return tuple(n for n in shape if n != 1)
 
 

@@ -13,8 +13,13 @@ from gradtrace.trace.operands import DEFAULTS, record_of
 from gradtrace.trace.record import Operation, OptimiserRecord, Value
 
 Side = tuple["int | None", "int | None"]  # a tensor and an operation
-INPUT, PARAMETER, FORWARD, BACKWARD, UPDATE = "input", "parameter", "forward", "backward", "update"
-DRAW, SHAPE = "random draw", "shape"
+INPUT = "input"
+PARAMETER = "parameter"
+FORWARD = "forward"
+BACKWARD = "backward"
+UPDATE = "update"
+DRAW = "random draw"
+SHAPE = "shape"
 TRAINING = frozenset({"training", "train", "use_input_stats"})
 REDUCTIONS = {"0": "none", "1": "mean", "2": "sum"}  # as PyTorch's functions pass them on
 COPIES = frozenset({"detach", "contiguous", "clone"})
@@ -23,8 +28,12 @@ COPIES = frozenset({"detach", "contiguous", "clone"})
 # ---- places
 
 
-def place_of(cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell]) -> tuple[Side, Side]:
-    """Return tensor and operation of a forward difference in both runs: of the part that only one has, its begin."""
+def place_of(
+    cells: Cells, i: int, j: int, only_a: list[Cell], only_b: list[Cell]
+) -> tuple[Side, Side]:
+    """Return tensor and operation of a forward difference in both runs: of the part that only one
+    has, its begin.
+    """
     begin_a = begin(cells.a, cells.pairs.operations, i, only_a)
     begin_b = begin(cells.b, cells.pairs.sources, j, only_b)
     if not is_useful(cells, i, j, begin_a, begin_b):
@@ -37,22 +46,35 @@ def side(run: RecordedRun, tensor: int, start: int | None) -> Side:
 
 
 def is_useful(cells: Cells, i: int, j: int, begin_a: int | None, begin_b: int | None) -> bool:
-    """Whether the part that only one run has says more than the operation after it: not just another layout."""
-    starts = [run.operations[n] for run, n in ((cells.a, begin_a), (cells.b, begin_b)) if n is not None]
+    """Whether the part that only one run has says more than the operation after it: not just
+    another layout.
+    """
+    starts = [
+        run.operations[n] for run, n in ((cells.a, begin_a), (cells.b, begin_b)) if n is not None
+    ]
     if not all(map(is_view, starts)):
         return True
-    left, right = cells.a.maker(i), cells.b.maker(j)
+    left = cells.a.maker(i)
+    right = cells.b.maker(j)
     if left is None or right is None or base_name(left) != base_name(right):
         return False
     return len(starts) < 2 or left.constants == right.constants
 
 
-def begin(run: RecordedRun, paired: Mapping[int, int], tensor: int, alone: list[Cell]) -> int | None:
-    """Return the first operation of the part that only one run has, up to a tensor; a view only if all are views."""
+def begin(
+    run: RecordedRun, paired: Mapping[int, int], tensor: int, alone: list[Cell]
+) -> int | None:
+    """Return the first operation of the part that only one run has, up to a tensor; a view only if
+    all are views.
+    """
     part = [*alone, (VALUE, tensor)] if alone else []
-    operations = {m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None}
+    operations = {
+        m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None
+    }
     unpaired = sorted(operations - paired.keys())
-    return next((n for n in unpaired if not is_view(run.operations[n])), unpaired[0] if unpaired else None)
+    return next(
+        (n for n in unpaired if not is_view(run.operations[n])), unpaired[0] if unpaired else None
+    )
 
 
 def is_view(operation: Operation) -> bool:
@@ -61,12 +83,16 @@ def is_view(operation: Operation) -> bool:
 
 
 def place_of_gradient(cells: Cells, i: int, j: int) -> tuple[Side, Side]:
-    """Return the operations through which a gradient came that differs, of those that used the tensor."""
-    a, b = cells.a, cells.b
+    """Return the operations through which a gradient came that differs, of those that used the
+    tensor.
+    """
+    a = cells.a
+    b = cells.b
     if a.tensors[i].requires_grad != b.tensors[j].requires_grad:
         i, j = where_lost(cells, i, j)
         return (i, a.tensors[i].operation), (j, b.tensors[j].operation)
-    uses_a, uses_b = a.uses.get(i, []), b.uses.get(j, [])
+    uses_a = a.uses.get(i, [])
+    uses_b = b.uses.get(j, [])
     pairing = cells.pairs
     alone_a = [n for n in uses_a if pairing.operations.get(n) not in uses_b]
     alone_b = [n for n in uses_b if pairing.sources.get(n) not in uses_a]
@@ -74,20 +100,27 @@ def place_of_gradient(cells: Cells, i: int, j: int) -> tuple[Side, Side]:
         return (i, next(iter(alone_a or uses_a), None)), (j, next(iter(alone_b or uses_b), None))
     pairs = [(n, pairing.operations[n]) for n in uses_a]
     for n, m in pairs:
-        gradient_a, gradient_b = sent(a, n, i), sent(b, m, j)
-        if (gradient_a is None) != (gradient_b is None) or (relative(gradient_a, gradient_b) or 0) > 1e-6:
+        gradient_a = sent(a, n, i)
+        gradient_b = sent(b, m, j)
+        if (gradient_a is None) != (gradient_b is None) or (
+            relative(gradient_a, gradient_b) or 0
+        ) > 1e-6:
             return (i, n), (j, m)
     return ((i, pairs[0][0]), (j, pairs[0][1])) if pairs else ((i, None), (j, None))
 
 
 def where_lost(cells: Cells, i: int, j: int) -> tuple[int, int]:
     """Return the first tensors on the way to these of which only one run's requires grad."""
-    a, b, pairs = cells.a, cells.b, cells.pairs
+    a = cells.a
+    b = cells.b
+    pairs = cells.pairs
     lost, partner = (b, pairs.source) if a.tensors[i].requires_grad else (a, pairs.partner)
     keeper = a if lost is b else b
     tensor, twin = (j, i) if lost is b else (i, j)
     while (operation := lost.tensors[tensor].operation) is not None:
-        before = [t for t in lost.operations[operation].tensors if not lost.tensors[t].requires_grad]
+        before = [
+            t for t in lost.operations[operation].tensors if not lost.tensors[t].requires_grad
+        ]
         before = [t for t in before if t not in partner or keeper.tensors[partner[t]].requires_grad]
         before = [t for t in before if t in partner or lost.tensors[t].operation is not None]
         if not before:
@@ -98,7 +131,9 @@ def where_lost(cells: Cells, i: int, j: int) -> tuple[int, int]:
 
 
 def sent(run: RecordedRun, operation: int, tensor: int) -> Value | None:
-    """Return the gradient that the backward of an operation sent to one of its inputs, if the visit was recorded."""
+    """Return the gradient that the backward of an operation sent to one of its inputs, if the visit
+    was recorded.
+    """
     record = run.operations[operation]
     visit = run.visits.get(-1 if record.function is None else record.function)
     edge = next((o.edge for o in record.inputs if o.tensor == tensor and o.edge is not None), None)
@@ -125,9 +160,15 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, 
     drawn_a = left is not None and draws(cells.a, left)
     drawn_b = right is not None and draws(cells.b, right)
     if (tensor_a is None) != (tensor_b is None):
-        name, counterpart, is_drawn = ("A", "B", drawn_a) if tensor_a is None else ("B", "A", drawn_b)
+        name, counterpart, is_drawn = (
+            ("A", "B", drawn_a) if tensor_a is None else ("B", "A", drawn_b)
+        )
         if is_drawn:
-            return DRAW, f"{name} draws here, {counterpart} does not: eval in {counterpart}, or no such operation"
+            return (
+                DRAW,
+                f"{name} draws here, {counterpart} does not: eval in {counterpart}, or no such "
+                "operation",
+            )
         return f"only in {name}", of_missing(cells, i)
     first, second = cells.values(cell)
     shapes = other_shape(first, second)
@@ -147,7 +188,8 @@ def draws(run: RecordedRun, operation: Operation) -> bool:
 
 def of_leaf(cells: Cells, i: int) -> tuple[str, str]:
     """Return kind and reason of an input or parameter that differs."""
-    left, right = cells.a.tensors[i], cells.b.tensors[cells.pairs.partner[i]]
+    left = cells.a.tensors[i]
+    right = cells.b.tensors[cells.pairs.partner[i]]
     first, second = cells.values((VALUE, i))
     uses = cells.a.uses.get(i, [])
     if not left.is_parameter and uses and draws(cells.a, cells.a.operations[uses[0]]):
@@ -161,7 +203,8 @@ def of_leaf(cells: Cells, i: int) -> tuple[str, str]:
 
 def of_missing(cells: Cells, i: int) -> str:
     """Return how what the next operation reads is related: there one run has an operation more."""
-    left, right = cells.a.maker(i), cells.b.maker(cells.pairs.partner[i])
+    left = cells.a.maker(i)
+    right = cells.b.maker(cells.pairs.partner[i])
     if left is None or right is None:
         return ""
     for x, y in zip(left.tensors, right.tensors, strict=False):
@@ -173,19 +216,25 @@ def of_missing(cells: Cells, i: int) -> str:
 
 
 def other_options(left: Operation | None, right: Operation | None) -> str:
-    """Return the options of two calls of one operator that differ, as "eps=1e-05 in A, 0.001 in B"."""
+    """Return the options of two calls of one operator that differ, as "eps=1e-05 in A, 0.001 in
+    B".
+    """
     if left is None or right is None or base_name(left) != base_name(right):
         return ""
     if left.name == "batch_norm" and in_evaluation(left) != in_evaluation(right):
         return "eval in A, training in B" if in_evaluation(left) else "training in A, eval in B"
-    first, second = options(left), options(right)
+    first = options(left)
+    second = options(right)
     differences = []
     for key in dict.fromkeys([*first, *second]):
-        x, y = first.get(key, default(key)), second.get(key, default(key))
+        x = first.get(key, default(key))
+        y = second.get(key, default(key))
         if x == y:
             continue
         if key in TRAINING:
-            differences.append("eval in A, training in B" if x == "False" else "training in A, eval in B")
+            differences.append(
+                "eval in A, training in B" if x == "False" else "training in A, eval in B"
+            )
         else:
             differences.append(f"{key}={x} in A, {y} in B" if key else f"{x} in A, {y} in B")
     return "; ".join(differences)
@@ -197,7 +246,9 @@ def in_evaluation(batch_norm: Operation) -> bool:
 
 
 def options(operation: Operation) -> dict[str, str]:
-    """Return the texts of an operation's options by name, and of its other constants together by ""."""
+    """Return the texts of an operation's options by name, and of its other constants together by
+    "".
+    """
     by_name: dict[str, str] = {}
     positional = []
     for text in operation.constants:
@@ -218,7 +269,8 @@ def default(key: str) -> str:
 
 
 def other_dtype(cells: Cells, i: int) -> str:
-    first, second = cells.a.tensors[i].dtype, cells.b.tensors[cells.pairs.partner[i]].dtype
+    first = cells.a.tensors[i].dtype
+    second = cells.b.tensors[cells.pairs.partner[i]].dtype
     return f"{first} in A, {second} in B" if first != second else ""
 
 
@@ -230,7 +282,13 @@ def other_shape(first: Value | None, second: Value | None) -> str:
 
 def other_draw(first: Value | None, second: Value | None) -> str:
     """Describe two random values, and whether their zeros are at other places."""
-    if first is None or second is None or first.shape != second.shape or not first.is_whole or not second.is_whole:
+    if (
+        first is None
+        or second is None
+        or first.shape != second.shape
+        or not first.is_whole
+        or not second.is_whole
+    ):
         return "another draw"
     is_elsewhere = np.any((first.elements == 0) != (second.elements == 0))
     return "another draw: other elements are 0" if is_elsewhere else "another draw"
@@ -243,15 +301,26 @@ def of_gradient(cells: Cells, i: int, left: Operation | None, right: Operation |
         name, maker = ("B", right) if cells.a.tensors[i].requires_grad else ("A", left)
         by = f" after {maker.name}" if maker is not None else ""
         return f"in {name} it does not require grad{by}"
-    for name, operation, paired in (("A", left, cells.pairs.operations), ("B", right, cells.pairs.sources)):
-        if operation is not None and operation.id not in paired and not operation.grad_fn and not operation.function:
+    for name, operation, paired in (
+        ("A", left, cells.pairs.operations),
+        ("B", right, cells.pairs.sources),
+    ):
+        if (
+            operation is not None
+            and operation.id not in paired
+            and not operation.grad_fn
+            and not operation.function
+        ):
             return f"only {name} has {operation.name}, which stops the gradient"
     first, second = cells.values((GRAD, i))
     if first is None or second is None:
         return "no gradient in A" if first is None else "no gradient in B"
     adds = adds_to_earlier(cells.a, i)
     if adds != adds_to_earlier(cells.b, j):
-        return f"{'A' if adds else 'B'} adds it to the gradient of an earlier pass, which was not cleared"
+        return (
+            f"{'A' if adds else 'B'} adds it to the gradient of an earlier pass, which was not "
+            "cleared"
+        )
     reason = other_options(left, right) or relation(first, second)
     if left is None or right is None or left.grad_fn == right.grad_fn:
         return reason
@@ -266,9 +335,12 @@ def adds_to_earlier(run: RecordedRun, tensor: int) -> bool:
 
 
 def of_update(cells: Cells, i: int) -> str:
-    """Return what is known of an optimiser's step that differs though parameters and gradients do not."""
+    """Return what is known of an optimiser's step that differs though parameters and gradients do
+    not.
+    """
     j = cells.pairs.partner[i]
-    left, right = optimiser_of(cells.a, i), optimiser_of(cells.b, j)
+    left = optimiser_of(cells.a, i)
+    right = optimiser_of(cells.b, j)
     reasons: list[str] = []
     if left is not None and right is not None:
         if left.kind != right.kind:
@@ -283,40 +355,59 @@ def other_settings(left: OptimiserRecord, right: OptimiserRecord) -> list[str]:
     differences = []
     if left.lr is not None and right.lr is not None and left.lr != right.lr:
         differences.append(f"lr={left.lr:g} in A, {right.lr:g} in B")
-    first, second = settings(left), settings(right)
+    first = settings(left)
+    second = settings(right)
     shared = [key for key in first if first[key] != second.get(key, first[key])]
     return differences + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
 
 
 def optimiser_of(run: RecordedRun, tensor: int) -> OptimiserRecord | None:
     first = run.tensors[tensor].first
-    return next((o for o in run.trace.optimisers if any(run.tensors[t].first == first for t in o.tensors)), None)
+    return next(
+        (o for o in run.trace.optimisers if any(run.tensors[t].first == first for t in o.tensors)),
+        None,
+    )
 
 
 def of_moves(cells: Cells, i: int, first: Any, second: Any, rounding: float) -> str:
-    """Return how two updates are related: one of them with Adam's moments at 0, a factor, a part of the parameter."""
+    """Return how two updates are related: one of them with Adam's moments at 0, a factor, a part of
+    the parameter.
+    """
     j = cells.pairs.partner[i]
     optimisers = optimiser_of(cells.a, i), optimiser_of(cells.b, j)
     is_first = is_first_step(cells.a, i, first)
-    if is_first != is_first_step(cells.b, j, second) and all(o is not None and "Adam" in o.kind for o in optimisers):
+    if is_first != is_first_step(cells.b, j, second) and all(
+        o is not None and "Adam" in o.kind for o in optimisers
+    ):
         name = "A" if is_first else "B"
         return (
-            f"each element of {name}'s update is lr in size, as in the first step of Adam: its moments are 0 in {name}"
+            f"each element of {name}'s update is lr in size, as in the first step of Adam: its "
+            f"moments are 0 in {name}"
         )
     factor = close_to_multiple(first, second)
     if factor is not None:
         return f"B's update = A's * {factor:.4g}"
     earlier = cells.a.earlier(i)
     before = None if earlier is None else elements(cells.a.tensors[earlier].value)
-    decay = None if before is None or before.shape != first.shape else close_to_multiple(before, second - first)
+    decay = (
+        None
+        if before is None or before.shape != first.shape
+        else close_to_multiple(before, second - first)
+    )
     if decay is not None and abs(decay) < 1:
-        return f"B's update = A's {'-' if decay < 0 else '+'} {abs(decay):.3g} * the parameter: weight decay"
+        return (
+            f"B's update = A's {'-' if decay < 0 else '+'} {abs(decay):.3g} * the parameter: "
+            "weight decay"
+        )
     return ""
 
 
 def is_first_step(run: RecordedRun, tensor: int, move: Any) -> bool:
-    """Whether an update is lr in size for each element, as when Adam's moments were 0: then it is lr * sign(grad)."""
-    optimiser, value = optimiser_of(run, tensor), run.tensors[tensor].value
+    """Whether an update is lr in size for each element, as when Adam's moments were 0: then it is
+    lr * sign(grad).
+    """
+    optimiser = optimiser_of(run, tensor)
+    value = run.tensors[tensor].value
     if optimiser is None or not optimiser.lr or value is None or not move.any():
         return False
     if value.is_whole:

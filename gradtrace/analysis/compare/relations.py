@@ -14,12 +14,20 @@ FEW = 0.5  # of the elements: a mask leaves that many as they are
 
 def relation(a: Value | None, b: Value | None) -> str:
     """Return the relation of two values in words; "" if none is known."""
-    if a is None or b is None or not a.numel or a.numel != b.numel or not (a.all_finite and b.all_finite):
+    if (
+        a is None
+        or b is None
+        or not a.numel
+        or a.numel != b.numel
+        or not (a.all_finite and b.all_finite)
+    ):
         return of_infinite(a, b)
     if not a.is_whole or not b.is_whole:
         return of_statistics(a, b)
     first, second = (np.asarray(value.elements, "float64") for value in (a, b))
-    factor = close_to_multiple(first.reshape(-1), second.reshape(-1)) if a.shape == b.shape else None
+    factor = (
+        close_to_multiple(first.reshape(-1), second.reshape(-1)) if a.shape == b.shape else None
+    )
     if factor is not None and a.numel > 1:
         return "B = -A" if abs(factor + 1) < CLOSE else f"B = A * {factor:.6g}"
     return order(first, second) or (masked(first, second) if a.shape == b.shape else "")
@@ -35,7 +43,9 @@ def close_to_multiple(first: Any, second: Any) -> float | None:
 
 
 def order(first: Any, second: Any) -> str:
-    """Return "the transposed of A's" and the like, of arrays with the same numbers in another order."""
+    """Return "the transposed of A's" and the like, of arrays with the same numbers in another
+    order.
+    """
     if first.size < 2:
         return ""
     if first.ndim >= 2:
@@ -52,7 +62,9 @@ def same(first: Any, second: Any) -> bool:
 
 
 def masked(first: Any, second: Any) -> str:
-    """Return a sentence if some elements are 0 in one array alone, and most of the others are equal."""
+    """Return a sentence if some elements are 0 in one array alone, and most of the others are
+    equal.
+    """
     equal = np.isclose(first, second, rtol=CLOSE, atol=0)
     for name, ours, theirs in (("A", first, second), ("B", second, first)):
         zero = (ours == 0) & (theirs != 0)
@@ -73,7 +85,8 @@ def of_infinite(a: Value | None, b: Value | None) -> str:
 
 def of_statistics(a: Value, b: Value) -> str:
     """Return the relation that the statistics show."""
-    first, second = a.summary, b.summary
+    first = a.summary
+    second = b.summary
     if not first.norm or not second.norm or None in (first.mean, second.mean):
         return ""
     pairs = [(float(x or 0), float(y or 0)) for x, y in zip(ends(first), ends(second), strict=True)]

@@ -1,4 +1,6 @@
-"""The tensors of two runs in order, each with its partner: what a table and a drawing of the comparison show."""
+"""The tensors of two runs in order, each with its partner: what a table and a drawing of the
+comparison show.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,16 @@ from gradtrace.analysis.compare.distance import INFINITY
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.trace.record import Operation, Value
 
-SAME, CHANGED, FIRST, SECOND = "same", "changed", "only A", "only B"
+SAME = "same"
+CHANGED = "changed"
+FIRST = "only A"
+SECOND = "only B"
 
 
 class Row(NamedTuple):
-    """One tensor of either run, or of both. `first` and `second` are its ids in the two runs, `operations` those of the
-    operations that made it; `gaps` are the relative differences of value and gradient, None if not known.
+    """One tensor of either run, or of both. `first` and `second` are its ids in the two runs,
+    `operations` those of the operations that made it; `gaps` are the relative differences of value
+    and gradient, None if not known.
     """
 
     status: str
@@ -47,17 +53,28 @@ def rows_of(cells: Cells) -> tuple[Row, ...]:
 
 
 def passing(cells: Cells, rows: tuple[Row, ...]) -> Iterator[str]:
-    """Yield a sentence for results that differ in two runs that end equal: those of one name, or of two statements
-    that agree in most iterations of a loop.
+    """Yield a sentence for results that differ in two runs that end equal: those of one name, or of
+    two statements that agree in most iterations of a loop.
     """
-    a, b = cells.a, cells.b
+    a = cells.a
+    b = cells.b
     statements: dict[tuple[str, str], list[int]] = {}
     for row in rows:
-        i, j = row.first, row.second
-        if i is None or j is None or row.operations[0] is None or row.gaps[0] is None or row.gaps[0] == INFINITY:
+        i = row.first
+        j = row.second
+        if (
+            i is None
+            or j is None
+            or row.operations[0] is None
+            or row.gaps[0] is None
+            or row.gaps[0] == INFINITY
+        ):
             continue
-        (name_a, _, number), (name_b, _, its) = (run.label(t).partition(" #") for run, t in ((a, i), (b, j)))
-        first, second = a.tensors[i], b.tensors[j]
+        (name_a, _, number), (name_b, _, its) = (
+            run.label(t).partition(" #") for run, t in ((a, i), (b, j))
+        )
+        first = a.tensors[i]
+        second = b.tensors[j]
         if (number, first.op, first.dtype) == (its, second.op, second.dtype):
             statements.setdefault((name_a, name_b), []).append(i)
     tensors: list[int] = []
@@ -73,7 +90,9 @@ def passing(cells: Cells, rows: tuple[Row, ...]) -> Iterator[str]:
     where = f" (line {' and '.join(lines)})" if lines else ""
     more = f", and {len(tensors) - 1:,} more" if len(tensors) > 1 else ""
     gap = cells.gap((VALUE, i)) or 0.0
-    yield f"on the way, {a.label(i)} differs by {gap:.2g}{where}{more}; what the runs end with agrees"
+    yield (
+        f"on the way, {a.label(i)} differs by {gap:.2g}{where}{more}; what the runs end with agrees"
+    )
 
 
 def leaves(pairs: Alignment, in_a: bool) -> Iterator[int]:
@@ -82,7 +101,9 @@ def leaves(pairs: Alignment, in_a: bool) -> Iterator[int]:
 
 
 def merged(pairs: Alignment) -> Iterator[tuple[Operation | None, Operation | None]]:
-    """Yield the operations of both runs in order: each of B alone where B ran it, after the one before it."""
+    """Yield the operations of both runs in order: each of B alone where B ran it, after the one
+    before it.
+    """
     done = 0
     for operation_a in pairs.all_a:
         partner = pairs.operations.get(operation_a.id)
@@ -91,22 +112,32 @@ def merged(pairs: Alignment) -> Iterator[tuple[Operation | None, Operation | Non
                 yield None, pairs.all_b[done]
             done += 1
         yield operation_a, None if partner is None else pairs.b.operations[partner]
-    yield from ((None, operation_b) for operation_b in pairs.all_b[done:] if operation_b.id not in pairs.sources)
+    yield from (
+        (None, operation_b)
+        for operation_b in pairs.all_b[done:]
+        if operation_b.id not in pairs.sources
+    )
 
 
 def row(cells: Cells, i: int | None, j: int | None) -> Row:
-    a, b = cells.a, cells.b
-    first, second = None if i is None else a.tensors[i], None if j is None else b.tensors[j]
+    a = cells.a
+    b = cells.b
+    first = None if i is None else a.tensors[i]
+    second = None if j is None else b.tensors[j]
     shown = first or second
     assert shown is not None
     label = (a if first is not None else b).label(shown.id)
     values = (None if first is None else first.value, None if second is None else second.value)
     grads = (None if i is None else a.grads.get(i), None if j is None else b.grads.get(j))
-    makers = (None if first is None else first.operation, None if second is None else second.operation)
+    makers = (
+        None if first is None else first.operation,
+        None if second is None else second.operation,
+    )
     status = FIRST if second is None else SECOND
     gaps: tuple[float | None, float | None] = (None, None)
     if i is not None and cells.pairs.partner.get(i, -1) == j:
-        value, grad = (VALUE, i), (GRAD, i)
+        value = (VALUE, i)
+        grad = (GRAD, i)
         gaps = cells.gap(value), cells.gap(grad)
         status = CHANGED if cells.bad(value) or cells.bad(grad) else SAME
     elif first is not None and second is not None:

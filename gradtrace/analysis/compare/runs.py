@@ -1,4 +1,6 @@
-"""One run as the comparison reads it: the step and place of each tensor, its uses, its gradient, its versions."""
+"""One run as the comparison reads it: the step and place of each tensor, its uses, its gradient,
+its versions.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,17 @@ LATER = 1 << 60  # the position of what nothing uses
 
 
 class RecordedRun:
-    """The indices of one trace. `first` is the training step, from 1, that counts as the first one, `count` how many
-    steps are compared; what runs outside of them has no part.
+    """The indices of one trace. `first` is the training step, from 1, that counts as the first one,
+    `count` how many steps are compared; what runs outside of them has no part.
     """
 
     def __init__(self, trace: Trace, first: int = 1, count: int | None = None) -> None:
         self.trace = trace
-        self.tensors, self.operations = list(trace.tensors), trace.operations
+        self.tensors = list(trace.tensors)
+        self.operations = trace.operations
         steps = trace.training if count else ()
-        self.first, self.count = first, count or 1
+        self.first = first
+        self.count = count or 1
         self.step_of_operation = [1] * len(self.operations)
         if steps:
             self.step_of_operation = [len(steps) + 1] * len(self.operations)
@@ -42,9 +46,14 @@ class RecordedRun:
             versions.append(t.id)
         chains = [chain for chain in self.versions.values() if len(chain) > 1]
         self.cast = {
-            i for chain in chains for i, j in pairwise(chain) if self.tensors[i].dtype != self.tensors[j].dtype
+            i
+            for chain in chains
+            for i, j in pairwise(chain)
+            if self.tensors[i].dtype != self.tensors[j].dtype
         }
-        first_values = [(i, j) for chain in chains for i, j in pairwise(chain) if self.initialises(i, j)]
+        first_values = [
+            (i, j) for chain in chains for i, j in pairwise(chain) if self.initialises(i, j)
+        ]
         for i, j in first_values:
             self.cast.add(i)
             self.tensors[j] = self.tensors[j]._replace(operation=None)
@@ -53,21 +62,33 @@ class RecordedRun:
         self.visits: dict[int, BackwardStep] = {step.function: step for step in trace.steps}
 
     def initialises(self, i: int, j: int) -> bool:
-        """Whether the second version of a parameter was written over the first one, which nothing had read.
+        """Whether the second version of a parameter was written over the first one, which nothing
+        had read.
 
         Such a write is an operation in the record only of a parameter that does not require grad.
         """
         operation = self.tensors[j].operation
-        if operation is None or not self.tensors[j].is_parameter or self.uses.get(i, [operation]) != [operation]:
+        if (
+            operation is None
+            or not self.tensors[j].is_parameter
+            or self.uses.get(i, [operation]) != [operation]
+        ):
             return False
         record = record_of(self.operations[operation].name)
         return record is not None and record.kind in ("random", "fill")
 
     def overwritten(self, tensor: int) -> int | None:
-        """Return the version that a write in place made of a tensor, if nothing else reads it; else None."""
-        uses, versions = self.uses.get(tensor, ()), self.versions[self.tensors[tensor].first]
+        """Return the version that a write in place made of a tensor, if nothing else reads it; else
+        None.
+        """
+        uses = self.uses.get(tensor, ())
+        versions = self.versions[self.tensors[tensor].first]
         later = next((i for i in versions if i > tensor), None)
-        return later if later is not None and len(uses) == 1 and later in self.operations[uses[0]].outputs else None
+        return (
+            later
+            if later is not None and len(uses) == 1 and later in self.operations[uses[0]].outputs
+            else None
+        )
 
     def maker(self, tensor: int) -> Operation | None:
         """Return the operation that made a tensor."""
@@ -80,18 +101,22 @@ class RecordedRun:
         return operation if operation is not None else self.uses.get(tensor, (LATER,))[0]
 
     def step(self, tensor: int) -> int:
-        """Return the step in which a tensor was made or is first used; for what comes after the last one, that + 1."""
+        """Return the step in which a tensor was made or is first used; for what comes after the
+        last one, that + 1.
+        """
         position = self.position(tensor)
         return self.step_of_operation[position] if position != LATER else self.count + 1
 
     def has(self, tensor: int) -> bool:
-        """Whether a tensor belongs to the compared steps; a leaf's version after the last of them does, and a
-        parameter before it was cast to another dtype does not.
+        """Whether a tensor belongs to the compared steps; a leaf's version after the last of them
+        does, and a parameter before it was cast to another dtype does not.
         """
         if tensor in self.cast:
             return False
         step = self.step(tensor)
-        return 1 <= step <= self.count or (step == self.count + 1 and self.tensors[tensor].operation is None)
+        return 1 <= step <= self.count or (
+            step == self.count + 1 and self.tensors[tensor].operation is None
+        )
 
     def earlier(self, tensor: int) -> int | None:
         """Return the version before this one; None for the first of the compared steps."""
@@ -139,12 +164,16 @@ class RecordedRun:
         record: TensorRecord = self.tensors[tensor]
         position = self.position(tensor)
         if record.operation is not None or record.span is None:
-            return record.span if position == LATER else self.operations[position].span or record.span
+            return (
+                record.span if position == LATER else self.operations[position].span or record.span
+            )
         return record.span
 
 
 def base_name(operation: Operation) -> str:
-    """Return an operator's name without what tells its variants apart: "native_layer_norm" is layer_norm."""
+    """Return an operator's name without what tells its variants apart: "native_layer_norm" is
+    layer_norm.
+    """
     return operation.name.removeprefix("native_").removesuffix("_fixed")
 
 

@@ -1,4 +1,6 @@
-"""Find the places at which a difference was added: cells that differ, computed from cells that are equal."""
+"""Find the places at which a difference was added: cells that differ, computed from cells that are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ INHERITED = 0.1  # of a difference, in an input: then the difference is inherite
 
 
 class DifferencePlace(NamedTuple):
-    """The place of a difference in one run: what the operation is ("" of an input), and where it stands."""
+    """The place of a difference in one run: what the operation is ("" of an input), and where it
+    stands.
+    """
 
     file: str
     line: int | None
@@ -33,8 +37,9 @@ class DifferencePlace(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One place where two runs part. `before` is the largest relative difference of what it was computed from,
-    `relative` its own (infinity for another shape, or NaN against numbers; None if it cannot be measured).
+    """One place where two runs part. `before` is the largest relative difference of what it was
+    computed from, `relative` its own (infinity for another shape, or NaN against numbers; None if
+    it cannot be measured).
     """
 
     kind: str
@@ -71,17 +76,23 @@ class Search:
         if self.ends and not origins:  # the two runs inherit it from each other's later versions
             origins = [Origin(min(self.ends, key=self.order), [], [])]
         else:
-            origins = [origin for origin in with_new_parts(origins) if not self.is_rounding(origin.cell)]
+            origins = [
+                origin for origin in with_new_parts(origins) if not self.is_rounding(origin.cell)
+            ]
         differences = list(map(self.difference, origins))
         updates = self.updates_of_one()
         if updates:  # what comes later has another number of updates behind it
             first = min(update.step or 0 for update in updates)
-            differences = [difference for difference in differences if is_before_update(difference, first)]
+            differences = [
+                difference for difference in differences if is_before_update(difference, first)
+            ]
             differences += [update for update in updates if (update.step or 0) == first]
         return unrepeated(one_of_each_step(differences))
 
     def origins(self) -> Iterator[Origin]:
-        """Yield the cells that differ and inherit that from no cell, or have a reason of their own too."""
+        """Yield the cells that differ and inherit that from no cell, or have a reason of their own
+        too.
+        """
         waiting = list(self.ends)
         seen = set(waiting)
         while waiting:
@@ -95,7 +106,9 @@ class Search:
                 yield Origin(cell, only_a, only_b)
 
     def behind(self, cell: Cell) -> tuple[list[Cell], list[Cell], list[Cell]]:
-        """Return the cells from which a cell inherits its difference, and the cells before it without a partner."""
+        """Return the cells from which a cell inherits its difference, and the cells before it
+        without a partner.
+        """
         kind, i = cell
         share = 1 / AMPLIFIED if kind == VALUE and self.cells.is_update(i) else INHERITED
         inherited = max(share * min(self.cells.gap(cell) or 0.0, 1.0), 1e-12)
@@ -108,8 +121,12 @@ class Search:
             reached = [source for source, gap in gaps.items() if gap and gap >= INHERITED * largest]
         return reached, only_a, only_b
 
-    def walk(self, run: RecordedRun, start: Cell, inherited: float, reached: list[Cell]) -> list[Cell]:
-        """Add to `reached` the nearest cells before a cell that differ; return those before it without a partner."""
+    def walk(
+        self, run: RecordedRun, start: Cell, inherited: float, reached: list[Cell]
+    ) -> list[Cell]:
+        """Add to `reached` the nearest cells before a cell that differ; return those before it
+        without a partner.
+        """
         alone: list[Cell] = []
         waiting = [start]
         seen = {start}
@@ -130,19 +147,22 @@ class Search:
         return alone
 
     def indistinct(self, cell: Cell) -> bool:
-        """Whether the operations that a cell comes from are the same in both runs: a small difference of their inputs,
-        within the tolerance, is then amplified by them.
+        """Whether the operations that a cell comes from are the same in both runs: a small
+        difference of their inputs, within the tolerance, is then amplified by them.
         """
         kind, i = cell
         maker = self.a.tensors[i].operation
         if kind == VALUE and maker is None:
             return False
         uses = self.a.uses.get(i, []) if kind == GRAD else [maker]
-        pairs = [(self.a.operations[n], self.pairs.operations.get(n)) for n in uses if n is not None]
+        pairs = [
+            (self.a.operations[n], self.pairs.operations.get(n)) for n in uses if n is not None
+        ]
         return all(
             m is not None
             and not draws(self.a, operation)
-            and (operation.name, operation.grad_fn) == (self.b.operations[m].name, self.b.operations[m].grad_fn)
+            and (operation.name, operation.grad_fn)
+            == (self.b.operations[m].name, self.b.operations[m].grad_fn)
             and constants(operation) == constants(self.b.operations[m])
             for operation, m in pairs
         )
@@ -153,22 +173,29 @@ class Search:
         maker = self.a.tensors[i].operation
         if kind == GRAD or maker is None or maker not in self.pairs.operations:
             return False
-        if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):  # of another shape, other dims
+        # of another shape, other dims
+        if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):
             return False
-        left, right = self.a.operations[maker], self.b.operations[self.pairs.operations[maker]]
+        left = self.a.operations[maker]
+        right = self.b.operations[self.pairs.operations[maker]]
         return left.name == right.name and constants(left) != constants(right)
 
     def is_rounding(self, cell: Cell) -> bool:
-        """Whether an origin is within the tolerance and only its dtype differs: what follows amplifies a rounding."""
+        """Whether an origin is within the tolerance and only its dtype differs: what follows
+        amplifies a rounding.
+        """
         if self.cells.tolerance.exact or not self.cells.good(cell) or self.adds(cell):
             return False
         left, right = self.cells.values(cell)
         return left is not None and right is not None and left.dtype != right.dtype
 
     def order(self, cell: Cell) -> tuple[int, int, int]:
-        """Return the place of a cell in its run: by step, forward before backward before the update."""
+        """Return the place of a cell in its run: by step, forward before backward before the
+        update.
+        """
         kind, i = cell
-        step, position = self.a.step(i), self.a.position(i)
+        step = self.a.step(i)
+        position = self.a.position(i)
         if kind == GRAD:
             return step, 1, -position
         earlier = self.a.earlier(i)
@@ -204,16 +231,24 @@ class Search:
         )
 
     def updates_of_one(self) -> list[Difference]:
-        """Return the first step of each parameter in which only one run updates it, though both have its gradient."""
+        """Return the first step of each parameter in which only one run updates it, though both
+        have its gradient.
+        """
         updates = []
         for i, j in self.pairs.partner.items():
-            is_first = self.a.tensors[i].requires_grad and self.a.earlier(i) is self.b.earlier(j) is None
+            is_first = (
+                self.a.tensors[i].requires_grad and self.a.earlier(i) is self.b.earlier(j) is None
+            )
             if not is_first or i not in self.a.grads or j not in self.b.grads:
                 continue
             if is_written_by_hand(self.a, i) or is_written_by_hand(self.b, j):
                 continue
-            by_step_a = {self.a.step(version) - 1: version for version in self.pairs.later(self.a, i)}
-            by_step_b = {self.b.step(version) - 1: version for version in self.pairs.later(self.b, j)}
+            by_step_a = {
+                self.a.step(version) - 1: version for version in self.pairs.later(self.a, i)
+            }
+            by_step_b = {
+                self.b.step(version) - 1: version for version in self.pairs.later(self.b, j)
+            }
             step = min(by_step_a.keys() ^ by_step_b.keys(), default=None)
             if step is None:
                 continue
@@ -232,8 +267,12 @@ def constants(operation: Operation) -> tuple[str, ...]:
 
 
 def is_written_by_hand(run: RecordedRun, tensor: int) -> bool:
-    """Whether operations of the program made versions of a leaf, which then do not count as an optimiser's updates."""
-    return any(run.tensors[i].operation is not None for i in run.versions[run.tensors[tensor].first])
+    """Whether operations of the program made versions of a leaf, which then do not count as an
+    optimiser's updates.
+    """
+    return any(
+        run.tensors[i].operation is not None for i in run.versions[run.tensors[tensor].first]
+    )
 
 
 # ---- differences that are shown as one
@@ -250,13 +289,17 @@ def with_new_parts(origins: Iterable[Origin]) -> Iterator[Origin]:
 
 
 def is_before_update(difference: Difference, step: int) -> bool:
-    """Whether a difference comes before the update in a step: in an earlier step, or in this one's forward."""
+    """Whether a difference comes before the update in a step: in an earlier step, or in this one's
+    forward.
+    """
     if difference.step is None or difference.step < step:
         return True
     return difference.step == step and difference.kind not in (BACKWARD, UPDATE)
 
 
-def grouped(differences: list[Difference], key: Callable[[Difference], object]) -> list[list[Difference]]:
+def grouped(
+    differences: list[Difference], key: Callable[[Difference], object]
+) -> list[list[Difference]]:
     """Return the differences with equal keys together, in the order of the first of each."""
     groups: dict[object, list[Difference]] = {}
     for difference in differences:
@@ -265,9 +308,11 @@ def grouped(differences: list[Difference], key: Callable[[Difference], object]) 
 
 
 def one_of_each_step(differences: list[Difference]) -> list[Difference]:
-    """Return the differences, with the updates of one step as one, and its gradients that differ for one reason.
+    """Return the differences, with the updates of one step as one, and its gradients that differ
+    for one reason.
 
-    The reason of updates is the one that most of them have: an optimiser does the same to all parameters.
+    The reason of updates is the one that most of them have: an optimiser does the same to all
+    parameters.
     """
     return [member for group in grouped(differences, shown_together) for member in as_one(group)]
 
@@ -293,8 +338,12 @@ def as_one(group: list[Difference]) -> list[Difference]:
 
 
 def unrepeated(differences: list[Difference]) -> list[Difference]:
-    """Return the differences without what later steps repeat: the same place for the same reason."""
-    groups = grouped(differences, lambda shown: (shown.kind, shown.reason, spot(shown.a), spot(shown.b)))
+    """Return the differences without what later steps repeat: the same place for the same
+    reason.
+    """
+    groups = grouped(
+        differences, lambda shown: (shown.kind, shown.reason, spot(shown.a), spot(shown.b))
+    )
     return [group[0] for group in groups]
 
 
@@ -311,7 +360,9 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
         record = run.operations[operation]
         shown = next(iter(record.outputs), None) if tensor is None else tensor
         label = record.label if shown is None else run.label(shown)
-        return DifferencePlace(*at(run, record.span), run.modules(record), record.label, label, tensor, operation)
+        return DifferencePlace(
+            *at(run, record.span), run.modules(record), record.label, label, tensor, operation
+        )
     if tensor is None:
         return None
     label = run.label(tensor)
@@ -319,7 +370,9 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
     return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)
 
 
-def place_of_step(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
+def place_of_step(
+    run: RecordedRun, tensor: int | None, operation: int | None
+) -> DifferencePlace | None:
     """Return the place of an optimiser's step that made a version of a parameter."""
     assert tensor is not None
     optimiser = optimiser_of(run, tensor)

@@ -1,8 +1,10 @@
-"""The verdict of a comparison: equal, equal within the tolerance, or the first places where two runs part.
+"""The verdict of a comparison: equal, equal within the tolerance, or the first places where two
+runs part.
 
-What two runs must agree on are the roots of backward, the gradients and updates of leaves, and the last results. If one
-of these differs, the search goes back from it through what differs, or has no partner, to cells of which everything
-that they were computed from is equal: there a difference was added, not inherited.
+What two runs must agree on are the roots of backward, the gradients and updates of leaves, and the
+last results. If one of these differs, the search goes back from it through what differs, or has no
+partner, to cells of which everything that they were computed from is equal: there a difference was
+added, not inherited.
 """
 
 from __future__ import annotations
@@ -18,17 +20,19 @@ from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
 
-EQUAL, WITHIN, DIFFER = "equal", "equal within tolerance", "differ"
+EQUAL = "equal"
+WITHIN = "equal within tolerance"
+DIFFER = "differ"
 PARTLY = "equal in what both keep"
 MORE = 5  # places after the first
 NONE: Tolerance = Tolerance()
 
 
 class Verdict(NamedTuple):
-    """The answer: `verdict` is EQUAL, WITHIN, PARTLY or DIFFER; `largest` the largest relative difference within the
-    tolerance and the label of the tensor that has it; `rows` the aligned tensors. Of `total` values, `compared` were
-    compared by their elements or sketches, `by_statistics` only by range, mean, norm and counts, and the others not at
-    all.
+    """The answer: `verdict` is EQUAL, WITHIN, PARTLY or DIFFER; `largest` the largest relative
+    difference within the tolerance and the label of the tensor that has it; `rows` the aligned
+    tensors. Of `total` values, `compared` were compared by their elements or sketches,
+    `by_statistics` only by range, mean, norm and counts, and the others not at all.
     """
 
     verdict: str
@@ -48,12 +52,24 @@ class Verdict(NamedTuple):
 
 
 def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
-    """Compare two runs, captured with `everything`; raise UsageError if the records have no values to compare."""
-    run_a, run_b = RecordedRun(a), RecordedRun(b)
+    """Compare two runs, captured with `everything`; raise UsageError if the records have no values
+    to compare.
+    """
+    run_a = RecordedRun(a)
+    run_b = RecordedRun(b)
     first_a, first_b, count = steps_of(run_a, run_b)
     if count:
-        run_a, run_b = RecordedRun(a, first_a, count), RecordedRun(b, first_b, count)
-    base = max((base_of(t.dtype) for run in (a, b) for t in run.tensors if not t.dtype.startswith("float8")), default=0)
+        run_a = RecordedRun(a, first_a, count)
+        run_b = RecordedRun(b, first_b, count)
+    base = max(
+        (
+            base_of(t.dtype)
+            for run in (a, b)
+            for t in run.tensors
+            if not t.dtype.startswith("float8")
+        ),
+        default=0,
+    )
     pairs = Alignment(run_a, run_b, min(0.1, 5 * max(base, 1e-9)))
     cells = Cells(pairs, tolerance)
     asked = [cell for cell in ends_of(pairs) if not is_overwritten(cells, cell)]
@@ -112,17 +128,25 @@ def shown(run: RecordedRun, cell: Cell) -> str:
 
 def notes_of(pairs: Alignment, count: int) -> Iterator[str]:
     """Yield a sentence for what was not compared."""
-    a, b = pairs.a, pairs.b
+    a = pairs.a
+    b = pairs.b
     steps = len(a.trace.training), len(b.trace.training)
     if count and steps[0] != steps[1]:
         where = f": step {a.first} of A is step {b.first} of B" if a.first != b.first else ""
         yield f"A has {steps[0]} steps, B has {steps[1]}; {count} were compared{where}"
     for name, run, partners in (("A", a, pairs.partner), ("B", b, pairs.source)):
         leaves = [i for i in run.grads if run.tensors[i].operation is None and run.has(i)]
-        alone = [run.label(i) for i in leaves if partners.keys().isdisjoint(run.versions[run.tensors[i].first])]
+        alone = [
+            run.label(i)
+            for i in leaves
+            if partners.keys().isdisjoint(run.versions[run.tensors[i].first])
+        ]
         if alone := list(dict.fromkeys(alone)):
             more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
-            yield f"not compared, since only {name} has a gradient of it: {', '.join(alone[:3])}{more}"
+            yield (
+                f"not compared, since only {name} has a gradient of it: "
+                f"{', '.join(alone[:3])}{more}"
+            )
 
 
 def failures(a: Trace, b: Trace) -> list[Difference]:
@@ -142,13 +166,15 @@ def failures(a: Trace, b: Trace) -> list[Difference]:
 
 def ends_of(pairs: Alignment) -> Iterator[Cell]:
     """Yield the cells that two equal runs must agree on."""
-    a, b = pairs.a, pairs.b
+    a = pairs.a
+    b = pairs.b
     last = last_results(pairs) if not a.trace.passes else set[int]()
     for i, j in pairs.partner.items():
         leaf = a.tensors[i].operation is None
         if leaf and b.tensors[j].operation is None:
             yield VALUE, i
-            fresh = i in a.uses or a.earlier(i) is None  # else the gradient is the one that the update left
+            # else the gradient is the one that the update left
+            fresh = i in a.uses or a.earlier(i) is None
             if fresh and (i in a.grads or j in b.grads):
                 yield GRAD, i
         elif i in pairs.roots or i in last:
@@ -156,7 +182,9 @@ def ends_of(pairs: Alignment) -> Iterator[Cell]:
 
 
 def is_overwritten(cells: Cells, cell: Cell) -> bool:
-    """Whether only writes in place read a value, which leave no difference: it is what the memory held before."""
+    """Whether only writes in place read a value, which leave no difference: it is what the memory
+    held before.
+    """
     kind, i = cell
     while kind == VALUE and cells.bad((VALUE, i)) and (later := cells.a.overwritten(i)) is not None:
         if cells.good((VALUE, later)):
@@ -166,12 +194,18 @@ def is_overwritten(cells: Cells, cell: Cell) -> bool:
 
 
 def last_results(pairs: Alignment) -> set[int]:
-    """Return the results of A that nothing uses, of which the last one is paired with B's if it has no partner."""
-    a, b = pairs.a, pairs.b
+    """Return the results of A that nothing uses, of which the last one is paired with B's if it has
+    no partner.
+    """
+    a = pairs.a
+    b = pairs.b
     unused = [
-        [i for o in part for i in o.outputs if i not in run.uses] for run, part in ((a, pairs.all_a), (b, pairs.all_b))
+        [i for o in part for i in o.outputs if i not in run.uses]
+        for run, part in ((a, pairs.all_a), (b, pairs.all_b))
     ]
-    names = [run.trace.roots[-1:] or tuple(part[-1:]) for run, part in zip((a, b), unused, strict=True)]
+    names = [
+        run.trace.roots[-1:] or tuple(part[-1:]) for run, part in zip((a, b), unused, strict=True)
+    ]
     if names[0] and names[1]:
         pairs.pair(names[0][0], names[1][0])
     return {i for i in unused[0] if i in pairs.partner and a.tensors[i].op != "detach"}
@@ -181,14 +215,20 @@ def last_results(pairs: Alignment) -> set[int]:
 
 
 class Rank(NamedTuple):
-    """One record: its name, and its comparison with the one that most agree with (None: it is that one)."""
+    """One record: its name, and its comparison with the one that most agree with (None: it is that
+    one).
+    """
 
     name: str
     verdict: Verdict | None
 
     @property
     def first(self) -> Difference | None:
-        return self.verdict.differences[0] if self.verdict is not None and self.verdict.differences else None
+        return (
+            self.verdict.differences[0]
+            if self.verdict is not None and self.verdict.differences
+            else None
+        )
 
 
 class Ranks(NamedTuple):
@@ -201,8 +241,13 @@ class Ranks(NamedTuple):
 
 
 def ranks(names: list[str], traces: list[Trace], tolerance: Tolerance) -> Ranks:
-    """Compare each record with the first one, or with the second if all others part from the first."""
-    names = [name if trace.rank is None else f"rank {trace.rank}" for name, trace in zip(names, traces, strict=True)]
+    """Compare each record with the first one, or with the second if all others part from the
+    first.
+    """
+    names = [
+        name if trace.rank is None else f"rank {trace.rank}"
+        for name, trace in zip(names, traces, strict=True)
+    ]
     verdicts = against(0, traces, tolerance)
     if not any(verdict.same for verdict in verdicts if verdict is not None):
         others = against(1, traces, tolerance)
@@ -212,4 +257,7 @@ def ranks(names: list[str], traces: list[Trace], tolerance: Tolerance) -> Ranks:
 
 
 def against(chosen: int, traces: list[Trace], tolerance: Tolerance) -> list[Verdict | None]:
-    return [None if n == chosen else compare(traces[chosen], trace, tolerance) for n, trace in enumerate(traces)]
+    return [
+        None if n == chosen else compare(traces[chosen], trace, tolerance)
+        for n, trace in enumerate(traces)
+    ]

@@ -1,6 +1,7 @@
 """Which operations lose the precision of a measured run.
 
-answer(trace) -> PrecisionAnswer               the losses that reach the loss or a parameter's gradient
+answer(trace) -> PrecisionAnswer               the losses that reach the loss or a parameter's
+                                               gradient
 answer(trace, tensor) -> PrecisionAnswer       those that reach this tensor's value and gradient
 """
 

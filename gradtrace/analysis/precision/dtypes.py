@@ -1,4 +1,6 @@
-"""Which operations ran in which floating dtype, and which one's short dtype adds most to the results' errors."""
+"""Which operations ran in which floating dtype, and which one's short dtype adds most to the
+results' errors.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class DtypeUse(NamedTuple):
 
 
 def dtypes_used(trace: Trace) -> tuple[DtypeUse, ...]:
-    """Return the uses of the floating dtypes of a measured run, the shortest first; () if there is only one."""
+    """Return the uses of the floating dtypes of a measured run, the shortest first; () if there is
+    only one.
+    """
     assert trace.precision is not None
     by_dtype: dict[str, dict[str, set[int]]] = {}
     results: dict[str, int] = {}
@@ -53,7 +57,9 @@ def dtypes_used(trace: Trace) -> tuple[DtypeUse, ...]:
 
 
 def largest_parts(errors: Errors, targets: list[int]) -> tuple[str, ...]:
-    """Return a sentence for the least precise value and gradient: which operation in a short dtype adds most to it."""
+    """Return a sentence for the least precise value and gradient: which operation in a short dtype
+    adds most to it.
+    """
     said = []
     for of_gradient in (False, True):
         rows = [i for i in targets if (errors.rows[i].passed is not None) == of_gradient]
@@ -71,23 +77,37 @@ def largest_part(errors: Errors, target: int) -> str:
     for i, weight in errors.weights(target).items():
         row = errors.rows[i]
         if row.operation is not None and ROUNDING[row.dtype] > widest:
-            place = (errors.place(i), row.dtype, module_of(errors.trace, errors.trace.operations[row.operation]))
+            place = (
+                errors.place(i),
+                row.dtype,
+                module_of(errors.trace, errors.trace.operations[row.operation]),
+            )
             parts[place] = parts.get(place, 0.0) + weight * errors.added_part(i)
             first.setdefault(place, row)
     if not parts:
         return ""
     worst = max(parts, key=lambda place: parts[place])
-    row, trace = first[worst], errors.trace
+    row = first[worst]
+    trace = errors.trace
     if parts[worst] < LEAST:
         return ""
     end = errors.rows[target]
-    alike = [done_by(trace, first[rival]) for rival in parts if rival != worst and parts[rival] >= ALIKE * parts[worst]]
+    alike = [
+        done_by(trace, first[rival])
+        for rival in parts
+        if rival != worst and parts[rival] >= ALIKE * parts[worst]
+    ]
     others = "no other operation in a short type adds as much"
     if alike:
-        others = f"{alike[0]} adds about as much" if len(alike) == 1 else f"{len(alike)} others add about as much"
+        others = (
+            f"{alike[0]} adds about as much"
+            if len(alike) == 1
+            else f"{len(alike)} others add about as much"
+        )
     name = plain(trace.tensors[end.tensor].label) + (".grad" if end.passed is not None else "")
     return (
-        f"Of the error of {name}, {min(parts[worst], 1.0):.0%} is added by {done_by(trace, row)}, which "
+        f"Of the error of {name}, {min(parts[worst], 1.0):.0%} is added by {done_by(trace, row)}, "
+        "which "
         f"has its result in {row.dtype}: {others}."
     )
 

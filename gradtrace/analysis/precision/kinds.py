@@ -1,4 +1,6 @@
-"""Name the kind of a loss: what happened to the numbers, and the usual remedy. Only what was measured is said."""
+"""Name the kind of a loss: what happened to the numbers, and the usual remedy. Only what was
+measured is said.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import Measured
 
 ENDS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
-STARTS = {"float16": 6.103515625e-05, "bfloat16": 1.1754943508222875e-38, "float32": 1.1754943508222875e-38}
+STARTS = {
+    "float16": 6.103515625e-05,
+    "bfloat16": 1.1754943508222875e-38,
+    "float32": 1.1754943508222875e-38,
+}
 MANY = 8  # rows of one place from which they are a loop's
 MILLION = 1e6
 LARGE = 10.0  # how much larger summands than their result are, in a cancellation
@@ -26,7 +32,9 @@ class Kind(NamedTuple):
 
 
 def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
-    """Return the kind of a loss at an origin; `name` is the result's, `digits` how many are lost there."""
+    """Return the kind of a loss at an origin; `name` is the result's, `digits` how many are lost
+    there.
+    """
     i = origin.rows[0]
     row = errors.rows[i]
     seen = seen_in_facts(errors, i, row, name)
@@ -34,8 +42,12 @@ def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
         return seen
     operation = errors.maker(row)
     record = None if operation is None else record_of(operation.name)
-    sums = operation is None or (record is not None and (record.sign in ("+", "-") or record.kind in SUMMING))
-    magnified = (row.inherited > row.added or errors.is_vague(i)) and not (origin.adds and len(origin.rows) >= MANY)
+    sums = operation is None or (
+        record is not None and (record.sign in ("+", "-") or record.kind in SUMMING)
+    )
+    magnified = (row.inherited > row.added or errors.is_vague(i)) and not (
+        origin.adds and len(origin.rows) >= MANY
+    )
     if magnified and sums and row.summand and row.summand >= LARGE * row.largest:
         return cancellation(errors, i, row, name, digits)
     if errors.relative(i) == NOT_FINITE and operation is not None:
@@ -49,8 +61,12 @@ def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
     if not magnified and len(origin.rows) >= MANY:
         return Kind(
             "absorbed",
-            f"{len(origin.rows)} results in {row.dtype}, one after the other, each rounded: {digits} are lost in all",
-            ("accumulate in a wider type, or sum up with one call (sum, mean); or compensate the sum (Kahan)",),
+            f"{len(origin.rows)} results in {row.dtype}, one after the other, each rounded: "
+            f"{digits} are lost in all",
+            (
+                "accumulate in a wider type, or sum up with one call (sum, mean); or compensate "
+                "the sum (Kahan)",
+            ),
         )
     if not magnified and row.terms > 1:
         return Kind(
@@ -74,29 +90,60 @@ SUMMING = ("reduction", "contraction", "scan", "loss", "structural")
 
 
 def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | None:
-    """Return the kind that counted elements show: overflow, underflow, a cast, numbers that are too small."""
+    """Return the kind that counted elements show: overflow, underflow, a cast, numbers that are too
+    small.
+    """
     backward = row.passed is not None
     if row.overflowed and errors.relative(i) == NOT_FINITE:
         if row.largest < ENDS.get(row.dtype, 0.0):
             clause = f"{row.overflowed:,} of {row.elements:,} elements of {name} are not finite: "
             size = f"up to {row.largest:.3g}" if row.largest else "0"
-            clause += f"of the same inputs the exact ones are {size}, so an intermediate result overflows {row.dtype}"
+            clause += (
+                f"of the same inputs the exact ones are {size}, so an intermediate result "
+                f"overflows {row.dtype}"
+            )
             return Kind("overflow", clause, ("scale the numbers before", *in_wider(row.dtype)))
         maker = "" if row.operation is None else errors.trace.operations[row.operation].name
-        scale = "subtract the maximum before exp (logsumexp, softmax), or scale" if maker == "exp" else SCALE
+        scale = (
+            "subtract the maximum before exp (logsumexp, softmax), or scale"
+            if maker == "exp"
+            else SCALE
+        )
         if backward and errors.trace.precision is not None and errors.trace.precision.scales:
             scale = "a smaller loss scale"
-        end = f": up to {row.largest:.3g}, where {row.dtype} ends at {ENDS[row.dtype]:.5g}" if row.dtype in ENDS else ""
+        end = (
+            f": up to {row.largest:.3g}, where {row.dtype} ends at {ENDS[row.dtype]:.5g}"
+            if row.dtype in ENDS
+            else ""
+        )
         clause = f"{row.overflowed:,} of {row.elements:,} elements of {name} overflow{end}"
         return Kind("overflow", clause, (scale, *in_wider(row.dtype)))
     if row.underflowed and row.added >= row.inherited:
-        start = f", and {row.dtype} has full precision down to {STARTS[row.dtype]:.2g}" if row.dtype in STARTS else ""
-        size = f"as small as {row.smallest:.3g}" if row.smallest else "below the smallest number of float64"
-        clause = f"{row.underflowed:,} of {row.elements:,} elements of {name} become 0: they are {size}{start}"
-        remedy = "a larger loss scale (GradScaler)" if backward else "work with logarithms, or scale the numbers"
+        start = (
+            f", and {row.dtype} has full precision down to {STARTS[row.dtype]:.2g}"
+            if row.dtype in STARTS
+            else ""
+        )
+        size = (
+            f"as small as {row.smallest:.3g}"
+            if row.smallest
+            else "below the smallest number of float64"
+        )
+        clause = (
+            f"{row.underflowed:,} of {row.elements:,} elements of {name} become 0: they are "
+            f"{size}{start}"
+        )
+        remedy = (
+            "a larger loss scale (GradScaler)"
+            if backward
+            else "work with logarithms, or scale the numbers"
+        )
         return Kind("underflow", clause, (remedy, *in_wider(row.dtype)))
     if row.subnormal and row.added >= row.inherited and row.added > 2:
-        clause = f"{row.subnormal:,} of {row.elements:,} elements of {name} are subnormal, with few digits left"
+        clause = (
+            f"{row.subnormal:,} of {row.elements:,} elements of {name} are subnormal, with "
+            "few digits left"
+        )
         return Kind("subnormal", clause, (SCALE, *in_wider(row.dtype)))
     if errors.is_cast(i):
         clause = f"{name} is rounded from {row.wide_input} to {row.dtype}"
@@ -105,17 +152,23 @@ def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | No
     operation = errors.maker(row)
     record = None if operation is None else record_of(operation.name)
     if record is not None and record.sign == "/" and row.summand and row.summand < tiny * 1e3:
-        clause = f"a quotient of numbers that are at most {row.summand:.3g}, near the smallest ones of {row.dtype}"
+        clause = (
+            f"a quotient of numbers that are at most {row.summand:.3g}, near the smallest "
+            f"ones of {row.dtype}"
+        )
         return Kind("tiny quotient", clause, ("scale both before dividing, or add eps",))
     return None
 
 
 def not_finite(errors: Errors, i: int, name: str) -> Kind:
-    """Return the kind of a result that is not finite for the errors of its inputs: log of a 0, a division by 0; or of
-    one that is finite for them.
+    """Return the kind of a result that is not finite for the errors of its inputs: log of a 0, a
+    division by 0; or of one that is finite for them.
     """
     if not errors.is_infinite(i):
-        clause = f"{name} is finite only for the errors of its inputs: with the exact ones it would be infinite or NaN"
+        clause = (
+            f"{name} is finite only for the errors of its inputs: with the exact ones it "
+            "would be infinite or NaN"
+        )
         return Kind("not finite", clause, BEFORE)
     rounded = next((said for j, _ in errors.sources(i) if (said := rounded_to_one(errors, j))), "")
     if rounded:
@@ -125,12 +178,17 @@ def not_finite(errors: Errors, i: int, name: str) -> Kind:
 
 
 def magnified_by(errors: Errors, origin: Origin, name: str) -> str:
-    """Return how an origin's rows magnify errors: the first one, many together, or by what is taken from it."""
+    """Return how an origin's rows magnify errors: the first one, many together, or by what is taken
+    from it.
+    """
     by = errors.growth(origin.rows[0])
     if log10(by) >= origin.digits - 0.5:
         return f"the relative error of {name} is {times(by)} that of its inputs"
     if len(origin.rows) > 1:
-        return f"{len(origin.rows)} results, one of them {name}, have larger relative errors than their inputs"
+        return (
+            f"{len(origin.rows)} results, one of them {name}, have larger relative errors than "
+            "their inputs"
+        )
     return f"elements of {name} are used that have larger relative errors than all of them together"
 
 
@@ -139,24 +197,47 @@ def cancellation(errors: Errors, i: int, row: Measured, name: str, digits: str) 
     if operation is not None and {"1", "1.0"}.intersection(operation.constants):
         rounded = rounded_to_one(errors, i)
         if rounded:
-            return Kind("saturation", f"{rounded}, and 1 is taken away from them: {digits} are lost", COMPLEMENT)
+            return Kind(
+                "saturation",
+                f"{rounded}, and 1 is taken away from them: {digits} are lost",
+                COMPLEMENT,
+            )
     ratio = log10(row.summand / row.largest) if row.largest else 0.0
-    size = f"it is {ratio:.1f} decimal orders smaller than its summands" if ratio else "it is 0, its summands are not"
-    subject = f"the gradients that add up to {name} cancel" if row.operation is None else f"{name} cancels: {size}"
+    size = (
+        f"it is {ratio:.1f} decimal orders smaller than its summands"
+        if ratio
+        else "it is 0, its summands are not"
+    )
+    subject = (
+        f"the gradients that add up to {name} cancel"
+        if row.operation is None
+        else f"{name} cancels: {size}"
+    )
     clause = f"{subject}, {digits} are lost"
-    return Kind("cancellation", clause, ("rewrite the difference, or compute its operands in a wider type",))
+    return Kind(
+        "cancellation", clause, ("rewrite the difference, or compute its operands in a wider type",)
+    )
 
 
 def rounded_to_one(errors: Errors, i: int) -> str:
-    """Return that elements were rounded to 1 on the way to a row, through what keeps them so (views); "" if none."""
-    left, seen = [i], {i}
+    """Return that elements were rounded to 1 on the way to a row, through what keeps them so
+    (views); "" if none.
+    """
+    left = [i]
+    seen = {i}
     while left:
         row = errors.rows[left.pop(0)]
         if row.saturated and row.passed is None:
             label = plain(errors.trace.tensors[row.tensor].label)
             return f"{row.saturated:,} of {row.elements:,} elements of {label} are rounded to 1"
-        operation = None if row.operation is None or row.passed is not None else errors.trace.operations[row.operation]
-        rows = [] if operation is None else [errors.of_value(tensor) for tensor in operation.tensors]
+        operation = (
+            None
+            if row.operation is None or row.passed is not None
+            else errors.trace.operations[row.operation]
+        )
+        rows = (
+            [] if operation is None else [errors.of_value(tensor) for tensor in operation.tensors]
+        )
         new = [j for j in rows if j is not None and j not in seen and is_up_to_one(errors.rows[j])]
         left += new
         seen.update(new)
@@ -172,7 +253,11 @@ def wider(dtype: str) -> str:
 
 
 def summed_in(record: Any, dtype: str) -> tuple[str, ...]:
-    if record is None or record.kind not in ("reduction", "scan") or "dtype" not in record.plain_names:
+    if (
+        record is None
+        or record.kind not in ("reduction", "scan")
+        or "dtype" not in record.plain_names
+    ):
         return (f"compute it in {dtype}",)
     return (f"sum in {dtype}: {record.name}(dtype=torch.{dtype})",)
 
@@ -191,8 +276,14 @@ def facts_of(errors: Errors, i: int) -> str:
     before: list[Any] = [errors.relative(j) for j, share in errors.sources(i) if abs(share) >= 0.01]
     text = f"it adds {said(row.added, row.dtype)} and inherits {said(row.inherited, row.dtype)}"
     if before and max(before) and row.inherited < inf:
-        condition = row.inherited * errors.relative(i) / row.error / max(before) if row.error else 0.0
-        text += f"; what it inherits is {times(condition)} its input's error" if condition >= LARGE else ""
+        condition = (
+            row.inherited * errors.relative(i) / row.error / max(before) if row.error else 0.0
+        )
+        text += (
+            f"; what it inherits is {times(condition)} its input's error"
+            if condition >= LARGE
+            else ""
+        )
     return text
 
 
@@ -212,4 +303,8 @@ def left(error: float, dtype: str) -> str:
     """Return how many digits an error leaves, from its size in units of a dtype's rounding."""
     unit = ROUNDING[dtype]
     decimals = -log10(error * unit) if error < inf else 0.0
-    return f"{decimals:.1f} of {-log10(unit):.1f} decimal digits" if decimals >= 0.05 else "no correct digit"
+    return (
+        f"{decimals:.1f} of {-log10(unit):.1f} decimal digits"
+        if decimals >= 0.05
+        else "no correct digit"
+    )

@@ -1,8 +1,10 @@
-"""Expressions that lose digits, and the same values computed without the loss: they are looked for in a trace.
+"""Expressions that lose digits, and the same values computed without the loss: they are looked for
+in a trace.
 
-A pattern is an expression: a capital letter stands for any tensor (the same one wherever it occurs), a number for that
-constant. Functions and methods of a program are alike, since a trace has the operators that they called. `dim` and
-`keepdim` of a better expression are those of the reductions in the pattern, which must have the same.
+A pattern is an expression: a capital letter stands for any tensor (the same one wherever it
+occurs), a number for that constant. Functions and methods of a program are alike, since a trace has
+the operators that they called. `dim` and `keepdim` of a better expression are those of the
+reductions in the pattern, which must have the same.
 """
 
 from __future__ import annotations
@@ -54,22 +56,34 @@ NEAR = 3  # operations from one that loses digits up to the whole expression
 
 
 def rewrite(trace: Trace, operation: int) -> tuple[str, Fix | None] | None:
-    """Return the better expression for one that an operation is part of, and the change of the text if there is one."""
+    """Return the better expression for one that an operation is part of, and the change of the text
+    if there is one.
+    """
     users = users_of(trace)
     for top in [operation, *above(users, operation)][::-1]:
         for old, new in REWRITES:
             letters: dict[str, Any] = {}
             inside: set[int] = set()
-            if matches(trace, trace.operations[top], pattern(old), letters, inside) and operation in inside:
+            if (
+                matches(trace, trace.operations[top], pattern(old), letters, inside)
+                and operation in inside
+            ):
                 better = with_dims(trace, new, letters)
-                return None if better is None else (better, change(trace, trace.operations[top], better, letters))
+                return (
+                    None
+                    if better is None
+                    else (better, change(trace, trace.operations[top], better, letters))
+                )
     return None
 
 
 def with_dims(trace: Trace, new: str, letters: dict[str, Any]) -> str | None:
-    """Return an expression with the dims of the reductions that matched; None if it is not their value with these."""
+    """Return an expression with the dims of the reductions that matched; None if it is not their
+    value with these.
+    """
     shape = trace.tensors[letters["A"]].shape
-    dim, keeps = letters.get("dim", ""), letters.get("keepdim", False)
+    dim = letters.get("dim", "")
+    keeps = letters.get("keepdim", False)
     if "softmax(A, dim)" in new and "log" not in new and len(shape) != 1 and not (dim and keeps):
         return None  # what is divided by has other dims
     tree = ast.parse(new, mode="eval").body
@@ -79,7 +93,11 @@ def with_dims(trace: Trace, new: str, letters: dict[str, Any]) -> str | None:
             continue
         every = "-1" if len(shape) == 1 else repr(tuple(range(len(shape))))
         text = dim or ("" if function_of(call) == "mean" else every)
-        keywords = [ast.keyword("keepdim", ast.Constant(True))] if len(words) == 3 and (keeps or not words[2]) else []
+        keywords = (
+            [ast.keyword("keepdim", ast.Constant(True))]
+            if len(words) == 3 and (keeps or not words[2])
+            else []
+        )
         call.args = [*call.args[:1], *([pattern(text)] if text else [])]
         call.keywords = keywords if text else []
     return ast.unparse(tree)
@@ -90,7 +108,9 @@ def users_of(trace: Trace) -> dict[int, list[int]]:
     for o in trace.operations:
         for tensor in o.tensors:
             users.setdefault(tensor, []).append(o.id)
-    return {o.id: [user for out in o.outputs for user in users.get(out, ())] for o in trace.operations}
+    return {
+        o.id: [user for out in o.outputs for user in users.get(out, ())] for o in trace.operations
+    }
 
 
 def above(users: dict[int, list[int]], operation: int) -> Iterator[int]:
@@ -106,14 +126,20 @@ def pattern(text: str) -> Any:
     return ast.parse(text, mode="eval").body
 
 
-def matches(trace: Trace, operation: Operation, node: Any, letters: dict[str, Any], inside: set[int]) -> bool:
-    """Return whether an operation computes a pattern; `letters` gets what stands for each letter."""
+def matches(
+    trace: Trace, operation: Operation, node: Any, letters: dict[str, Any], inside: set[int]
+) -> bool:
+    """Return whether an operation computes a pattern; `letters` gets what stands for each
+    letter.
+    """
     inside.add(operation.id)
     if isinstance(node, ast.Call):
         if operation.name in REDUCTIONS and not same_dims(operation, letters):
             return False
         operands = [i for i in operation.inputs if "=" not in i.text]
-        return operation.name == function_of(node) and all_match(trace, operands, node.args, letters, inside)
+        return operation.name == function_of(node) and all_match(
+            trace, operands, node.args, letters, inside
+        )
     if not isinstance(node, ast.BinOp):
         return False
     operands = [i for i in operation.inputs if "=" not in i.text]
@@ -122,20 +148,32 @@ def matches(trace: Trace, operation: Operation, node: Any, letters: dict[str, An
         sides = [[node.left, node.right]]
         sides += [[node.right, node.left]] if name in ("add", "mul") else []
         return any(tried(trace, operands, side, letters, inside) for side in sides)
-    is_square = name == "pow" and operation.name == "mul" and len(set(operation.tensors)) == 1 == len(operands) - 1
+    is_square = (
+        name == "pow"
+        and operation.name == "mul"
+        and len(set(operation.tensors)) == 1 == len(operands) - 1
+    )
     return is_square and all_match(trace, operands[:1], [node.left], letters, inside)
 
 
 def same_dims(operation: Operation, letters: dict[str, Any]) -> bool:
     """Whether a reduction has the dims of those before it; the first one's are noted."""
     options = dict(i.text.split("=", 1) for i in operation.inputs if "=" in i.text)
-    dim, keeps = options.pop("dim", ""), options.pop("keepdim", "False") == "True"
-    return not options and letters.setdefault("dim", dim) == dim and letters.setdefault("keepdim", keeps) == keeps
+    dim = options.pop("dim", "")
+    keeps = options.pop("keepdim", "False") == "True"
+    return (
+        not options
+        and letters.setdefault("dim", dim) == dim
+        and letters.setdefault("keepdim", keeps) == keeps
+    )
 
 
-def tried(trace: Trace, operands: Any, nodes: Any, letters: dict[str, Any], inside: set[int]) -> bool:
+def tried(
+    trace: Trace, operands: Any, nodes: Any, letters: dict[str, Any], inside: set[int]
+) -> bool:
     """Match operands as `all_match` does, and change `letters` and `inside` only if they match."""
-    letters_then, inside_then = dict(letters), set(inside)
+    letters_then = dict(letters)
+    inside_then = set(inside)
     if all_match(trace, operands, nodes, letters_then, inside_then):
         letters.update(letters_then)
         inside.update(inside_then)
@@ -143,17 +181,25 @@ def tried(trace: Trace, operands: Any, nodes: Any, letters: dict[str, Any], insi
     return False
 
 
-def all_match(trace: Trace, operands: Any, nodes: Any, letters: dict[str, Any], inside: set[int]) -> bool:
+def all_match(
+    trace: Trace, operands: Any, nodes: Any, letters: dict[str, Any], inside: set[int]
+) -> bool:
     return len(operands) == len(nodes) and all(
-        operand_matches(trace, operand, node, letters, inside) for operand, node in zip(operands, nodes, strict=True)
+        operand_matches(trace, operand, node, letters, inside)
+        for operand, node in zip(operands, nodes, strict=True)
     )
 
 
-def operand_matches(trace: Trace, operand: Any, node: Any, letters: dict[str, Any], inside: set[int]) -> bool:
+def operand_matches(
+    trace: Trace, operand: Any, node: Any, letters: dict[str, Any], inside: set[int]
+) -> bool:
     if isinstance(node, ast.Constant):
         return operand.tensor is None and operand.text in (f"{node.value!r}", f"{node.value!r}.0")
     if isinstance(node, ast.Name):
-        return operand.tensor is not None and letters.setdefault(node.id, operand.tensor) == operand.tensor
+        return (
+            operand.tensor is not None
+            and letters.setdefault(node.id, operand.tensor) == operand.tensor
+        )
     maker = None if operand.tensor is None else trace.tensors[operand.tensor].operation
     return maker is not None and matches(trace, trace.operations[maker], node, letters, inside)
 
@@ -163,7 +209,9 @@ def function_of(call: Any) -> str:
 
 
 def change(trace: Trace, top: Operation, new: str, letters: dict[str, int]) -> Fix | None:
-    """Return the change of the program's text at an operation's span; None if an operand has no text."""
+    """Return the change of the program's text at an operation's span; None if an operand has no
+    text.
+    """
     if top.span is None or top.span.file or not top.text:
         return None
     named = ""

@@ -1,8 +1,10 @@
-"""Estimate the errors of the shadows themselves: where a difference cancels all digits of the wider type too.
+"""Estimate the errors of the shadows themselves: where a difference cancels all digits of the wider
+type too.
 
-Each shadow has the rounding of the wider type, if its operation rounds. A sum keeps the absolute errors of its
-summands, a logarithm turns relative errors into absolute ones; other operations pass relative errors on. These are
-estimates of the size: a shadow whose error is as large as itself says nothing about the exact result.
+Each shadow has the rounding of the wider type, if its operation rounds. A sum keeps the absolute
+errors of its summands, a logarithm turns relative errors into absolute ones; other operations pass
+relative errors on. These are estimates of the size: a shadow whose error is as large as itself says
+nothing about the exact result.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ UNIT_OF_LONG_DOUBLE = 2.0**-64
 
 
 class VagueShadows:
-    """The absolute errors of the shadows by row, and the rows that each of them comes from, with their parts."""
+    """The absolute errors of the shadows by row, and the rows that each of them comes from, with
+    their parts.
+    """
 
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
@@ -32,16 +36,22 @@ class VagueShadows:
             total = hypot(*shares.values()) if self.adds(row) else max(shares.values(), default=0.0)
             self.sizes.append(total + self.rounded(row) * row.norm)
             whole = sum(shares.values())
-            self.parts.append([(j, size / whole) for j, size in shares.items()] if 0 < whole < inf else [])
+            self.parts.append(
+                [(j, size / whole) for j, size in shares.items()] if 0 < whole < inf else []
+            )
 
     def relative(self, i: int) -> float:
         """Return the relative error of a row's shadow."""
-        size, norm = self.sizes[i], self.errors.rows[i].norm
+        size = self.sizes[i]
+        norm = self.errors.rows[i].norm
         return size / norm if norm else inf if size else 0.0
 
     def inputs(self, i: int) -> list[int]:
-        """Return the rows that a row was computed from; none of those that are equal, and cancel."""
-        row, errors = self.errors.rows[i], self.errors
+        """Return the rows that a row was computed from; none of those that are equal, and
+        cancel.
+        """
+        row = self.errors.rows[i]
+        errors = self.errors
         if row.operation is None:
             return [j for j, _ in errors.sources(i)]
         operation = errors.trace.operations[row.operation]
@@ -55,7 +65,8 @@ class VagueShadows:
 
     def maker(self, tensor: int) -> int | None:
         """Return the row of a tensor's value, through operations that give it as it is (detach)."""
-        row, trace = self.errors.of_value(tensor), self.errors.trace
+        row = self.errors.of_value(tensor)
+        trace = self.errors.trace
         maker = trace.tensors[tensor].operation
         if maker is None:
             return row
@@ -74,7 +85,8 @@ class VagueShadows:
 
     def passed_on(self, row: Measured, j: int) -> float:
         """Return what the error of an input makes of a row."""
-        size, norm = self.sizes[j], self.errors.rows[j].norm
+        size = self.sizes[j]
+        norm = self.errors.rows[j].norm
         name = "" if row.operation is None else self.errors.trace.operations[row.operation].name
         if self.adds(row):
             return size / row.terms if name == "mean" else size
@@ -83,13 +95,21 @@ class VagueShadows:
         return min(size / norm, 1.0) * row.norm if norm else size
 
     def rounded(self, row: Measured) -> float:
-        """Return the rounding of the shadow; 0 if its operation was exact, as far as the row shows."""
+        """Return the rounding of the shadow; 0 if its operation was exact, as far as the row
+        shows.
+        """
         unit = UNIT_OF_LONG_DOUBLE if row.dtype == "float64" else UNIT
         if row.added or row.rounds:
             return unit
         operation = self.errors.maker(row)
         record = None if operation is None else record_of(operation.name)
-        if operation is None or record is None or record.sign or record.kind != "elementwise" or row.passed is not None:
+        if (
+            operation is None
+            or record is None
+            or record.sign
+            or record.kind != "elementwise"
+            or row.passed is not None
+        ):
             return 0.0
         is_flat = row.largest == 1.0 and row.summand not in (0.0, 1.0) and not operation.constants
         return unit if is_flat else 0.0  # tanh(30), cos(1e-12)

@@ -15,10 +15,12 @@ PART = 0.5  # the part of a parameter's elements, and of an update's size, that 
 
 
 def lost_updates(trace: Trace, felt: set[int]) -> tuple[Cause, int] | None:
-    """Return the explanation of all parameters whose updates were rounded away, with the tensor of the worst one.
+    """Return the explanation of all parameters whose updates were rounded away, with the tensor of
+    the worst one.
 
-    The largest update of each parameter decides: those of a training that converges become small. Only parameters in
-    `felt` count, by their first versions: those whose gradients are more than rounding errors.
+    The largest update of each parameter decides: those of a training that converges become small.
+    Only parameters in `felt` count, by their first versions: those whose gradients are more than
+    rounding errors.
     """
     assert trace.precision is not None
     largest: dict[int, UpdateLoss] = {}
@@ -27,18 +29,28 @@ def lost_updates(trace: Trace, felt: set[int]) -> tuple[Cause, int] | None:
     broken = [u for u in trace.precision.updates if u.broken]
     if broken:
         return broken_updates(trace, broken), broken[0].tensor
-    bad = [u for u in largest.values() if u.wanted and u.lost >= PART * u.wanted and u.error >= PART]
+    bad = [
+        u for u in largest.values() if u.wanted and u.lost >= PART * u.wanted and u.error >= PART
+    ]
     bad = [u for u in bad if trace.tensors[u.tensor].first in felt]
     if not bad:
         return None
     worst = max(bad, key=lambda u: u.lost / u.wanted)
     name = plain(trace.tensors[worst.tensor].label)
     clause = (
-        f"the largest update of {name} left {worst.lost:,} of {worst.wanted:,} elements as they were: "
-        f"their changes, up to {worst.largest:.3g}, are smaller than the spacing of {worst.dtype} there"
+        f"the largest update of {name} left {worst.lost:,} of {worst.wanted:,} elements as they "
+        "were: "
+        f"their changes, up to {worst.largest:.3g}, are smaller than the spacing of {worst.dtype} "
+        "there"
     )
-    advice = (f"keep the parameters in {wider(worst.dtype)} (master weights)", "round stochastically")
-    sentence = f"the updates of {folded([plain(trace.tensors[u.tensor].label) for u in bad], 'parameters')} are lost"
+    advice = (
+        f"keep the parameters in {wider(worst.dtype)} (master weights)",
+        "round stochastically",
+    )
+    sentence = (
+        "the updates of "
+        f"{folded([plain(trace.tensors[u.tensor].label) for u in bad], 'parameters')} are lost"
+    )
     return cause_of(trace, "lost update", worst, clause, advice, sentence), worst.tensor
 
 
@@ -47,18 +59,27 @@ def broken_updates(trace: Trace, broken: list[UpdateLoss]) -> Cause:
     first = broken[0]
     name = plain(trace.tensors[first.tensor].label)
     clause = (
-        f"{first.broken:,} of {first.elements:,} elements of {name} are not finite after its update in {first.dtype}; "
+        f"{first.broken:,} of {first.elements:,} elements of {name} are not finite after its "
+        f"update in {first.dtype}; "
         "in a wider type they are"
     )
-    names = folded([plain(trace.tensors[i].label) for i in dict.fromkeys(u.tensor for u in broken)], "parameters")
+    names = folded(
+        [plain(trace.tensors[i].label) for i in dict.fromkeys(u.tensor for u in broken)],
+        "parameters",
+    )
     advice = (
         f"keep the parameters in {wider(first.dtype)} (master weights)",
-        *["an optimiser's eps of 1e-8 is 0 in float16: use a larger one"] * (first.dtype == "float16"),
+        *["an optimiser's eps of 1e-8 is 0 in float16: use a larger one"]
+        * (first.dtype == "float16"),
     )
-    return cause_of(trace, "broken update", first, clause, advice, f"the updates of {names} are not finite")
+    return cause_of(
+        trace, "broken update", first, clause, advice, f"the updates of {names} are not finite"
+    )
 
 
-def cause_of(trace: Trace, code: str, update: UpdateLoss, clause: str, advice: tuple[str, ...], symptom: str) -> Cause:
+def cause_of(
+    trace: Trace, code: str, update: UpdateLoss, clause: str, advice: tuple[str, ...], symptom: str
+) -> Cause:
     span = place_of(trace, update)
     source = Text(trace.source_text, trace.files).line(span)
     evidence = (Evidence("each update was also computed in a wider type", span, source),)
@@ -78,7 +99,9 @@ def place_of(trace: Trace, update: UpdateLoss) -> Span | None:
 
 
 class SkippedSteps(NamedTuple):
-    """What explains the steps that were skipped: the operation of the first of them, or None, and the parameter."""
+    """What explains the steps that were skipped: the operation of the first of them, or None, and
+    the parameter.
+    """
 
     cause: Cause
     operation: int | None
@@ -95,27 +118,45 @@ def skipped_steps(trace: Trace) -> SkippedSteps | None:
     first = skipped[0]
     operation = trace.operations[first.operations[0]] if first.operations else None
     rows = [row for row in trace.precision.measured if row.overflowed and row.passed is not None]
-    row = next((row for row in rows if operation is not None and row.operation == operation.id), None)
+    row = next(
+        (row for row in rows if operation is not None and row.operation == operation.id), None
+    )
     span = None if operation is None else operation.span
     names = [plain(trace.tensors[i].label) for i in first.tensors]
     where = on_line(span)
     clause = f"{where}the gradients overflow, scaled by {first.scale:g}"
     if operation is None:
-        clause = "no measured gradient is finite in float64 and not in its own type, so another scale does not help"
+        clause = (
+            "no measured gradient is finite in float64 and not in its own type, so another "
+            "scale does not help"
+        )
     if row is not None:
         label = plain(trace.tensors[row.tensor].label)
         size = f"up to {row.largest:.3g} when scaled by {first.scale:g}"
         clause = f"{where}the gradient of {label}, {size}, overflows {row.dtype}"
-    done = "" if operation is None else f"{operation.name} backward: the first gradient that is not finite"
+    done = (
+        ""
+        if operation is None
+        else f"{operation.name} backward: the first gradient that is not finite"
+    )
     source = Text(trace.source_text, trace.files).line(span)
     evidence = Evidence(done or "the gradients were also computed in float64", span, source)
     fits = [scaling.fits for scaling in skipped if scaling.fits]
     steps = "the skipped step" if len(skipped) == 1 else f"the {len(skipped)} skipped steps"
     if len(fits) < len(skipped):
         steps = f"{len(fits)} of {steps}"
-    fitting = f"GradScaler(init_scale={min(fits, default=0):g}): every gradient measured in {steps} would be finite"
+    fitting = (
+        f"GradScaler(init_scale={min(fits, default=0):g}): every gradient measured in "
+        f"{steps} would be finite"
+    )
     times = "" if len(skipped) == 1 else f" ({len(skipped)} steps in all)"
-    sentence = f"a step was skipped{times}: the gradients of {folded(names, 'parameters')} are not finite"
+    sentence = (
+        f"a step was skipped{times}: the gradients of {folded(names, 'parameters')} are not finite"
+    )
     passed = None if row is None else row.passed
-    cause = Cause("skipped step", clause, (evidence,), (fitting,) if first.fits else (), sentence, names[0])
-    return SkippedSteps(cause, None if operation is None else operation.id, passed, first.tensors[0])
+    cause = Cause(
+        "skipped step", clause, (evidence,), (fitting,) if first.fits else (), sentence, names[0]
+    )
+    return SkippedSteps(
+        cause, None if operation is None else operation.id, passed, first.tensors[0]
+    )

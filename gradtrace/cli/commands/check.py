@@ -1,4 +1,6 @@
-"""`gradtrace check SOURCE`: compare gradients with finite differences, or a whole program with PyTorch."""
+"""`gradtrace check SOURCE`: compare gradients with finite differences, or a whole program with
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ EXAMPLES = """Examples:
   gradtrace check my_function.py --order 2
   gradtrace check tutorial.py --against torch"""
 
-IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")  # but for --against
+# but for --against
+IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")
 
 
 def check(request: Request, order: int, most: int, against: str | None, python: str | None) -> int:
@@ -52,13 +55,19 @@ command = SourceCommand(
             "Check",
             number(
                 "--order 1|2",
-                "2: also the second derivatives (the gradients of the gradient along a fixed direction).",
+                "2: also the second derivatives (the gradients of the gradient along a fixed "
+                "direction).",
                 1,
                 2,
                 1,
             ),
-            number("--most N", "Try at most N elements of each leaf. Default: 100.", 1, default=100),
-            choice("--against torch", "Run the program in real PyTorch, with full rights, and compare every variable."),
+            number(
+                "--most N", "Try at most N elements of each leaf. Default: 100.", 1, default=100
+            ),
+            choice(
+                "--against torch",
+                "Run the program in real PyTorch, with full rights, and compare every variable.",
+            ),
             option("--python PATH", "The Python that has PyTorch. Default: this one."),
         ),
         section("Output", flag("--all", "Show every element.")),

@@ -43,7 +43,8 @@ def compare(request: Request, runs: int) -> None:
     if program.imports("tensorflow"):
         raise UsageError(
             f"{program.source.name} builds its graph before it runs it, so it has no dynamic side",
-            "gradtrace plan shows the graph; compare takes an expression, or a script that imports torch",
+            "gradtrace plan shows the graph; compare takes an expression, or a script that imports "
+            "torch",
         )
     try:
         tensors, recorded = record(request, 1)
@@ -70,7 +71,10 @@ def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:
 def same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     from gradtrace.engine.data.lazy import np
 
-    return all(np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True) for x, y in zip(a, b, strict=True))
+    return all(
+        np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True)
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def show(dynamic: Side, static: Side, building: float, format: str) -> None:
@@ -104,7 +108,11 @@ def show(dynamic: Side, static: Side, building: float, format: str) -> None:
             f"{duration(static.seconds / static.runs)}  ({ratio:.3g} times as fast)",
         ),
         ("time to build", "in every run", duration(building)),
-        ("operations", f"{dynamic.operations} in every run", f"{static.operations} after the passes"),
+        (
+            "operations",
+            f"{dynamic.operations} in every run",
+            f"{static.operations} after the passes",
+        ),
         ("results", "", "the same to the last bit" if equal else "differ in the last bits"),
         *WORDS,
     ]
@@ -130,10 +138,22 @@ def dynamic_only(name: str, error: UnsupportedError, format: str) -> None:
     where = f"{place.name}:{place.line}" if place is not None else name  # type: ignore[attr-defined]
     if format == "json":
         output.write_json(
-            {"schema": "gradtrace/compare", "version": 1, "static": None, "reason": error.message, "place": where}
+            {
+                "schema": "gradtrace/compare",
+                "version": 1,
+                "static": None,
+                "reason": error.message,
+                "place": where,
+            }
         )
         return
-    write([("", "dynamic", "static"), ("graph", "built while it runs", f"none: {where} depends on a value"), *WORDS])
+    write(
+        [
+            ("", "dynamic", "static"),
+            ("graph", "built while it runs", f"none: {where} depends on a value"),
+            *WORDS,
+        ]
+    )
     report.write(f"{where}: {error.message}; {error.hint}")
 
 
@@ -152,7 +172,10 @@ command = SourceCommand(
     "compare",
     compare,
     options.of_source(
-        section("Comparison", number("--runs N", "Number of runs of each. Default: 1000.", 1, default=1000)),
+        section(
+            "Comparison",
+            number("--runs N", "Number of runs of each. Default: 1000.", 1, default=1000),
+        ),
         options.format_of(("table", "json")),
         options.INPUTS,
     ),

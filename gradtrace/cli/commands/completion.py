@@ -1,4 +1,6 @@
-"""`gradtrace completion [SHELL]`: the script that teaches a shell to complete commands, options and variables."""
+"""`gradtrace completion [SHELL]`: the script that teaches a shell to complete commands, options and
+variables.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,19 @@ def completion(shell: str | None, **_: Any) -> None:
     name = ALSO.get(name, name)
     maker = get_completion_class(name) if name in SHELLS else None
     if maker is None:
-        message = f"no completion for the shell '{name}'" if name else "SHELL in the environment names no shell"
+        message = (
+            f"no completion for the shell '{name}'"
+            if name
+            else "SHELL in the environment names no shell"
+        )
         raise UsageError(message, f"name one: {', '.join(SHELLS)}")
     output.write(script(maker(cli, {}, "gradtrace", "_GRADTRACE_COMPLETE")))
 
 
 def script(maker: Any) -> str:
-    """Return click's script without its check of the installed bash, as the script may run on another machine."""
+    """Return click's script without its check of the installed bash, as the script may run on
+    another machine.
+    """
     return str(maker.source_template % maker.source_vars()).strip() + "\n"
 
 
@@ -49,5 +57,9 @@ command = command_of(
     completion,
     HELP,
     options.COMMON,
-    [click.Argument(["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO)))],
+    [
+        click.Argument(
+            ["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO))
+        )
+    ],
 )

@@ -38,7 +38,10 @@ PICTURES = ("dot", "svg", "png", "pdf")
 def drawing(name: str) -> str:
     """Check the file name of -o before anything is computed; UsageError for an unknown suffix."""
     if name.rpartition(".")[2].lower() not in (*PICTURES, "html") or "." not in name:
-        raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .html, .svg, .png, .pdf or .dot")
+        raise UsageError(
+            f"-o: cannot tell what to draw from '{name}'",
+            "end it in .html, .svg, .png, .pdf or .dot",
+        )
     return name
 
 
@@ -58,13 +61,17 @@ def diff(
     if exact and (rtol is not None or atol):
         raise UsageError("--exact leaves no tolerance", "leave out --rtol and --atol")
     if not words and not to:
-        raise UsageError("there is nothing to compare with", "give a second program, or --to NAME=VALUE")
+        raise UsageError(
+            "there is nothing to compare with", "give a second program, or --to NAME=VALUE"
+        )
     tolerance = Tolerance(rtol, atol, exact)
     name = next(reversed(source.files()), request.program.source.name)
     first = traced(request, request.program)
     if len(words) > 1:
         return several(request, (name, first), words, tolerance, output_file)
-    second = traced(request, parse(source.read(words[0]), request.budget) if words else request.program, to)
+    second = traced(
+        request, parse(source.read(words[0]), request.budget) if words else request.program, to
+    )
     verdict = compare(first, second, tolerance)
     if output_file is None:
         output.show(request.look, view.text, view.render, verdict, first, second)
@@ -79,7 +86,9 @@ def diff(
 
 
 def traced(request: Request, program: Program, to: tuple[str, ...] = ()) -> Trace:
-    """Return the record of one run, with the options that hold for it; of a recorded run of PyTorch, none does."""
+    """Return the record of one run, with the options that hold for it; of a recorded run of
+    PyTorch, none does.
+    """
     if program.record is not None and program.record.about.engine:
         request = request._replace(inputs=options.Inputs(), how=options.Backward())
     elif program is not request.program or to:
@@ -90,26 +99,39 @@ def traced(request: Request, program: Program, to: tuple[str, ...] = ()) -> Trac
 
 
 def several(
-    request: Request, named: tuple[str, Trace], words: tuple[str, ...], tolerance: Tolerance, output_file: str | None
+    request: Request,
+    named: tuple[str, Trace],
+    words: tuple[str, ...],
+    tolerance: Tolerance,
+    output_file: str | None,
 ) -> int:
-    """Compare several records, of the ranks of one run: say which part from the others, and where."""
+    """Compare several records, of the ranks of one run: say which part from the others, and
+    where.
+    """
     from gradtrace.analysis.compare.verdict import ranks
     from gradtrace.views import ranks as view
 
     others = [name for name in words if not name.lower().endswith(".gt")]
     if others:
-        raise UsageError(f"unexpected extra argument '{others[-1]}'", "two programs are compared, or several records")
+        raise UsageError(
+            f"unexpected extra argument '{others[-1]}'",
+            "two programs are compared, or several records",
+        )
     if output_file is not None:
         raise UsageError("-o draws two runs", "give two of the records")
     records = [parse(source.read(name), request.budget) for name in words]
     name, first = named
-    by_rank = ranks([name, *words], [first, *(traced(request, record) for record in records)], tolerance)
+    by_rank = ranks(
+        [name, *words], [first, *(traced(request, record) for record in records)], tolerance
+    )
     output.show(request.look, view.ranks_text, view.ranks_data, by_rank)
     return Exit.OK if by_rank.same else Exit.FAILED
 
 
 def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
-    """Return the given inputs that this program has; variables' own options become --set, which --to overrides."""
+    """Return the given inputs that this program has; variables' own options become --set, which
+    --to overrides.
+    """
     names = {variable.name for variable in program.inputs}
     kept = [text for text in inputs.set if text.partition("=")[0] in names]
     settings = [f"{name}={value}" for name, value in inputs.given.items() if name in names]
@@ -125,13 +147,29 @@ command = SourceCommand(
         section(
             "Comparison",
             option("--step N", "Compare one step of the training loop.", check=options.step_of),
-            number("--rtol R", "The relative difference allowed. Default: by dtype and length of sums.", 0, type=float),
-            number("--atol R", "The absolute difference allowed, as a root mean square.", 0, default=0.0, type=float),
+            number(
+                "--rtol R",
+                "The relative difference allowed. Default: by dtype and length of sums.",
+                0,
+                type=float,
+            ),
+            number(
+                "--atol R",
+                "The absolute difference allowed, as a root mean square.",
+                0,
+                default=0.0,
+                type=float,
+            ),
             flag("--exact", "Compare to the bit."),
         ),
         section(
             "Output",
-            option("-o FILE", "Write a page (.html) or a drawing (.svg, .png, .pdf, .dot).", "output_file", drawing),
+            option(
+                "-o FILE",
+                "Write a page (.html) or a drawing (.svg, .png, .pdf, .dot).",
+                "output_file",
+                drawing,
+            ),
             flag("--all", "Show every tensor in the table."),
         ),
         options.INPUTS,

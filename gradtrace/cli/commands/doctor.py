@@ -34,7 +34,9 @@ EXTRAS = {
 def doctor(format: str, **_: Any) -> int:
     report = facts()
     if format == "json":
-        output.write(json.dumps({"schema": "gradtrace/doctor", "version": 1, **report}, indent=2) + "\n")
+        output.write(
+            json.dumps({"schema": "gradtrace/doctor", "version": 1, **report}, indent=2) + "\n"
+        )
     else:
         output.write(text(report))
     return Exit.OK if report["confined"] else Exit.FAILED
@@ -66,7 +68,10 @@ def text(found: dict[str, Any]) -> str:
     bare = "none here: a program has your rights; --require-wall refuses it"
     rows = [
         ("gradtrace", f"{found['gradtrace']}, Python {found['python']}, {found['system']}"),
-        ("a process of its own", yes(found["broker"], "a clock and a memory limit outside the program's reach")),
+        (
+            "a process of its own",
+            yes(found["broker"], "a clock and a memory limit outside the program's reach"),
+        ),
         ("Landlock", f"{landlock} (which files may be opened)"),
         ("seccomp", yes(found["seccomp"], "which system calls may be made")),
         ("the kernel's wall", held if found["confined"] else bare),

@@ -41,7 +41,9 @@ def evaluate(
 
         chosen = selection(options.names(columns), sort, only, format)
     if get and format not in ("table", "value", "json"):
-        raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
+        raise UsageError(
+            f"--get prints bare values, not {format}", "leave out --format, or take json"
+        )
     digits = None
     if precision:
         from gradtrace.analysis.precision import digits as digits_in
@@ -52,7 +54,9 @@ def evaluate(
     else:
         trace = session.record(request)
     if format == "value" and not get and not trace.outputs:
-        raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
+        raise UsageError(
+            "the program's value is not a tensor", "choose one with --output NAME or --get NAME"
+        )
     if get:
         picked(trace, get, format)
     elif format == "table":
@@ -93,13 +97,19 @@ command = SourceCommand(
         options.format_of(options.VALUE_FORMATS),
         section(
             "Output",
-            option("--get NAME.FIELD ...", "Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
+            option(
+                "--get NAME.FIELD ...",
+                "Print one bare value: w.grad, y, y.shape, w.grad[0], root.value.",
+            ),
             option("--columns NAMES ...", "Show these columns, in this order: name,value,grad."),
             option(
-                "--sort COLUMN", "Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm."
+                "--sort COLUMN",
+                "Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm.",
             ),
             options.PRECISION,
-            choice("--only leaf|nonleaf|param", "Show only leaves, only non-leaves or only parameters."),
+            choice(
+                "--only leaf|nonleaf|param", "Show only leaves, only non-leaves or only parameters."
+            ),
         ),
         options.ALL_ROWS,
         options.ENGINE,

@@ -41,11 +41,15 @@ def suffix_of(name: str) -> str:
 
 
 def checked(name: str, among: tuple[str, ...]) -> str:
-    """Return a file name for -o if it ends in one of the suffixes `among`; else raise UsageError."""
+    """Return a file name for -o if it ends in one of the suffixes `among`; else raise
+    UsageError.
+    """
     from gradtrace.views import render
 
     if name == "-":
-        raise UsageError("-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o FILE.svg")
+        raise UsageError(
+            "-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o FILE.svg"
+        )
     try:
         render.suffix_of(name, among)
     except UsageError as error:
@@ -113,7 +117,11 @@ class Target(NamedTuple):
     def suffix(self) -> str:
         from gradtrace.views import render
 
-        return "" if self.output_file is None else render.suffix_of(self.output_file, (*suffixes.SUFFIXES, RECORD))
+        return (
+            ""
+            if self.output_file is None
+            else render.suffix_of(self.output_file, (*suffixes.SUFFIXES, RECORD))
+        )
 
 
 def graph(request: Request, content: Content, shape: Shape, target: Target) -> None:
@@ -135,7 +143,9 @@ def graph(request: Request, content: Content, shape: Shape, target: Target) -> N
         raise failures[0]
 
 
-def recorded(request: Request, content: Content, target: Target, failures: list[ProgramError]) -> Trace:
+def recorded(
+    request: Request, content: Content, target: Target, failures: list[ProgramError]
+) -> Trace:
     """Run the program with what the picture needs; write its record if that is asked for."""
     from gradtrace.views import render
 
@@ -145,7 +155,13 @@ def recorded(request: Request, content: Content, target: Target, failures: list[
     save = target.output_file if target.suffix == RECORD else None
     with progress.shown("graph", "running the program") as heard:
         wanted = session.Wanted(
-            watched, derived=True, out=heard, picture=True, failures=failures, save=save, measuring=precise
+            watched,
+            derived=True,
+            out=heard,
+            picture=True,
+            failures=failures,
+            save=save,
+            measuring=precise,
         )
         trace = session.record(request, wanted)
     if precise and trace.precision is None:
@@ -158,7 +174,9 @@ def recorded(request: Request, content: Content, target: Target, failures: list[
 def refuse_contradictions(content: Content, target: Target) -> None:
     """Raise UsageError for options that exclude each other."""
     if target.open and target.output_file is None:
-        raise UsageError("--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html")
+        raise UsageError(
+            "--open shows the written file, and there is none", "add -o FILE.svg or -o FILE.html"
+        )
     if content.simple and content.detail:
         raise UsageError("--simple and --detail exclude each other", "use one of them")
 
@@ -176,7 +194,9 @@ def draw(trace: Trace, look: DotOptions, shape: Shape, target: Target, screen_lo
         output.write(shown(drawn, look, screen_look))
         return
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
-        report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
+        report.write(
+            f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them"
+        )
     film = render.Film(target.speed, None if target.size is None else frame.pixels(target.size))
     with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
         content = render.render(drawn, look, suffix, target.dpi, film)
@@ -197,7 +217,9 @@ def shown(drawn: Model, look: DotOptions, screen_look: Look) -> str:
 
 
 def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:
-    """Return the model and the drawing options: pictures fit their frame, other formats are folded to --depth."""
+    """Return the model and the drawing options: pictures fit their frame, other formats are folded
+    to --depth.
+    """
     from gradtrace.views import arrange, render
 
     depth = depth_number(shape.depth, look)
@@ -226,7 +248,9 @@ def show_file(name: str) -> None:
     from pathlib import Path
 
     if not webbrowser.open(Path(name).resolve().as_uri()):
-        raise UsageError(f"--open: no browser here to show '{name}'", "name one in the variable BROWSER")
+        raise UsageError(
+            f"--open: no browser here to show '{name}'", "name one in the variable BROWSER"
+        )
 
 
 def size_of(text: str) -> str:
@@ -235,19 +259,26 @@ def size_of(text: str) -> str:
     size = pixels(text)
     if size is not None and all(64 <= side <= 8192 for side in size):
         return text
-    raise UsageError(f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192")
+    raise UsageError(
+        f"--size: not a width and a height in pixels: '{text}'", "1280x720, each from 64 to 8192"
+    )
 
 
 def tell_step(trace: Trace, part: Part, command: str = "graph") -> None:
-    """Note on stderr that a picture shows only the last step of a loop, unless --step or --pass chose it."""
+    """Note on stderr that a picture shows only the last step of a loop, unless --step or --pass
+    chose it.
+    """
     if part.step is None and part.pass_number is None and len(trace.training) == 1:
         report.write(
-            f"gradtrace {command}: the last step of the loop, step {trace.training[0].number}; --step N or all"
+            f"gradtrace {command}: the last step of the loop, step {trace.training[0].number}; "
+            "--step N or all"
         )
 
 
 def tell_left_out(trace: Trace, shown: Trace, command: str = "graph") -> None:
-    """Note on stderr which named results are not drawn, since what backward began at does not depend on them."""
+    """Note on stderr which named results are not drawn, since what backward began at does not
+    depend on them.
+    """
     if trace is shown:
         return
     from gradtrace.trace.pictured import unrelated
@@ -257,7 +288,8 @@ def tell_left_out(trace: Trace, shown: Trace, command: str = "graph") -> None:
         listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
         roots = " and ".join(shown.tensors[i].label for i in shown.roots[:2])
         report.write(
-            f"gradtrace {command}: not drawn, as {roots} does not depend on it: {report.escaped(listed)}; "
+            f"gradtrace {command}: not drawn, as {roots} does not depend on it: "
+            f"{report.escaped(listed)}; "
             "--depth all draws everything"
         )
 
@@ -269,7 +301,8 @@ def tell_folding(folded: Fold, operations: int) -> None:
         if len(folded.groups) > 1 and any(group.kind == "chain" for group in folded.groups):
             more = '--expand "lines 1-20" shows those'
         report.write(
-            f"gradtrace graph: {operations:,} operations, folded into {folded.shown}; {more}, --depth all everything"
+            f"gradtrace graph: {operations:,} operations, folded into {folded.shown}; {more}, "
+            "--depth all everything"
         )
 
 
@@ -293,7 +326,8 @@ PICTURE = section(
     "Picture",
     option(
         "-o FILE",
-        f"Write {suffixes.listed()}; or .gt, the recorded run, which every command takes as its source.",
+        f"Write {suffixes.listed()}; or .gt, the recorded run, which every command takes as its "
+        "source.",
         "output_file",
         suffix_of,
     ),
@@ -307,7 +341,8 @@ PICTURE = section(
     choice("--direction right|down|up", "Direction of the graph. Default: the one that fits."),
     option(
         "--fit 16:9|4:3|A4|WxH|none",
-        "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 pixels of "
+        "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 "
+        "pixels of "
         "width: it is folded, turned and broken into columns for that. Default: 16:9.",
         check=fit_of,
     ),
@@ -317,11 +352,14 @@ PICTURE = section(
     flag("--no-values", "Leave out the values."),
     flag("--no-gradients", "Leave out the gradients."),
     flag("--autograd-nodes", "Show each leaf's AccumulateGrad node."),
-    flag("--derivatives", "Write local derivatives on the edges; in the autograd style, gradients."),
+    flag(
+        "--derivatives", "Write local derivatives on the edges; in the autograd style, gradients."
+    ),
     flag("--levels", "Draw operations that could run in parallel in one column."),
     choice(
         "--color-by role|grad-norm|precision",
-        "Colour by a tensor's role, the size of its gradient, or its rounding error. Default: role.",
+        "Colour by a tensor's role, the size of its gradient, or its rounding error. Default: "
+        "role.",
         "role",
     ),
     option(
@@ -329,10 +367,14 @@ PICTURE = section(
         "Show N levels of modules, functions and loops, fold what is deeper. Default: what fits.",
         check=depth_of,
     ),
-    option("--expand NAMES ...", 'Unfold these regardless of --depth: net.layers.0, f, or "line 7".'),
+    option(
+        "--expand NAMES ...", 'Unfold these regardless of --depth: net.layers.0, f, or "line 7".'
+    ),
     option("--tensorboard LOGDIR", "Write an event file for TensorBoard's graph tab."),
     number("--dpi N", "Resolution of a PNG.", 10, 1200),
-    number("--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float),
+    number(
+        "--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float
+    ),
     option(
         "--size WxH",
         "The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",

@@ -22,11 +22,15 @@ EXAMPLES = """Examples:
   gradtrace hessian model.py -o hessian.npy"""
 
 
-def hessian(request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None) -> None:
+def hessian(
+    request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None
+) -> None:
     from gradtrace.views import matrices as view
 
     matrix = at_the_end(request, result, wrt, hessian_of)
-    show(request.look, output_file, view.hessian_file, view.hessian_text, view.render_hessian, matrix)
+    show(
+        request.look, output_file, view.hessian_file, view.hessian_text, view.render_hessian, matrix
+    )
 
 
 def hessian_of(choice: Choice) -> Hessian:
@@ -35,9 +39,14 @@ def hessian_of(choice: Choice) -> Hessian:
 
     (name, out), *others = choice.outputs
     if others or out.numel() != 1:
-        reason = f"there are {len(choice.outputs)} outputs" if others else f"{name} has the shape {tuple(out.shape)}"
+        reason = (
+            f"there are {len(choice.outputs)} outputs"
+            if others
+            else f"{name} has the shape {tuple(out.shape)}"
+        )
         raise UsageError(
-            f"a Hessian is of one number, and {reason}", "reduce it, as by .sum(), or choose with --output"
+            f"a Hessian is of one number, and {reason}",
+            "reduce it, as by .sum(), or choose with --output",
         )
     if not out.requires_grad:
         raise UsageError(f"{name} does not require grad", "let a variable require grad")

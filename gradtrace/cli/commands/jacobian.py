@@ -1,6 +1,8 @@
-"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices; and what `hessian` does in the same way.
+"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices; and what `hessian` does in the
+same way.
 
-Both run a program up to its call of backward, choose what to differentiate, and print or write matrices.
+Both run a program up to its call of backward, choose what to differentiate, and print or write
+matrices.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ EXAMPLES = """Examples:
 
 
 def array_file(name: str) -> str:
-    """Check the file name of -o before anything is computed; UsageError unless it is .npy or .npz."""
+    """Check the file name of -o before anything is computed; UsageError unless it is .npy or
+    .npz.
+    """
     if name.rpartition(".")[2].lower() not in ("npy", "npz") or "." not in name:
         raise UsageError(f"-o: cannot tell what to write from '{name}'", "end it in .npy or .npz")
     return name
@@ -41,26 +45,41 @@ def array_file(name: str) -> str:
 
 DERIVATIVES = section(
     "Derivatives",
-    option("--wrt NAMES ...", "Differentiate by these tensors. Default: every leaf that requires grad."),
+    option(
+        "--wrt NAMES ...", "Differentiate by these tensors. Default: every leaf that requires grad."
+    ),
     option("--output NAMES ...", "Differentiate these tensors. Default: the result.", "result"),
 )
 OUTPUT = section(
     "Output",
-    option("-o FILE", "Write the numbers to an .npy (one matrix) or .npz.", "output_file", array_file),
+    option(
+        "-o FILE", "Write the numbers to an .npy (one matrix) or .npz.", "output_file", array_file
+    ),
     flag("--all", "Print large matrices in full."),
 )
 
 
-def jacobian(request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None) -> None:
+def jacobian(
+    request: Request, wrt: tuple[str, ...], result: tuple[str, ...], output_file: str | None
+) -> None:
     from gradtrace.views import matrices as view
 
     read = evaluator(request.dtype, request.budget)
     vectors = [values.read(text, "--grad-tensors", read) for text in request.how.grad_tensors]
     blocks = at_the_end(request, result, wrt, lambda choice: blocks_of(choice, vectors))
-    show(request.look, output_file, view.jacobian_file, view.jacobian_text, view.render_jacobian, blocks)
+    show(
+        request.look,
+        output_file,
+        view.jacobian_file,
+        view.jacobian_text,
+        view.render_jacobian,
+        blocks,
+    )
 
 
-def show(look: Look, output_file: str | None, as_file: Any, as_text: Any, as_data: Any, matrices: Any) -> None:
+def show(
+    look: Look, output_file: str | None, as_file: Any, as_text: Any, as_data: Any, matrices: Any
+) -> None:
     """Write the matrices to the file of -o, or print them without one."""
     if output_file is None:
         output.show(look, as_text, as_data, matrices)
@@ -77,8 +96,12 @@ def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
     blocks = []
     for i, (name, out) in enumerate(choice.outputs):
         weights = weights_for(out, vectors[min(i, len(vectors) - 1)]) if vectors else None
-        for (by, tensor), matrix in zip(choice.wrt, jacobian_values(out, [t for _, t in choice.wrt]), strict=True):
-            blocks.append(matrices.block(name, by, tuple(out.shape), tuple(tensor.shape), matrix, weights))
+        for (by, tensor), matrix in zip(
+            choice.wrt, jacobian_values(out, [t for _, t in choice.wrt]), strict=True
+        ):
+            blocks.append(
+                matrices.block(name, by, tuple(out.shape), tuple(tensor.shape), matrix, weights)
+            )
     return blocks
 
 
@@ -105,8 +128,12 @@ class Choice(NamedTuple):
     wrt: list[tuple[str, Tensor]]
 
 
-def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], work: Callable[[Choice], T]) -> T:
-    """Run the program and return `work(choice)`, called at its end while the run's settings still apply."""
+def at_the_end(
+    request: Request, output: tuple[str, ...], wrt: tuple[str, ...], work: Callable[[Choice], T]
+) -> T:
+    """Run the program and return `work(choice)`, called at its end while the run's settings still
+    apply.
+    """
     from gradtrace.engine.data.state import state
     from gradtrace.program.result import RunOptions
     from gradtrace.trace.keeper import Keeper
@@ -120,11 +147,16 @@ def at_the_end(request: Request, output: tuple[str, ...], wrt: tuple[str, ...], 
         state.set(watcher=None)
         answer.append(work(chosen(session.boxed(run), tensors, stop, names(output), names(wrt))))
     if not answer:
-        raise UsageError(f"{request.program.source.name} ended itself while it was differentiated", "leave out exit()")
+        raise UsageError(
+            f"{request.program.source.name} ended itself while it was differentiated",
+            "leave out exit()",
+        )
     return answer[0]
 
 
-def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]) -> Choice:
+def chosen(
+    run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]
+) -> Choice:
     from gradtrace.trace.history import bound_names
 
     by_name = {**tensors, **dict(bound_names(run.env))}
@@ -139,7 +171,9 @@ def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, .
     inner = [named_tensor(by_name, name, "--wrt") for name in wrt]
     for name, tensor in inner:
         if not tensor.requires_grad:
-            raise UsageError(f"--wrt: {name} does not require grad", "let it require grad, or choose another")
+            raise UsageError(
+                f"--wrt: {name} does not require grad", "let it require grad, or choose another"
+            )
     leaves = [(name, t) for name, t in by_name.items() if t.is_leaf and t.requires_grad]
     if not inner and not leaves:
         raise UsageError("no variable requires grad", "leave out --no-grad")
@@ -165,11 +199,16 @@ def result_text(run: Any, tensor: Tensor) -> str:
     return text or "y"
 
 
-WEIGHTS = option("--grad-tensors VALUE ...", "Weights for the rows; their weighted sum is the vector-Jacobian product.")
+WEIGHTS = option(
+    "--grad-tensors VALUE ...",
+    "Weights for the rows; their weighted sum is the vector-Jacobian product.",
+)
 command = SourceCommand(
     "jacobian",
     jacobian,
-    options.of_source(DERIVATIVES, section("Derivatives", WEIGHTS), options.INPUTS, options.format_of(), OUTPUT),
+    options.of_source(
+        DERIVATIVES, section("Derivatives", WEIGHTS), options.INPUTS, options.format_of(), OUTPUT
+    ),
     HELP,
     EXAMPLES,
 )

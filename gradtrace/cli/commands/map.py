@@ -64,7 +64,10 @@ class Source(NamedTuple):
         if self.grid:
             return GridReader([parse(text) for text in self.grid])
         if self.data is None:
-            raise UsageError("no table given", "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS")
+            raise UsageError(
+                "no table given",
+                "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS",
+            )
         return formats.reader(self.data, self.from_, lambda: source.stdin_for("--data"))
 
 
@@ -80,7 +83,9 @@ class Target(NamedTuple):
     @property
     def in_parts(self) -> bool:
         """Whether the output is a folder of part files."""
-        return self.output_file is not None and (self.output_file.endswith("/") or os.path.isdir(self.output_file))
+        return self.output_file is not None and (
+            self.output_file.endswith("/") or os.path.isdir(self.output_file)
+        )
 
     def format(self, source: Source) -> str:
         """Return the format of the output; UsageError if no suffix says it."""
@@ -90,14 +95,22 @@ class Target(NamedTuple):
             return self.to
         if self.output_file is None:
             return source.format if source.format in (*formats.TEXT, "jsonl") else "csv"
-        return (source.format or "csv") if self.in_parts else formats.of_name(self.output_file, "-o", "--to")
+        return (
+            (source.format or "csv")
+            if self.in_parts
+            else formats.of_name(self.output_file, "-o", "--to")
+        )
 
     def address(self, source: Source) -> str | None:
         """Return the address of the cluster that computes the parts; None without one."""
         divisible = self.in_parts and source.data != "-"
-        scheduler = self.scheduler or (os.environ.get("DASK_SCHEDULER_ADDRESS") or None if divisible else None)
+        scheduler = self.scheduler or (
+            os.environ.get("DASK_SCHEDULER_ADDRESS") or None if divisible else None
+        )
         if scheduler is not None and not divisible:
-            raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
+            raise UsageError(
+                "a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE"
+            )
         return scheduler
 
 
@@ -110,13 +123,22 @@ class Rows(NamedTuple):
     on_error: str
 
 
-def map_rows(request: Request, source: Source, target: Target, rows: Rows, workers: int | None, progress: bool) -> None:
+def map_rows(
+    request: Request,
+    source: Source,
+    target: Target,
+    rows: Rows,
+    workers: int | None,
+    progress: bool,
+) -> None:
     from gradtrace.batch import cluster, parts, run
     from gradtrace.batch.mapper import RowMap
 
     program = request.program
     if not program.tree.body:
-        raise UsageError(f"{program.source.name} holds nothing to evaluate", "give an expression, a file, or -")
+        raise UsageError(
+            f"{program.source.name} holds nothing to evaluate", "give an expression, a file, or -"
+        )
     if target.resume and (not target.in_parts or source.data == "-"):
         raise UsageError(
             "--resume takes up a folder of parts" + (" of a file" if source.data == "-" else ""),
@@ -139,12 +161,21 @@ def map_rows(request: Request, source: Source, target: Target, rows: Rows, worke
     plan, tensors = tabular.recorded(request, bound, examples, options.names(rows.grad), rows.order)
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
-    job = run.Job(table.line, bound.columns, kept, mapper, rows.on_error, workers or os.cpu_count() or 1)
+    job = run.Job(
+        table.line, bound.columns, kept, mapper, rows.on_error, workers or os.cpu_count() or 1
+    )
     done = run.Done()
     shown = tabular.Progress(table, done, progress)
     part = cluster.asked_part()
     if not target.in_parts:
-        whole(job, chain([] if first is None else [first], chunks), target.output_file, kind, done, shown)
+        whole(
+            job,
+            chain([] if first is None else [first], chunks),
+            target.output_file,
+            kind,
+            done,
+            shown,
+        )
     else:
         folder = parts.output_folder(target.output_file or "")
         output_parts = parts.Parts(folder, kind, target.part_rows)
@@ -153,12 +184,24 @@ def map_rows(request: Request, source: Source, target: Target, rows: Rows, worke
                 part, restrict(source.open(), used), source.data or "", source.format or "csv", size
             )
             parts.write_part(job, read, output_parts, done)
-            output.write(json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n")
+            output.write(
+                json.dumps({"rows": done.rows, "bad": done.bad, "noted": done.noted}) + "\n"
+            )
             return
-        there = folder.prepare(fingerprint(request, source, output_parts, job, tensors), target.resume)
+        there = folder.prepare(
+            fingerprint(request, source, output_parts, job, tensors), target.resume
+        )
         if scheduler is not None:
             divided = division(table, source, target.part_rows)
-            on_cluster(divided, constants_of(tensors, bound), there, program.source.text, scheduler, done, shown)
+            on_cluster(
+                divided,
+                constants_of(tensors, bound),
+                there,
+                program.source.text,
+                scheduler,
+                done,
+                shown,
+            )
         else:
             shown.table = fresh = restrict(source.open(), used)  # from its start
             parts.run(job, fresh, output_parts, there, size, done, shown)
@@ -179,13 +222,19 @@ def constants_of(tensors: dict[str, Any], bound: tabular.Bound) -> dict[str, Any
     from gradtrace.trace.values import frozen
     from gradtrace.views.numbers import jsonable
 
-    return {name: jsonable(frozen(tensor)) for name, tensor in tensors.items() if name not in bound.columns}
+    return {
+        name: jsonable(frozen(tensor))
+        for name, tensor in tensors.items()
+        if name not in bound.columns
+    }
 
 
 def fingerprint(
     request: Request, source: Source, output_parts: Parts, job: Job, tensors: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the facts that decide what the parts hold: --resume goes on only if they are the same."""
+    """Return the facts that decide what the parts hold: --resume goes on only if they are the
+    same.
+    """
     from gradtrace.batch import parts
 
     facts = {
@@ -206,7 +255,9 @@ def fingerprint(
 
 
 def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
-    """Return the input columns to copy to the output: those that --keep names, else identifiers and those used."""
+    """Return the input columns to copy to the output: those that --keep names, else identifiers and
+    those used.
+    """
     if not keep:
         return tuple(dict.fromkeys([*filter(is_identifier, table), *bound.columns.values()]))
     if keep in (("all",), ("none",)):
@@ -229,7 +280,8 @@ def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
     both = next((label for label in labels if label in columns), None)
     if both is not None:
         raise UsageError(
-            f"the output '{both}' has the name of a column", "leave the column out with --keep, or rename it"
+            f"the output '{both}' has the name of a column",
+            "leave the column out with --keep, or rename it",
         )
 
 
@@ -293,19 +345,32 @@ def division(table: Any, source: Source, part_rows: int) -> Table:
 
 
 def on_cluster(
-    table: Table, constants: dict[str, Any], there: dict[int, int], text: str, address: str, done: Any, shown: Any
+    table: Table,
+    constants: dict[str, Any],
+    there: dict[int, int],
+    text: str,
+    address: str,
+    done: Any,
+    shown: Any,
 ) -> None:
-    """Write the parts of the output with the workers of a cluster, which the broker of a confined process asks."""
+    """Write the parts of the output with the workers of a cluster, which the broker of a confined
+    process asks.
+    """
     from gradtrace.batch import cluster
     from gradtrace.sandbox import channel
 
     if not channel.is_open():
-        cluster.run(grants.task_of(sys.argv[1:], text, constants), table, there, address, done, shown)
+        cluster.run(
+            grants.task_of(sys.argv[1:], text, constants), table, there, address, done, shown
+        )
         return
     request = {"table": table._asdict(), "there": {str(first): end for first, end in there.items()}}
     answer = channel.ask_with("cluster", json.dumps({**request, "constants": constants}).encode())
     told = json.loads(answer)
-    done.rows, done.there, done.bad, done.noted = told["rows"], told["there"], told["bad"], told["noted"]
+    done.rows = told["rows"]
+    done.there = told["there"]
+    done.bad = told["bad"]
+    done.noted = told["noted"]
 
 
 def versions() -> dict[str, str]:
@@ -318,7 +383,10 @@ def versions() -> dict[str, str]:
 TABLE = section(
     "Table",
     option("--data FILE", "The table: a file, a folder of Parquet, or - (stdin)."),
-    option("--grid NAME=FROM:TO:N ...", "A generated table: every combination of the points; NAME=a,b,c lists them."),
+    option(
+        "--grid NAME=FROM:TO:N ...",
+        "A generated table: every combination of the points; NAME=a,b,c lists them.",
+    ),
     option(
         "-o FILE",
         "The output file; a name that ends in / is a folder of parts. Default: stdout.",
@@ -326,20 +394,51 @@ TABLE = section(
     ),
     choice("--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"),
     choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
-    option("--output NAMES ...", "The tensors to compute, each with its gradients. Default: the last one."),
-    option("--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."),
-    number("--order N", "0: only the value; 1 (default): its gradients; 2: also the second derivatives.", 0, 2, 1),
     option(
-        "--keep NAMES ...", "Input columns to copy to the output, or all, or none. Default: id, key and those used."
+        "--output NAMES ...",
+        "The tensors to compute, each with its gradients. Default: the last one.",
     ),
-    choice("--on-error fail|null|skip", "What to do with a row that lacks a number. Default: fail.", "fail"),
+    option(
+        "--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."
+    ),
+    number(
+        "--order N",
+        "0: only the value; 1 (default): its gradients; 2: also the second derivatives.",
+        0,
+        2,
+        1,
+    ),
+    option(
+        "--keep NAMES ...",
+        "Input columns to copy to the output, or all, or none. Default: id, key and those used.",
+    ),
+    choice(
+        "--on-error fail|null|skip",
+        "What to do with a row that lacks a number. Default: fail.",
+        "fail",
+    ),
     number("--workers N", "Number of threads. Default: one for each CPU.", 1),
-    number("--part-rows N", "Number of rows in each part of a folder. Default: 1,000,000.", 1, default=1_000_000),
+    number(
+        "--part-rows N",
+        "Number of rows in each part of a folder. Default: 1,000,000.",
+        1,
+        default=1_000_000,
+    ),
     flag("--resume", "Write only the missing parts."),
-    option("--scheduler tcp://HOST:PORT", "Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS."),
-    flag("--progress", "Show rows, rate and remaining time on stderr, even if it is not a terminal."),
+    option(
+        "--scheduler tcp://HOST:PORT",
+        "Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS.",
+    ),
+    flag(
+        "--progress", "Show rows, rate and remaining time on stderr, even if it is not a terminal."
+    ),
 )
 
 command = SourceCommand(
-    "map", map_rows, options.of_source(TABLE, options.INPUTS), HELP, EXAMPLES, records=(Source, Target, Rows)
+    "map",
+    map_rows,
+    options.of_source(TABLE, options.INPUTS),
+    HELP,
+    EXAMPLES,
+    records=(Source, Target, Rows),
 )

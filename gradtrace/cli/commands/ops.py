@@ -24,10 +24,13 @@ def ops(names: tuple[str, ...], **flags: Any) -> None:
     from gradtrace.analysis import operators
     from gradtrace.views import operators as view
 
-    listed, look = operators.names(), options.take(options.Look, flags)
+    listed = operators.names()
+    look = options.take(options.Look, flags)
     for name in names:
         if name not in listed:
-            raise UsageError(f"no operator '{name}'", hints.near(name, listed, "gradtrace ops lists them"))
+            raise UsageError(
+                f"no operator '{name}'", hints.near(name, listed, "gradtrace ops lists them")
+            )
     if not names and look.format == "table":
         output.write(view.listing(listed, output.options(look)))
         return

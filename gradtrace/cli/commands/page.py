@@ -1,4 +1,6 @@
-"""`gradtrace page SOURCE [-o FILE.html]`: a run as one HTML file to explore, to play and to learn from."""
+"""`gradtrace page SOURCE [-o FILE.html]`: a run as one HTML file to explore, to play and to learn
+from.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def page(
     failures: list[ProgramError] = []
     with progress.shown("page", "running the program") as heard:
         trace = session.record(
-            request, session.Wanted(watched=True, derived=True, out=heard, picture=True, failures=failures)
+            request,
+            session.Wanted(watched=True, derived=True, out=heard, picture=True, failures=failures),
         )
     graph.tell_step(trace, request.part, "page")
     shape = shape._replace(fit=shape.fit or DEFAULT_FIT)
@@ -69,10 +72,16 @@ def page(
 FROM_GRAPH = {"--style", "--direction", "--fit", "--derivatives", "--depth", "--expand", "--open"}
 PAGE = section(
     "Page",
-    option("-o FILE", "Write the page, .html. Default: stdout, unless it is a terminal.", "output_file", file_name),
+    option(
+        "-o FILE",
+        "Write the page, .html. Default: stdout, unless it is a terminal.",
+        "output_file",
+        file_name,
+    ),
     choice(
         "--predict values|gradients",
-        "For lessons: hide the computed values, or the gradients, until the reader has typed a guess.",
+        "For lessons: hide the computed values, or the gradients, until the reader has typed a "
+        "guess.",
     ),
     flag("--embed", "Only the graph and the player, for an <iframe> of any size."),
 )

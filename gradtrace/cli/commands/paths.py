@@ -68,11 +68,26 @@ command = SourceCommand(
     options.of_source(
         section(
             "Paths",
-            option("--from NAME", "The tensor at which the paths start. Default: the result.", "start"),
-            option("--to NAMES ...", "The leaves at which the paths end. Default: every leaf that backward reached."),
-            option("--element INDEX", "Paths to one element of the leaf: 0, or 0,2.", check=element_of),
-            number("--max N", "Show single paths if there are at most N, else groups. Default: 100.", 0, default=100),
-            choice("--symbolic text|latex", "Show the chain rule in symbols, then with values, then simplified."),
+            option(
+                "--from NAME", "The tensor at which the paths start. Default: the result.", "start"
+            ),
+            option(
+                "--to NAMES ...",
+                "The leaves at which the paths end. Default: every leaf that backward reached.",
+            ),
+            option(
+                "--element INDEX", "Paths to one element of the leaf: 0, or 0,2.", check=element_of
+            ),
+            number(
+                "--max N",
+                "Show single paths if there are at most N, else groups. Default: 100.",
+                0,
+                default=100,
+            ),
+            choice(
+                "--symbolic text|latex",
+                "Show the chain rule in symbols, then with values, then simplified.",
+            ),
         ),
         options.INPUTS,
         options.BACKWARD,

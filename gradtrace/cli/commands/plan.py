@@ -1,4 +1,6 @@
-"""`gradtrace plan SOURCE`: the static program of value and gradients, before and after optimisation."""
+"""`gradtrace plan SOURCE`: the static program of value and gradients, before and after
+optimisation.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ EXAMPLES = """Examples:
   gradtrace plan "(x+w)*(w+1)" -o plan.svg"""
 
 
-def plan(request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None) -> None:
+def plan(
+    request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None
+) -> None:
     from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
@@ -57,10 +61,15 @@ def record(request: Request, order: int) -> Any:
 
     program = request.program
     if not program.tree.body:
-        raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
+        raise UsageError(
+            f"{program.source.name} holds nothing to plan",
+            "give an expression, a file, or - for stdin",
+        )
     names = {*inputs.read_all(request), *inputs.recorded_inputs(program)}
     lacking = {
-        variable.name: "1" for variable in program.inputs if variable.name not in names and variable.default is None
+        variable.name: "1"
+        for variable in program.inputs
+        if variable.name not in names and variable.default is None
     }
     completed = request.inputs._replace(given={**lacking, **request.inputs.given})
     tensors = inputs.prepare(request._replace(inputs=completed))
@@ -77,7 +86,9 @@ def record(request: Request, order: int) -> Any:
 
 
 def built(request: Request) -> Any:
-    """Return the static graph that a script builds: the graph of its last tensor, or the default graph."""
+    """Return the static graph that a script builds: the graph of its last tensor, or the default
+    graph.
+    """
     from gradtrace.cli import inputs, running
     from gradtrace.program.result import RunOptions
     from gradtrace.static.graph import Graph, Tensor, get_default_graph
@@ -113,7 +124,10 @@ def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
     for _ in range(runs):
         program(*values)
     seconds = perf_counter() - start
-    return f"\nbuilt {program.built} time, run {program.runs} times: {seconds / runs * 1e6:.3g} us a run\n"
+    return (
+        f"\nbuilt {program.built} time, run {program.runs} times: {seconds / runs * 1e6:.3g} us "
+        "a run\n"
+    )
 
 
 def draw(text: str, name: str) -> None:
@@ -138,13 +152,17 @@ command = SourceCommand(
             "Plan",
             number(
                 "--order N",
-                "0: only the value; 1 (default): also its gradients; 2: also the second derivatives.",
+                "0: only the value; 1 (default): also its gradients; 2: also the second "
+                "derivatives.",
                 0,
                 2,
                 1,
             ),
             option("--output NAMES ...", "The tensors to plan. Default: the last one."),
-            flag("--fast-math", "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d."),
+            flag(
+                "--fast-math",
+                "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
+            ),
             number("--runs N", "Run the plan N times, and show the counters and the time.", 1),
         ),
         options.format_of(("table", "json", "dot")),

@@ -24,7 +24,9 @@ Examples:
   printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\nwhy(w)\\n' | gradtrace repl"""
 
 
-def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
+def repl(
+    color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any
+) -> int:
     import gradtrace
     import gradtrace.ops.random.generator
     from gradtrace.cli import guard, prompt
@@ -44,14 +46,21 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
         gradtrace.manual_seed(seed)
     session = Repl(budget, dtype, report.Settings.of(sys.argv[1:])._replace(color=color))
     names = session.known_names
-    status = session.serve(remote_entries(names) if channel.is_open() else prompt.entries(names, history))
-    return status or (Exit.FAILED if session.failed and not output.is_terminal(sys.stdin) else Exit.OK)
+    status = session.serve(
+        remote_entries(names) if channel.is_open() else prompt.entries(names, history)
+    )
+    return status or (
+        Exit.FAILED if session.failed and not output.is_terminal(sys.stdin) else Exit.OK
+    )
 
 
 SESSION = section(
     "Session",
     choice("--dtype float64|float32", "Default: float64, or float32 once torch was imported."),
     number("--seed N", "Seed of random numbers (torch.manual_seed)."),
-    option("--history FILE", "The file for the history of entries. Default: none, it is kept in memory."),
+    option(
+        "--history FILE",
+        "The file for the history of entries. Default: none, it is kept in memory.",
+    ),
 )
 command = command_of(repl, HELP, [*SESSION, *options.LIMITS, *options.COMMON])

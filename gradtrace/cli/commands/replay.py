@@ -49,12 +49,15 @@ def replay(
     from gradtrace.views import rows
 
     if not os.path.isfile(capsule):
-        raise UsageError(f"no such file: '{report.clip(capsule)}'", 'a guard with capsule="FOLDER" writes one')
+        raise UsageError(
+            f"no such file: '{report.clip(capsule)}'", 'a guard with capsule="FOLDER" writes one'
+        )
     if output_file is not None:
         destination.check(output_file, {})
         check_place(output_file)
     with torch_engine.own_folder() as folder:
-        record, status = os.path.join(folder, "0.gt"), os.path.join(folder, "status.json")
+        record = os.path.join(folder, "0.gt")
+        status = os.path.join(folder, "status.json")
         request = ScriptRequest("replay", capsule, [], record, status, model or "", step or "")
         end = torch_engine.run_script(request, python or sys.executable, "replay")[1]
         if output_file is not None:
@@ -65,7 +68,9 @@ def replay(
 
 
 def function_name(text: str) -> str:
-    """Check the name of a function before anything runs; UsageError unless it is MODULE:FUNCTION."""
+    """Check the name of a function before anything runs; UsageError unless it is
+    MODULE:FUNCTION.
+    """
     from gradtrace.errors import UsageError
 
     module, _, name = text.partition(":")
@@ -86,6 +91,10 @@ STEP = section(
     option("--step MODULE:FUNCTION", "The step, FUNCTION(model, batch).", check=function_name),
     option("--python PATH", "The Python that has torch. Default: this one."),
 )
-OUTPUT = section("Output", option("-o FILE", "Write the record of the step, .gt.", "output_file", record_name))
+OUTPUT = section(
+    "Output", option("-o FILE", "Write the record of the step, .gt.", "output_file", record_name)
+)
 FORMAT = options.format_of(("table", "json"))
-command = command_of(replay, HELP, [*STEP, *OUTPUT, *FORMAT, *options.COMMON], [click.Argument(["capsule"])])
+command = command_of(
+    replay, HELP, [*STEP, *OUTPUT, *FORMAT, *options.COMMON], [click.Argument(["capsule"])]
+)

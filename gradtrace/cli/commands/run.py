@@ -36,11 +36,15 @@ def record_file(name: str) -> str:
     return checked(name, (SUFFIX,))
 
 
-def run(request: Request, output_file: str | None, precision: bool, arguments: tuple[str, ...] = ()) -> None:
+def run(
+    request: Request, output_file: str | None, precision: bool, arguments: tuple[str, ...] = ()
+) -> None:
     from gradtrace.cli import inputs, running, session
 
     if precision and output_file is None:
-        raise UsageError("run --precision measures for a record", "add -o FILE.gt; or gradtrace why --precision")
+        raise UsageError(
+            "run --precision measures for a record", "add -o FILE.gt; or gradtrace why --precision"
+        )
     request = request._replace(budget=request.budget._replace(arguments=arguments))
     try:
         if output_file is not None:
@@ -59,7 +63,9 @@ def run(request: Request, output_file: str | None, precision: bool, arguments: t
 
 
 def of_autograd(error: ProgramError) -> bool:
-    """Whether the error is one that an operation raised, which `gradtrace why` explains, and not the program's own."""
+    """Whether the error is one that an operation raised, which `gradtrace why` explains, and not
+    the program's own.
+    """
     raised = getattr(error.place, "text", "").lstrip().startswith(("raise", "assert"))
     return isinstance(error.__cause__, RuntimeError) and not raised
 
@@ -68,7 +74,11 @@ command = SourceCommand(
     "run",
     run,
     options.of_source(
-        section("Output", option("-o FILE.gt", "Record the run too.", "output_file", record_file), options.PRECISION),
+        section(
+            "Output",
+            option("-o FILE.gt", "Record the run too.", "output_file", record_file),
+            options.PRECISION,
+        ),
         options.INPUTS,
         options.ENGINE,
     ),

@@ -1,4 +1,6 @@
-"""`gradtrace stats SOURCE`: statistics of values and gradients for every node, and warnings drawn from them."""
+"""`gradtrace stats SOURCE`: statistics of values and gradients for every node, and warnings drawn
+from them.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,10 @@ def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: 
     if isinstance(request.program.record, FlightLog):
         return flight(request.program.record, request.look, output_file)
     if output_file is not None:
-        raise UsageError("-o: stats draws a page of a flight log only", "gradtrace graph SOURCE -o FILE draws a run")
+        raise UsageError(
+            "-o: stats draws a page of a flight log only",
+            "gradtrace graph SOURCE -o FILE draws a run",
+        )
     from gradtrace.analysis import stats as analysis
     from gradtrace.views import stats as view
 
@@ -63,19 +68,28 @@ def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: 
     with session.uncollected():
         statistics = analysis.stats(trace)
     output.show(
-        request.look, lambda statistics, layout: view.text(statistics, layout, anomaly), view.render, statistics
+        request.look,
+        lambda statistics, layout: view.text(statistics, layout, anomaly),
+        view.render,
+        statistics,
     )
     return Exit.FAILED if anomaly and statistics.bad else Exit.OK
 
 
 def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None) -> int:
-    """Print what the flight logs or the records of several processes of one training show together."""
+    """Print what the flight logs or the records of several processes of one training show
+    together.
+    """
     from gradtrace.trace.flight_log import FlightLog
 
     programs = [request.program, *(parse(source.read(name), request.budget) for name in others)]
     logs = [program.record for program in programs if isinstance(program.record, FlightLog)]
     if output_file is not None or 0 < len(logs) < len(programs):
-        message = "-o draws one flight log" if output_file is not None else "these are flight logs and other files"
+        message = (
+            "-o draws one flight log"
+            if output_file is not None
+            else "these are flight logs and other files"
+        )
         raise UsageError(message, "give run.rank*.gtlog alone, or step.rank*.gt alone")
     if logs:
         from gradtrace.analysis.flight import flight_ranks
@@ -87,15 +101,25 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
     from gradtrace.analysis.ranks import whole_norms
     from gradtrace.views import shards as view
 
-    norms = whole_norms([session.record(request._replace(program=program), session.GRADIENTS) for program in programs])
+    norms = whole_norms(
+        [
+            session.record(request._replace(program=program), session.GRADIENTS)
+            for program in programs
+        ]
+    )
     if not norms:
-        raise UsageError("no parameter of these records is shared between ranks", "give one record, or why FILE FILE")
+        raise UsageError(
+            "no parameter of these records is shared between ranks",
+            "give one record, or why FILE FILE",
+        )
     output.show(request.look, view.shards_text, view.shards_data, norms)
     return Exit.OK
 
 
 def flight(log: FlightLog, look: Look, output_file: str | None) -> int:
-    """Print the curves of a flight log, or write them as a page; the exit code is 1 if one is not finite."""
+    """Print the curves of a flight log, or write them as a page; the exit code is 1 if one is not
+    finite.
+    """
     from gradtrace.analysis import flight as analysis
     from gradtrace.files import write_output
     from gradtrace.views import flight as view
@@ -126,7 +150,12 @@ command = SourceCommand(
         section(
             "Output",
             flag("--anomaly", "Show only the first node that is not finite."),
-            option("-o FILE", "Write the curves of a flight log to a page, .html.", "output_file", page_name),
+            option(
+                "-o FILE",
+                "Write the curves of a flight log to a page, .html.",
+                "output_file",
+                page_name,
+            ),
         ),
         options.ALL_ROWS,
         options.RECORDING,

@@ -30,10 +30,14 @@ def trace(request: Request, follow: tuple[str, ...]) -> None:
     run = session.record(request, session.Wanted(watched=True, everything=True, failures=failures))
     listed = steps.steps(run)
     if follow:
-        listed = steps.follow(run, listed, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
+        listed = steps.follow(
+            run, listed, {pick.tensor(run, name, "--follow").id for name in options.names(follow)}
+        )
     look = request.look
     lines = (
-        view.table(listed, output.options(look)) if look.format == "table" else view.render(run, listed, look.format)
+        view.table(listed, output.options(look))
+        if look.format == "table"
+        else view.render(run, listed, look.format)
     )
     for line in lines:
         output.write(line)
@@ -42,7 +46,8 @@ def trace(request: Request, follow: tuple[str, ...]) -> None:
 
 
 FOLLOW = option(
-    "--follow NAMES ...", "Show only the steps that make these tensors, read them, or pass a gradient to them."
+    "--follow NAMES ...",
+    "Show only the steps that make these tensors, read them, or pass a gradient to them.",
 )
 command = SourceCommand(
     "trace",

@@ -1,7 +1,8 @@
-"""`gradtrace tutorial`: an introduction of about ten minutes, at a terminal with questions, else without.
+"""`gradtrace tutorial`: an introduction of about ten minutes, at a terminal with questions, else
+without.
 
-Commands run in processes of their own, in a temporary folder that holds the tutorial's programs. No shell is involved:
-what the learner types is a gradtrace command line or an expression.
+Commands run in processes of their own, in a temporary folder that holds the tutorial's programs. No
+shell is involved: what the learner types is a gradtrace command line or an expression.
 """
 
 from __future__ import annotations
@@ -37,8 +38,12 @@ Examples:
 
 WIDTH = 80
 ATTEMPTS = 3
-QUIT, SKIP = ("q", "quit", "exit"), ("s", "skip")
-KEYS = "Enter runs the command. Or type one of your own, or an expression; `skip` leaves out a step, `quit` ends."
+QUIT = ("q", "quit", "exit")
+SKIP = ("s", "skip")
+KEYS = (
+    "Enter runs the command. Or type one of your own, or an expression; `skip` leaves out a "
+    "step, `quit` ends."
+)
 
 
 class Left(Exception):
@@ -46,7 +51,9 @@ class Left(Exception):
 
 
 class Tutorial:
-    """A run of the tutorial in a temporary folder; `interactive`: it waits for input and asks questions."""
+    """A run of the tutorial in a temporary folder; `interactive`: it waits for input and asks
+    questions.
+    """
 
     def __init__(self, folder: str, interactive: bool, coloured: bool) -> None:
         self.folder = folder
@@ -73,7 +80,9 @@ class Tutorial:
         self.say("\n" + self.paint(f"Step {current} of {len(STEPS)}: {step.title}", "bold") + "\n")
         self.paragraph(step.text)
         if step.program:
-            self.say(f"\n{step.program}:\n\n{textwrap.indent(PROGRAMS[step.program].rstrip(), '    ')}")
+            self.say(
+                f"\n{step.program}:\n\n{textwrap.indent(PROGRAMS[step.program].rstrip(), '    ')}"
+            )
         self.say("\n" + self.paint(f"$ {step.command}", "cyan"))
         if self.interactive and not self.reaches(step.command):
             return
@@ -85,7 +94,9 @@ class Tutorial:
         self.ask(step.question)
 
     def reaches(self, shown: str) -> bool:
-        """Run what the learner types; return True at the command shown or Enter, and False at `skip`."""
+        """Run what the learner types; return True at the command shown or Enter, and False at
+        `skip`.
+        """
         while typed := self.typed("Enter to run it> "):
             if typed in SKIP:
                 return False
@@ -124,7 +135,9 @@ class Tutorial:
             return
         terminal = output.is_terminal(sys.stdout)
         sys.stdout.flush()
-        done = self.process(words, *((None, None) if terminal else (subprocess.PIPE, subprocess.STDOUT)))
+        done = self.process(
+            words, *((None, None) if terminal else (subprocess.PIPE, subprocess.STDOUT))
+        )
         if not terminal and done.stdout.strip():
             self.say(done.stdout.rstrip())
 
@@ -138,7 +151,12 @@ class Tutorial:
         """Run the command line `words` in the tutorial's folder."""
         package = str(Path(__file__).resolve().parents[3])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-        env = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(output.columns())}
+        env = {
+            **os.environ,
+            "PYTHONPATH": path,
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": str(output.columns()),
+        }
         env.pop("NO_COLOR", None)
         env["FORCE_COLOR"] = "1" if self.coloured else "0"
         return subprocess.run(
@@ -165,7 +183,11 @@ class Tutorial:
         output.write(text + "\n")
 
     def paragraph(self, text: str) -> None:
-        self.say(textwrap.fill(text, min(WIDTH, output.columns()), break_long_words=False, break_on_hyphens=False))
+        self.say(
+            textwrap.fill(
+                text, min(WIDTH, output.columns()), break_long_words=False, break_on_hyphens=False
+            )
+        )
 
     def paint(self, text: str, style: str) -> str:
         return cells.paint(text, style if self.coloured else "")
@@ -184,13 +206,19 @@ def is_command(line: str) -> bool:
 
 
 def as_command(line: str) -> str:
-    """Return a gradtrace command line unchanged, and an expression as the command line that evaluates it."""
+    """Return a gradtrace command line unchanged, and an expression as the command line that
+    evaluates it.
+    """
     return line if is_command(line) else f"gradtrace eval {shlex.quote(line)}"
 
 
 def is_right(typed: str, answers: Iterable[str]) -> bool:
-    """Whether an answer equals one of `answers`: as numbers if possible, else as text without regard to case."""
-    return any(typed.casefold() == answer.casefold() or is_same_number(typed, answer) for answer in answers)
+    """Whether an answer equals one of `answers`: as numbers if possible, else as text without
+    regard to case.
+    """
+    return any(
+        typed.casefold() == answer.casefold() or is_same_number(typed, answer) for answer in answers
+    )
 
 
 def is_same_number(a: str, b: str) -> bool:
@@ -200,7 +228,9 @@ def is_same_number(a: str, b: str) -> bool:
         return False
 
 
-def tutorial(step: int | None, list_steps: bool, no_input: bool, color: str | None, **_: Any) -> int:
+def tutorial(
+    step: int | None, list_steps: bool, no_input: bool, color: str | None, **_: Any
+) -> int:
     if list_steps:
         output.write("".join(f"{i}  {step.title}\n" for i, step in enumerate(STEPS, 1)))
         return 0

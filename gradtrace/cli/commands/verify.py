@@ -1,4 +1,6 @@
-"""`gradtrace verify FILE`: run the cells of a note and compare their output with the recorded output."""
+"""`gradtrace verify FILE`: run the cells of a note and compare their output with the recorded
+output.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
     place = os.path.expanduser(file.removeprefix("@"))
     rewritten = ((file.removeprefix("@"), place),) if update else ()
     read = (*budget.allow_read, place)
-    asked = Grants.within(budget)._replace(temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-")
+    asked = Grants.within(budget)._replace(
+        temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-"
+    )
     guard.contain(asked._replace(commands=console.runner(budget)))
     name, text, *_ = source.read(file, always_file=True)
     checks = verifying.verify(name, text, budget)

@@ -47,11 +47,16 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
-    begin, how = time.monotonic(), request.how
+    begin = time.monotonic()
+    how = request.how
     if request.program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
-    trace = session.record(request._replace(how=how), session.GRADIENTS._replace(failing=True, checking=True))
-    wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
+    trace = session.record(
+        request._replace(how=how), session.GRADIENTS._replace(failing=True, checking=True)
+    )
+    wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(
+        trace.named
+    )
     facts = Facts(trace)
     failure = None
     if trace.failure is not None:
@@ -62,9 +67,15 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     first = [] if words else causes
     if failure is not None:
         first = [failure, *(cause for cause in first if cause.code != failure.code)]
-    answers = [] if failure is not None and not words else [about(facts, tensor, causes) for tensor in wanted]
+    answers = (
+        []
+        if failure is not None and not words
+        else [about(facts, tensor, causes) for tensor in wanted]
+    )
     shows_all = words or request.look.format != "table"
-    first, answers = with_trials(request, trace, first, answers if shows_all else [], answers, begin)
+    first, answers = with_trials(
+        request, trace, first, answers if shows_all else [], answers, begin
+    )
     if shows_all:
         output.show(request.look, view.text, view.render, [*first, *answers])
     elif not first and not request.look.all and (said := short_answer(facts)):
@@ -77,9 +88,15 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
 
 
 def with_trials(
-    request: Request, trace: Any, first: list[Any], shown: list[Any], answers: list[Any], begin: float
+    request: Request,
+    trace: Any,
+    first: list[Any],
+    shown: list[Any],
+    answers: list[Any],
+    begin: float,
 ) -> Any:
-    """Return the causes and the answers, their advice tried where it is shown: not in an overview's one sentence.
+    """Return the causes and the answers, their advice tried where it is shown: not in an overview's
+    one sentence.
 
     `begin` is the time at which the work on the answer began.
     """
@@ -117,7 +134,9 @@ def seriousness(pair: tuple[Any, Any]) -> int:
     """Sort key for answers: NaN first, then leaves without a gradient, then the rest."""
     record, answer = pair
     trained = record.is_leaf and record.requires_grad
-    return 0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
+    return (
+        0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
+    )
 
 
 command = SourceCommand(

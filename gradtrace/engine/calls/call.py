@@ -1,26 +1,42 @@
-"""The function that calls an operator: made once for each record, with only the steps that this record can need.
+"""The function that calls an operator: made once for each record, with only the steps that this
+record can need.
 
-`make_call(record)` gives the function that every case goes through: batched operands, mixed dtypes, views, several
-results, recorders. For a pointwise operator of one or two tensors, `unary`, `binary` and `with_number` put a fast path
-in front of it: operands that are floats or arrays of one floating dtype, are not views, and were never changed in place
-(`Tensor._fast_spec`), while no mode needs a closer look. Both give the same results and the same graph.
+`make_call(record)` gives the function that every case goes through: batched operands, mixed dtypes,
+views, several results, recorders. For a pointwise operator of one or two tensors, `unary`, `binary`
+and `with_number` put a fast path in front of it: operands that are floats or arrays of one floating
+dtype, are not views, and were never changed in place (`Tensor._fast_spec`), while no mode needs a
+closer look. Both give the same results and the same graph.
 
-`unary` and `number_or_tensor` end in the same steps on purpose. One function for both makes an operation on scalars 5 %
-slower, and so does a function for the steps that they share.
+`unary` and `number_or_tensor` end in the same steps on purpose. One function for both makes an
+operation on scalars 5 % slower, and so does a function for the steps that they share.
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Sequence
 from gradtrace.engine.calls.view_rules import mark_view
-from gradtrace.engine.data.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, has_spec, python_number, spec_of
+from gradtrace.engine.data.dtypes import (
+    BROADCAST,
+    SCALAR_SPEC,
+    WIDE,
+    TensorSpec,
+    has_spec,
+    python_number,
+    spec_of,
+)
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.node import META, SAVE, Node, OpNode, accumulator
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor, blank
 from gradtrace.engine.operators.op import FLOAT_TRAPS, Op, records
-from gradtrace.engine.operators.promote import operands_kept, promote, raise_as_pytorch, refuse_dtype, rounded_once
+from gradtrace.engine.operators.promote import (
+    operands_kept,
+    promote,
+    raise_as_pytorch,
+    refuse_dtype,
+    rounded_once,
+)
 from gradtrace.engine.reverse.plan import BackwardPlan, node_type, plan_of
 from gradtrace.engine.reverse.saved import maker, meta_of, source_node, version_to_save, watch_by
 
@@ -29,20 +45,30 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.types import Raw
 
 FastPlans = list[Any]  # of BackwardPlan or None
-# Each record of the fast path has a list of plans, made when needed: four for each set of operands that require grad.
-# FIRST and SECOND are added up, NUMBER is for a first operand and a number; `spec.data` or BROADCAST is added.
-FIRST, SECOND, NUMBER, PLANS = 4, 8, 16, 20
+# Each record of the fast path has a list of plans, made when needed: four for each set of operands
+# that require grad. FIRST and SECOND are added up, NUMBER is for a first operand and a number;
+# `spec.data` or BROADCAST is added.
+FIRST = 4
+SECOND = 8
+NUMBER = 16
+PLANS = 20
 BOTH = 3  # the mask of two operands
 PLAIN_NUMBERS = (float, int, bool)
-NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked before the slower isinstance
+# asked before the slower isinstance
+NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))
 
 
 # ---- the function of every record
 
 
 def make_call(record: Op) -> Callable[..., Any]:
-    """Return the function that runs a record on Tensors and numbers, in the order of its signature."""
-    run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
+    """Return the function that runs a record on Tensors and numbers, in the order of its
+    signature.
+    """
+    run = record.run
+    several = record.outputs != 1
+    view = record.view
+    has_gradient = record.has_gradient
     plans = record.plans
 
     def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
@@ -68,7 +94,9 @@ def make_call(record: Op) -> Callable[..., Any]:
 
 
 def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `call` for a record whose rules read plain arguments: tensors given for them become arrays."""
+    """Return `call` for a record whose rules read plain arguments: tensors given for them become
+    arrays.
+    """
 
     def call_reading(*args: Any) -> Any:
         args, read = as_arrays(record, args)
@@ -80,27 +108,42 @@ def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     return call_reading
 
 
-def as_arrays(record: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[tuple[int, Tensor]]]:
-    """Return a call's arguments with arrays for the tensors that its rules read, and those with their places.
+def as_arrays(
+    record: Op, args: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], list[tuple[int, Tensor]]]:
+    """Return a call's arguments with arrays for the tensors that its rules read, and those with
+    their places.
 
-    Inside a rule tensors stay, since a plan computes them again, and arrays are those of the tensors that the rule's
-    own node watches.
+    Inside a rule tensors stay, since a plan computes them again, and arrays are those of the
+    tensors that the rule's own node watches.
     """
     read: list[tuple[int, Tensor]] = []
-    arrays, in_rule = list(args), state.in_rule
+    arrays = list(args)
+    in_rule = state.in_rule
     for i in record.reads:
         value = args[i]
         if value is None:
             continue
         if in_rule:
-            arrays_read = [a for a in (value if type(value) is tuple else (value,)) if isinstance(a, np.ndarray)]
-            read += [(i, t) for a in arrays_read for t, *_ in state.watched if np.may_share_memory(a, t._data)]
+            arrays_read = [
+                a
+                for a in (value if type(value) is tuple else (value,))
+                if isinstance(a, np.ndarray)
+            ]
+            read += [
+                (i, t)
+                for a in arrays_read
+                for t, *_ in state.watched
+                if np.may_share_memory(a, t._data)
+            ]
         elif isinstance(value, Tensor):
             arrays[i] = value.shared()
             read.append((i, value))
         elif type(value) is tuple:
             read += [(i, part) for part in value if isinstance(part, Tensor)]
-            arrays[i] = tuple([part.shared() if isinstance(part, Tensor) else part for part in value])
+            arrays[i] = tuple(
+                [part.shared() if isinstance(part, Tensor) else part for part in value]
+            )
     return (args if in_rule else tuple(arrays)), read
 
 
@@ -116,7 +159,9 @@ def is_float(raw: Raw) -> bool:
     return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")  # type: ignore[union-attr]
 
 
-def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int) -> tuple[Tensor, ...]:
+def finish_several(
+    record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int
+) -> tuple[Tensor, ...]:
     """Return the results of an operator with several results as Tensors, connected to one node."""
     outs = tuple(Tensor._wrap(r) for r in raws)
     node = None
@@ -125,10 +170,13 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
     for i, out in enumerate(outs):
         with_gradient = record.differentiable is None or i in record.differentiable
         if node is not None and with_gradient and out.is_floating_point():
-            out._fn, out._nr, out._req = node, i, True
+            out._fn = node
+            out._nr = i
+            out._req = True
         if record.view:
             mark_view(out, args[0], several=True)
-    if node is not None and node.plan.saved_outs is not None:  # the indices of maxima, which have no gradient
+    # the indices of maxima, which have no gradient
+    if node is not None and node.plan.saved_outs is not None:
         watch_by(node, [outs[i] for i in node.plan.saved_outs if outs[i]._fn is None])
     if state.special:
         state.record(record.name, args, outs)
@@ -136,14 +184,19 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
 
 
 def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-    """Return the raw arguments and a bit mask of those that require grad; it is -1 if an argument is a numpy scalar."""
-    mask, arity = 0, record.arity
+    """Return the raw arguments and a bit mask of those that require grad; it is -1 if an argument
+    is a numpy scalar.
+    """
+    mask = 0
+    arity = record.arity
     raws = list(args)
     for i, a in enumerate(args):
         kind = type(a)
         if kind is Tensor or (kind not in NOT_TENSORS and isinstance(a, Tensor)):
             raws[i] = a._data
-            if i < arity and (a._req or (a._x is not None and a._x.needs_slow_path and a.requires_grad)):
+            if i < arity and (
+                a._req or (a._x is not None and a._x.needs_slow_path and a.requires_grad)
+            ):
                 mask |= 1 << i
         elif kind is tuple:
             raws[i] = unwrap_nested(a)
@@ -167,12 +220,19 @@ def unwrap_nested(value: object) -> object:
 
 
 def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
-    """Return the function run(args, raws), which calls the kernel on raw data (the scalar one on Python numbers)."""
-    scalar, promotes, view, arity = record.scalar, record.promote is not None, record.view, record.arity
+    """Return the function run(args, raws), which calls the kernel on raw data (the scalar one on
+    Python numbers).
+    """
+    scalar = record.scalar
+    promotes = record.promote is not None
+    view = record.view
+    arity = record.arity
     unsupported = record.unsupported_dtypes
-    check_promoted = record.promote == "arith" and isinstance(unsupported, tuple)  # the common dtype must be supported
+    # the common dtype must be supported
+    check_promoted = record.promote == "arith" and isinstance(unsupported, tuple)
     check_first = unsupported is not None and not check_promoted
-    own_kernel, exact_number = type(record._kernel) is not str, record.exact_number
+    own_kernel = type(record._kernel) is not str
+    exact_number = record.exact_number
     fixed = range(0 if record.variadic else arity)
 
     def run(args: tuple[Any, ...], raws: list[Any]) -> Any:
@@ -196,7 +256,11 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
                 if type(raws[i]) is float or type(raws[i]) is bool:
                     raws[i] = np.asarray(raws[i])
         try:
-            out = record.kernel(*raws) if not exact_number else rounded_once(record.kernel(*raws), raws)
+            out = (
+                record.kernel(*raws)
+                if not exact_number
+                else rounded_once(record.kernel(*raws), raws)
+            )
         except (ValueError, TypeError) as error:
             raise_as_pytorch(record, raws, error)
             raise
@@ -206,7 +270,9 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
 
 
 def on_numbers(record: Op, raws: list[Any]) -> bool:
-    """Return whether the scalar kernel can run: all operands are numbers, and one is a float if dtypes are promoted."""
+    """Return whether the scalar kernel can run: all operands are numbers, and one is a float if
+    dtypes are promoted.
+    """
     operands = raws[: record.arity]
     return all(type(r) in PLAIN_NUMBERS for r in operands) and (
         record.promote is None or any(type(r) is float for r in operands)
@@ -216,8 +282,12 @@ def on_numbers(record: Op, raws: list[Any]) -> bool:
 # ---- the node
 
 
-def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: str | None = None) -> Node:
-    """Return the node of a call whose arguments in `mask` require grad; `name` replaces the record's node name."""
+def record_call(
+    record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: str | None = None
+) -> Node:
+    """Return the node of a call whose arguments in `mask` require grad; `name` replaces the
+    record's node name.
+    """
     return make_node(record, args, plan_of(record, mask, name), raw)
 
 
@@ -225,11 +295,20 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     """Return the node of a call; `raw` are the data of its result, a tuple if there are several."""
     operands: Sequence[Any] = args
     actions = plan.actions
-    if plan.irregular:  # a sequence of tensors, or a node that only says that the derivative does not exist
-        operands = args[0] if record.variadic else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+    # a sequence of tensors, or a node that only says that the derivative does not exist
+    if plan.irregular:
+        operands = (
+            args[0]
+            if record.variadic
+            else [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+        )
         actions = actions[:1] * len(operands)
-    kept, edges, versions, numbers = operands_kept(record, operands, raw), [], {}, 0
-    for i, (a, action) in enumerate(zip(operands, actions, strict=False)):  # plain arguments have no action
+    kept = operands_kept(record, operands, raw)
+    edges = []
+    versions = {}
+    numbers = 0
+    # plain arguments have no action
+    for i, (a, action) in enumerate(zip(operands, actions, strict=False)):
         edge = None
         if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):
             extra = a._x
@@ -251,7 +330,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     node = OpNode()
     node.fill(kept, edges, plan, spec_of(raw), out)
     if numbers:
-        node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in operands[: len(edges)]])
+        node.output_nrs = tuple(
+            [a._nr if isinstance(a, Tensor) else 0 for a in operands[: len(edges)]]
+        )
     if versions:
         node.ensure_extras().versions = tuple([versions.get(i, 0) for i in range(len(edges))])
     if state.saved_hooks and plan.saves:
@@ -262,7 +343,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
 
 
 def renamed(node: Node, name: str) -> Node:
-    """Return a copy of a node with another name (the operator's other node name, for example the in-place one)."""
+    """Return a copy of a node with another name (the operator's other node name, for example the
+    in-place one).
+    """
     twin = OpNode()
     twin.fill(node.kept, node.targets, plan_of(node.op, node.plan.grad_mask, name), node.spec)
     twin.output_nrs = node.output_nrs
@@ -273,18 +356,28 @@ def renamed(node: Node, name: str) -> Node:
 
 
 def has_fast_path(record: Op) -> bool:
-    """Return whether calls of a pointwise record may use the fast path, which leaves out the rarer steps."""
+    """Return whether calls of a pointwise record may use the fast path, which leaves out the rarer
+    steps.
+    """
     if isinstance(record.unsupported_dtypes, tuple) and "f" in record.unsupported_dtypes[0]:
         return False
-    shapes_kept = any(need.startswith("~") for derivative in record.derivatives.values() for need in derivative.needs)
+    shapes_kept = any(
+        need.startswith("~")
+        for derivative in record.derivatives.values()
+        for need in derivative.needs
+    )
     return not (record.joint is not None or record.undefined or shapes_kept)
 
 
 def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function that calls a pointwise record of one tensor; `otherwise` handles calls off the fast path."""
+    """Return the function that calls a pointwise record of one tensor; `otherwise` handles calls
+    off the fast path.
+    """
     if not has_fast_path(record):
         return otherwise
-    scalar, own, differentiable = record.scalar or no_kernel, has_own_kernel(record), bool(record.derivatives)
+    scalar = record.scalar or no_kernel
+    own = has_own_kernel(record)
+    differentiable = bool(record.derivatives)
     plans: FastPlans = [None] * PLANS
 
     def call(input: Tensor) -> Tensor:
@@ -333,7 +426,9 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
 
 
 def keeping_slope(call: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function that calls sin or cos; it keeps the derivative of a large array, which costs nothing then."""
+    """Return the function that calls sin or cos; it keeps the derivative of a large array, which
+    costs nothing then.
+    """
 
     def call_keeping(input: Tensor) -> Tensor:
         spec = getattr(input, "_fast_spec", None)
@@ -354,12 +449,17 @@ def with_number(record: Op) -> Callable[..., Tensor]:
 
 
 def binary(record: Op) -> Callable[..., Tensor]:
-    """Return the function that calls a pointwise record of a tensor and a tensor or number (else NotImplemented)."""
+    """Return the function that calls a pointwise record of a tensor and a tensor or number (else
+    NotImplemented).
+    """
     general: Callable[..., Tensor] = record.call
-    compares_arrays = record.name == "eq"  # of an array and a tensor; numpy does the other operators itself
+    # of an array and a tensor; numpy does the other operators itself
+    compares_arrays = record.name == "eq"
 
     def otherwise(a: Tensor, b: Any) -> Any:
-        if not isinstance(b, (Tensor, float, int)) and not isinstance(b := python_number(b), (float, int)):
+        if not isinstance(b, (Tensor, float, int)) and not isinstance(
+            b := python_number(b), (float, int)
+        ):
             if compares_arrays and type(b).__name__ == "ndarray":
                 return general(a, Tensor._wrap(b))
             return NotImplemented
@@ -371,8 +471,12 @@ def binary(record: Op) -> Callable[..., Tensor]:
 
 
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function call(a, b) of a tensor `a` and a tensor or number `b` (perhaps a plain argument)."""
-    scalar, own, plain = record.scalar or no_kernel, has_own_kernel(record), bool(record.plain_names)
+    """Return the function call(a, b) of a tensor `a` and a tensor or number `b` (perhaps a plain
+    argument).
+    """
+    scalar = record.scalar or no_kernel
+    own = has_own_kernel(record)
+    plain = bool(record.plain_names)
     differentiable = bool(record.derivatives)
     plans: FastPlans = [None] * PLANS
 
@@ -381,27 +485,36 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
         spec = a._fast_spec
         if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
             return otherwise(a, b)
-        x, kind = a._data, type(b)
+        x = a._data
+        kind = type(b)
         if kind is Tensor and not plain:
             spec_b = b._fast_spec
-            if spec_b is not spec and ((spec_b := enable_fast_path(b)) is None or spec_b.dtype is not spec.dtype):
+            if spec_b is not spec and (
+                (spec_b := enable_fast_path(b)) is None or spec_b.dtype is not spec.dtype
+            ):
                 return otherwise(a, b)
             y = operand = b._data
-            first, second = FIRST if a._req else 0, SECOND if b._req else 0
+            first = FIRST if a._req else 0
+            second = SECOND if b._req else 0
         elif kind is float or kind is int:
-            spec_b, y = spec, b
+            spec_b = spec
+            y = b
             operand = b if plain or spec is SCALAR_SPEC else spec.number(b)
-            first, second = NUMBER if a._req else 0, 0
+            first = NUMBER if a._req else 0
+            second = 0
         else:
             return otherwise(a, b)
         try:
             z = scalar(x, y) if spec is SCALAR_SPEC else record.kernel(x, operand)
-        except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
+        # also shapes that do not broadcast, which the record refuses in PyTorch's words
+        except FLOAT_TRAPS:
             return otherwise(a, b)
         if spec_b is spec:
-            output_spec, index = spec, spec.data
+            output_spec = spec
+            index = spec.data
         else:
-            output_spec, index = spec_of(z), BROADCAST
+            output_spec = spec_of(z)
+            index = BROADCAST
         if type(z) is not float and (spec is SCALAR_SPEC or (own and not has_spec(z, output_spec))):
             return otherwise(a, b)
         out = blank()
@@ -439,11 +552,14 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
 
 
 def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
-    """Allow the fast path for a tensor if it meets the conditions, and return its spec; else return None."""
+    """Allow the fast path for a tensor if it meets the conditions, and return its spec; else return
+    None.
+    """
     spec = tensor._fast_spec
     if spec is not None or type(tensor) is not Tensor or tensor._nr:
         return spec
-    extra, fn = tensor._x, tensor._fn
+    extra = tensor._x
+    fn = tensor._fn
     if extra is not None and (extra.counter is not None or extra.needs_slow_path):
         return None
     if fn is not None and fn.outputs != 1:
@@ -456,8 +572,11 @@ def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
 
 
 def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
-    """Create and store the plan at an index of a record's fast-path plans; FIRST explains the index."""
-    operands, data = index & ~3, index & 3
+    """Create and store the plan at an index of a record's fast-path plans; FIRST explains the
+    index.
+    """
+    operands = index & ~3
+    data = index & 3
     plan = BackwardPlan(record, 1 if operands == NUMBER else operands >> 2, node_type(record))
     plan.raw_mask = plan.saved_mask & plan.grad_mask
     if record.plain_names:
@@ -471,8 +590,12 @@ def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
 OFTEN = 50  # runs of a derivative after which it is compiled
 
 
-def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, NodeGradient], Pairs]:
-    """Return a derivative that is interpreted, and replaces itself by a compiled one once it has run often."""
+def compiled_when_hot(
+    plan: BackwardPlan, with_number: bool, data: int
+) -> Callable[[Node, NodeGradient], Pairs]:
+    """Return a derivative that is interpreted, and replaces itself by a compiled one once it has
+    run often.
+    """
     interpret, left = plan.derivative, OFTEN
 
     def derivative(node: Node, gradient: NodeGradient) -> Pairs:
@@ -488,13 +611,18 @@ def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Calla
 
 
 def has_own_kernel(record: Op) -> bool:
-    """Return whether the kernel is not a numpy ufunc, so that its result may have another dtype or shape."""
+    """Return whether the kernel is not a numpy ufunc, so that its result may have another dtype or
+    shape.
+    """
     return type(record._kernel) is not str and not hasattr(record._kernel, "ufunc")
 
 
 def no_kernel(*operands: float) -> float:
-    """Replace a missing scalar kernel: raise ValueError, one of FLOAT_TRAPS, so that arrays are used instead."""
+    """Replace a missing scalar kernel: raise ValueError, one of FLOAT_TRAPS, so that arrays are
+    used instead.
+    """
     raise ValueError("this operator has no kernel for floats")
 
 
-higher["make_call"], higher["make_runner"] = make_call, make_runner
+higher["make_call"] = make_call
+higher["make_runner"] = make_runner

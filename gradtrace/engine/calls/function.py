@@ -1,7 +1,7 @@
 """`autograd.Function`: custom operators with their own forward and backward.
 
-https://pytorch.org/docs/stable/autograd.html#function. The node that backward runs is the `ctx` itself, as in
-PyTorch: its class is named after the user's (`MyReLUBackward`).
+https://pytorch.org/docs/stable/autograd.html#function. The node that backward runs is the `ctx`
+itself, as in PyTorch: its class is named after the user's (`MyReLUBackward`).
 """
 
 from __future__ import annotations
@@ -23,26 +23,32 @@ if TYPE_CHECKING:
 
 NO_TENSOR = "no tensor"  # the dtype of an output that is not a tensor: backward gets None for it
 NO_BACKWARD = (
-    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "You must implement either the backward or vjp method for your custom autograd.Function to use "
+    "it with backward "
     "mode AD."
 )
 BOTH_MESSAGE = (
-    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+    "implement one of "
     "them."
 )
 NO_SETUP = (
-    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+    "...), it must override "
     "the setup_context staticmethod. For more details, please see "
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
 ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
 ONCE_ONLY_MESSAGE = (
-    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+    "autograd.Function. "
     "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
 )
 LEGACY_MESSAGE = (
-    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-    "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+    "autograd function "
+    "with static forward method. (Example: "
+    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
 
 
@@ -54,10 +60,13 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Accept the tensors that a `jvp` would read; derivatives forward are computed by `backward`."""
+        """Accept the tensors that a `jvp` would read; derivatives forward are computed by
+        `backward`.
+        """
         if not all(isinstance(tensor, Tensor) or tensor is None for tensor in tensors):
             raise AssertionError(
-                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors "
+                "as attributes on "
                 "ctx."
             )
 
@@ -70,10 +79,13 @@ class FunctionCtx:
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward gets zeros (True, the default) or None for outputs without gradient."""
+        """Set whether backward gets zeros (True, the default) or None for outputs without
+        gradient.
+        """
         self._materialize = value
 
-    # Whether backward also gets zeros for outputs that `mark_non_differentiable` named. PyTorch has no setter for it.
+    # Whether backward also gets zeros for outputs that `mark_non_differentiable` named. PyTorch has
+    # no setter for it.
     _materialize_non_diff_grads = True
 
     _to_save: tuple[Any, ...] = ()
@@ -81,7 +93,8 @@ class FunctionCtx:
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
     _options: dict[str, Any] = {}  # the keyword arguments of forward
-    _is_pure_view = False  # whether forward only returns a view of its input, which the engine may make again itself
+    # whether forward only returns a view of its input, which the engine may make again itself
+    _is_pure_view = False
 
 
 ENGINE_NAMES = frozenset(
@@ -93,20 +106,24 @@ ENGINE_NAMES = frozenset(
 
 
 def engine_value(node: Node, name: str) -> Any:
-    """Return what the engine means by a name of a node, whatever the user's code has set under it."""
+    """Return what the engine means by a name of a node, whatever the user's code has set under
+    it.
+    """
     attribute = getattr(type(node), name)
     return attribute.__get__(node) if hasattr(attribute, "__get__") else attribute
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """Base class of the nodes of custom functions; has a `__dict__`, so users can set attributes on ctx."""
+    """Base class of the nodes of custom functions; has a `__dict__`, so users can set attributes on
+    ctx.
+    """
 
     function: type[Function]
     needs_input_grad: tuple[bool, ...] = ()
 
-    # `ctx.shape = ...` is common, but the engine also uses `shape`. While the user's code runs, such names refer to the
-    # user's attributes, which are in the `__dict__`; otherwise to the engine's, also where a method of the class would
-    # be hidden by them.
+    # `ctx.shape = ...` is common, but the engine also uses `shape`. While the user's code runs,
+    # such names refer to the user's attributes, which are in the `__dict__`; otherwise to the
+    # engine's, also where a method of the class would be hidden by them.
 
     def __getattribute__(self, name: str) -> Any:
         if name in ENGINE_NAMES:
@@ -121,7 +138,8 @@ class BackwardCFunction(Node, FunctionCtx):
         else:
             object.__setattr__(self, name, value)
 
-    # Class attributes of other nodes are properties here, because an entry of `__dict__` does not override a property.
+    # Class attributes of other nodes are properties here, because an entry of `__dict__` does not
+    # override a property.
     op = property(lambda self: None)
     layout = property(lambda self: TUPLES)
     is_accumulator = property(lambda self: False)
@@ -141,7 +159,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def name(self) -> str:
         return type(self).__name__
 
-    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+    # a default: at exit the module's names may be gone already
+    def __del__(self, state: State = state) -> None:
         state.live_observers -= 1
 
     def __repr__(self) -> str:
@@ -165,7 +184,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_variables(self) -> tuple[Any, ...]:
         import warnings
 
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
         return self.saved_tensors
 
     @property
@@ -186,7 +207,9 @@ class BackwardCFunction(Node, FunctionCtx):
             assert saved.raw is not None
             t = Tensor._wrap(saved.raw)
             if saved.number >= 0:
-                t._fn, t._nr, t._req = self, saved.number, True
+                t._fn = self
+                t._nr = saved.number
+                t._req = True
             return t
         t_in = saved.tensor
         if t_in is not None and not t_in.is_inference() and t_in._version != saved.version:
@@ -199,7 +222,13 @@ class BackwardCFunction(Node, FunctionCtx):
             self.__dict__["_saved"] = None
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
-        slots = gradient if isinstance(gradient, dict) else {0: gradient} if gradient is not None else {}
+        slots = (
+            gradient
+            if isinstance(gradient, dict)
+            else {0: gradient}
+            if gradient is not None
+            else {}
+        )
         traced = state.grad_enabled
         gradients = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
         backward = self.function.backward
@@ -226,12 +255,17 @@ class BackwardCFunction(Node, FunctionCtx):
         extra = answers[n:]
         if len(answers) < n or any(a is not None for a in extra):
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(answers)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, "
+                f"got {len(answers)})"
             )
         for a in answers:
             if a is not None and not isinstance(a, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(a).__name__})")
-        chosen = [a for a, is_tensor in zip(answers, self.__dict__["_is_tensor"], strict=False) if is_tensor]
+        chosen = [
+            a
+            for a, is_tensor in zip(answers, self.__dict__["_is_tensor"], strict=False)
+            if is_tensor
+        ]
         return tuple(a if a is None or traced else a._data for a in chosen)
 
 
@@ -247,7 +281,8 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """Base class of custom operators: static `forward(ctx, *args)` and `backward(ctx, *grads)`.
 
-    Or define `forward(*args)` and `setup_context(ctx, inputs, output)`. Call it by `MyFunction.apply(*args)`.
+    Or define `forward(*args)` and `setup_context(ctx, inputs, output)`. Call it by
+    `MyFunction.apply(*args)`.
     """
 
     _backward_cls: type[BackwardCFunction]
@@ -257,8 +292,10 @@ class Function(metaclass=FunctionMeta):
         import warnings
 
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an "
+            "error in a future "
             "version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
@@ -269,7 +306,9 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> object:
@@ -289,7 +328,9 @@ class Function(metaclass=FunctionMeta):
         if cls.setup_context is not Function.setup_context:
             args, options = bound_arguments(cls.forward, args, options)
             if options:
-                raise TypeError(f"forward() got an unexpected keyword argument '{next(iter(options))}'")
+                raise TypeError(
+                    f"forward() got an unexpected keyword argument '{next(iter(options))}'"
+                )
         else:
             if options:
                 args, options = by_position(cls.forward, args, options)
@@ -297,7 +338,9 @@ class Function(metaclass=FunctionMeta):
                 raise RuntimeError(NO_SETUP)
         ctx = cls.context()
         flags = [isinstance(a, Tensor) for a in args]
-        ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
+        ctx.needs_input_grad = tuple(
+            f and a.requires_grad for a, f in zip(args, flags, strict=True)
+        )
         ctx.__dict__["_is_tensor"] = flags
         if options:
             ctx._options = options
@@ -339,7 +382,12 @@ class Function(metaclass=FunctionMeta):
         output: Any,
         tracked: bool,
     ) -> object:
-        from gradtrace.engine.calls.function_outputs import SavedTensorSlot, connected, position, refuse_saved_alias
+        from gradtrace.engine.calls.function_outputs import (
+            SavedTensorSlot,
+            connected,
+            position,
+            refuse_saved_alias,
+        )
 
         single = not isinstance(output, (tuple, list))
         values = [output] if single else list(output)
@@ -349,7 +397,11 @@ class Function(metaclass=FunctionMeta):
         # The ctx must not keep an output if a pack hook raises: the output refers to the ctx.
         to_save = ctx.__dict__.pop("_to_save", ())
         for number, value in enumerate(to_save):
-            if value is not None and not isinstance(value, Tensor) and not getattr(type(value), "is_sparse", False):
+            if (
+                value is not None
+                and not isinstance(value, Tensor)
+                and not getattr(type(value), "is_sparse", False)
+            ):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {number} is of type "
                     f"{type(value).__name__}"
@@ -363,7 +415,9 @@ class Function(metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """The old base class for operators that change their input: a Function; `inplace` is stored and has no effect."""
+    """The old base class for operators that change their input: a Function; `inplace` is stored and
+    has no effect.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -373,7 +427,9 @@ class InplaceFunction(Function):
 def bound_arguments(
     forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of forward, defaults included, by position (the `inputs` of setup_context) and by name."""
+    """Return the arguments of forward, defaults included, by position (the `inputs` of
+    setup_context) and by name.
+    """
     import inspect
 
     bound = inspect.signature(forward).bind(*args, **options)
@@ -384,7 +440,9 @@ def bound_arguments(
 def by_position(
     forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of forward after ctx by position, and those that can only be passed by keyword."""
+    """Return the arguments of forward after ctx by position, and those that can only be passed by
+    keyword.
+    """
     import inspect
 
     bound = inspect.signature(forward).bind(None, *args, **options)
@@ -395,7 +453,9 @@ def by_position(
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that cannot be differentiated, so that differentiating it raises RuntimeError."""
+    """Decorate a backward that cannot be differentiated, so that differentiating it raises
+    RuntimeError.
+    """
 
     def run(ctx: FunctionCtx, *grads: object) -> object:
         before = state.grad_enabled
@@ -413,7 +473,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def requiring(a: object) -> object:
     """Return a floating-point tensor's alias that requires grad, and any other value unchanged."""
-    return a.alias().set_requires_grad(True) if isinstance(a, Tensor) and a.is_floating_point() else a
+    return (
+        a.alias().set_requires_grad(True) if isinstance(a, Tensor) and a.is_floating_point() else a
+    )
 
 
 class Error(Function):
@@ -433,7 +495,9 @@ Error._backward_cls.__name__ = Error._backward_cls.__qualname__ = "Error"
 
 
 def delayed_error(message: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tensors (None stays None) connected to one node whose backward raises RuntimeError(message)."""
+    """Return the tensors (None stays None) connected to one node whose backward raises
+    RuntimeError(message).
+    """
     tensors = [Tensor._wrap(0.0) if value is None else value for value in values]
     with using(grad_enabled=True):
         outputs = Error.apply(message, *tensors)

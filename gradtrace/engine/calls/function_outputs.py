@@ -15,43 +15,60 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.reverse.saved_hooks import GONE_MESSAGE, Packed, SavedTensor
 
 DIRTY_MESSAGE = (
-    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+    "Some elements marked as dirty during the forward method were not returned as output. The "
+    "inputs that are modified "
     "inplace must all be outputs of the Function."
 )
 DIRTY_VIEW_MESSAGE = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make "
+    "sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor "
+    "(potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that "
+    "does the other "
+    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do "
+    "this change."
 )
 
 SAVED_ALIAS_MESSAGE = (
-    "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
-    "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
+    "An input that has been returned as-is as output is being saved for backward. This is not "
+    "supported if you "
+    "override setup_context. You should return and save a view of the input instead, e.g. with "
+    "x.view_as(x) or setup "
     "ctx inside the forward function itself."
 )
 PURE_VIEW_MESSAGE = (
-    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue if you need to "
+    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue "
+    "if you need to "
     "support more."
 )
 NOT_AN_INPUT = (
-    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+    "mutated should be "
     "passed to ctx.mark_dirty()."
 )
 
 
-def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], tracked: bool) -> list[Any]:
+def connected(
+    ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], tracked: bool
+) -> list[Any]:
     """Return the outputs of forward with the node as their grad_fn."""
     if tracked:
         refuse_odd_marks(ctx, args, given)
     for tensor in ctx._dirty:
         tensor.counter().n += 1
     differentiable = [
-        tracked and isinstance(o, Tensor) and o.is_floating_point() and not contains(ctx._non_differentiable, o)
+        tracked
+        and isinstance(o, Tensor)
+        and o.is_floating_point()
+        and not contains(ctx._non_differentiable, o)
         for o in given
     ]
-    ctx.__dict__["_marked"] = {i for i, o in enumerate(given) if contains(ctx._non_differentiable, o)}
+    ctx.__dict__["_marked"] = {
+        i for i, o in enumerate(given) if contains(ctx._non_differentiable, o)
+    }
     if tracked:
         specs = [spec_of(o._data) if isinstance(o, Tensor) else None for o in given]
         dtypes = [NO_TENSOR if spec is None else spec.dtype for spec in specs]
@@ -60,7 +77,9 @@ def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], t
         ctx.__dict__["_outputs"] = len(given) if len(given) != 1 else 0
         ctx.__dict__["_differentiable"] = differentiable
     outputs = [
-        own_output(ctx, args, o, number if has_grad else None, len(given)) if isinstance(o, Tensor) else o
+        own_output(ctx, args, o, number if has_grad else None, len(given))
+        if isinstance(o, Tensor)
+        else o
         for number, (o, has_grad) in enumerate(zip(given, differentiable, strict=True))
     ]
     if sum(differentiable) > 1:
@@ -73,7 +92,9 @@ def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], t
 
 
 def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any]) -> None:
-    """Warn if mark_dirty got a tensor that is not an input (RuntimeError if it is a view), and check pure views."""
+    """Warn if mark_dirty got a tensor that is not an input (RuntimeError if it is a view), and
+    check pure views.
+    """
     for tensor in ctx._dirty:
         if contains(args, tensor):
             continue
@@ -86,12 +107,17 @@ def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[
         raise RuntimeError(PURE_VIEW_MESSAGE)
 
 
-def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number: int | None, count: int) -> Tensor:
-    """Return an output connected to the node as output `number` of `count`; `number` is None for one without gradient.
+def own_output(
+    ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number: int | None, count: int
+) -> Tensor:
+    """Return an output connected to the node as output `number` of `count`; `number` is None for
+    one without gradient.
 
-    An input that forward returns unchanged becomes a view of itself. Later in-place changes of views are not allowed.
+    An input that forward returns unchanged becomes a view of itself. Later in-place changes of
+    views are not allowed.
     """
-    is_input, is_dirty = contains(args, o), contains(ctx._dirty, o)
+    is_input = contains(args, o)
+    is_dirty = contains(ctx._dirty, o)
     is_view = o._x is not None and o._x.view is not None
     if number is not None and is_dirty:
         return changed_input(ctx, o, number, count)
@@ -102,16 +128,24 @@ def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number:
         o = view_of_itself(o, state.grad_enabled and number is None)
     view = None if o._x is None else o._x.view
     if number is not None:
-        o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
+        o._fn = ctx
+        o._nr = number
+        o._req = True
+        o._fast_spec = None
     if view is not None and not (is_input and is_dirty):
-        view.creation, view.version = PLAIN if ctx._is_pure_view else CUSTOM, o._version
+        view.creation = PLAIN if ctx._is_pure_view else CUSTOM
+        view.version = o._version
     return o
 
 
 def changed_input(ctx: BackwardCFunction, o: Tensor, number: int, count: int) -> Tensor:
-    """Make the node the grad_fn of a tensor that forward changed in place; for a view, through a CopySlices node."""
+    """Make the node the grad_fn of a tensor that forward changed in place; for a view, through a
+    CopySlices node.
+    """
     if o._fn is None and o.requires_grad:
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
     if o._x is not None and o._x.view is not None and count > 1:
         raise RuntimeError(DIRTY_VIEW_MESSAGE)
     refuse_untrackable(o)
@@ -138,7 +172,9 @@ def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[A
 
 
 def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
-    """Return the output number of a saved tensor: -1 for an output without gradient, None if it is not an output."""
+    """Return the output number of a saved tensor: -1 for an output without gradient, None if it is
+    not an output.
+    """
     for i, o in enumerate(outputs):
         if saved is not None and saved is o:
             return i if o._fn is ctx else -1 if o._fn is None else None
@@ -146,7 +182,9 @@ def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | No
 
 
 class SavedTensorSlot:
-    """One saved tensor: an input itself, or the data of an output (holding the output would make a reference cycle)."""
+    """One saved tensor: an input itself, or the data of an output (holding the output would make a
+    reference cycle).
+    """
 
     __slots__ = ("counter", "number", "packed", "raw", "tensor", "version")
 
@@ -171,7 +209,8 @@ class FunctionSavedTensor(SavedTensor):
     """A tensor that a custom Function's forward saved by `save_for_backward`."""
 
     def __init__(self, ctx: Any, slot: SavedTensorSlot) -> None:
-        self._ctx, self._slot = ctx, slot
+        self._ctx = ctx
+        self._slot = slot
 
     def _kept(self) -> Any:
         if self._ctx.freed:
@@ -182,4 +221,5 @@ class FunctionSavedTensor(SavedTensor):
         self._slot.pack(self._ctx, hooks)
 
 
-FunctionSavedTensor.__name__ = FunctionSavedTensor.__qualname__ = "SavedTensor"  # one class in PyTorch
+# one class in PyTorch
+FunctionSavedTensor.__name__ = FunctionSavedTensor.__qualname__ = "SavedTensor"

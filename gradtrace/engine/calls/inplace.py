@@ -1,8 +1,9 @@
 """In-place operations, and the history of views, as in PyTorch.
 
-An in-place operation computes its result out of place, writes it into the storage, increments the version and replaces
-the tensor's grad_fn. If the tensor is a view, its base gets a CopySlices node, which sends only the gradient of the
-view's elements through the operation, and every view of that base makes a new grad_fn (AsStridedBackward0) when read.
+An in-place operation computes its result out of place, writes it into the storage, increments the
+version and replaces the tensor's grad_fn. If the tensor is a view, its base gets a CopySlices node,
+which sends only the gradient of the view's elements through the operation, and every view of that
+base makes a new grad_fn (AsStridedBackward0) when read.
 """
 
 from __future__ import annotations
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array, Raw, Shape
 
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
-VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_MESSAGE = (
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
 INFERENCE_MESSAGE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone "
+    "to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+    "details."
 )
 
 
@@ -68,7 +73,9 @@ place_flat = gather_op("place_flat(self; index, shape)", place_kernel,
 
 
 class CopySlices(Node):
-    """The base's grad_fn after an in-place operation on a view; `inner` is the node of the operation."""
+    """The base's grad_fn after an in-place operation on a view; `inner` is the node of the
+    operation.
+    """
 
     __slots__ = ("inner", "is_inner_shared")
 
@@ -102,14 +109,17 @@ class CopySlices(Node):
         results = derive(self.inner, part)
         through = results[0]
         if through is None:
-            if self.inner.op is None:  # a custom Function gave None: PyTorch then drops the whole base's gradient
+            # a custom Function gave None: PyTorch then drops the whole base's gradient
+            if self.inner.op is None:
                 return tuple(results)
             through = xp.zeros_like(part)
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]
 
     def apply_traced(self, gradient: Tensor) -> tuple[Any, ...]:
-        """Do what `derive` does, on Tensors in PyTorch's steps: copy the gradient, replace the view's part in place."""
+        """Do what `derive` does, on Tensors in PyTorch's steps: copy the gradient, replace the
+        view's part in place.
+        """
         (index,) = self.kept
         empty = Tensor._wrap(np.empty(gradient.shape, gradient.dtype.np))
         whole = inplace(records["assign"], empty, gradient)
@@ -122,12 +132,16 @@ class CopySlices(Node):
         out = Tensor._wrap(replace_kernel(whole.own_array(), through.own_array(), index))
         if state.grad_enabled and (whole.requires_grad or through.requires_grad):
             record = records["assign"]
-            inner = record_call(record, (part, through), 2 if through.requires_grad else 0, part.own_array())
+            inner = record_call(
+                record, (part, through), 2 if through.requires_grad else 0, part.own_array()
+            )
             repoint(out, CopySlices(whole, index, inner))
         return (out, *results[1:])
 
     def release(self) -> None:
-        """Make a second pass raise, as in PyTorch, even if the operation saved nothing; drop the saved values."""
+        """Make a second pass raise, as in PyTorch, even if the operation saved nothing; drop the
+        saved values.
+        """
         self.saved_a = FREED
         if not self.is_inner_shared:
             self.inner.release()
@@ -145,7 +159,9 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     raws, mask = unwrap(record, args)
     if mask < 0:
         return inplace(record, target, *map(python_number, rest))
-    tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
+    tracked = (
+        bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
+    )
     if mask and state.grad_enabled:
         refuse_untrackable(target)
     refuse_overlap(record.name, target, rest)
@@ -154,7 +170,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     node = make_node(record, target, rest, mask, raw) if tracked else None
     state.planner.change(target)
     write(target, raw)
-    if target.is_inference() and not state.inference:  # like PyTorch, only after the data were written
+    # like PyTorch, only after the data were written
+    if target.is_inference() and not state.inference:
         raise RuntimeError(INFERENCE_MESSAGE)
     counter = target.counter()
     counter.n += 1
@@ -163,15 +180,20 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         if node.plan.save_out:
             node.out = target._data
             rare = node.ensure_extras()
-            rare.out_counter, rare.out_version = counter, counter.n
+            rare.out_counter = counter
+            rare.out_version = counter.n
         rebase_history(target, node)
     state.record(record.name + "_", args, target)
     return target
 
 
 def refuse_unless_tracked(target: Tensor, *operands: object) -> None:
-    """Call `refuse_untrackable` if an operand requires grad. Used where PyTorch makes this check before all others."""
-    if state.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)):
+    """Call `refuse_untrackable` if an operand requires grad. Used where PyTorch makes this check
+    before all others.
+    """
+    if state.grad_enabled and any(
+        isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)
+    ):
         refuse_untrackable(target)
 
 
@@ -189,16 +211,22 @@ def refuse_untrackable(target: Tensor) -> None:
 def check_result(target: Tensor, raw: Raw) -> None:
     shape = spec_of(raw).shape
     if tuple(shape) != tuple(target.shape):
-        raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}"
+        )
     got = of_raw(raw)
     if got.category > target.dtype.category:
         raise RuntimeError(
-            f"result type {got.scalar_type} can't be cast to the desired output type {target.dtype.scalar_type}"
+            f"result type {got.scalar_type} can't be cast to the desired output type "
+            f"{target.dtype.scalar_type}"
         )
 
 
 def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Raw) -> Node:
-    """Return the node for the operation on the old value of `target`, of which it saves a copy if its rule needs it."""
+    """Return the node for the operation on the old value of `target`, of which it saves a copy if
+    its rule needs it.
+    """
     plan = plan_of(record, mask)
     if not plan.actions or plan.actions[0] != SAVE:
         return record_call(record, (target, *rest), mask, raw, record.inplace_node)
@@ -218,7 +246,8 @@ def write(target: Tensor, raw: Any) -> None:
         target._data = type(target._data)(raw)
         return
     data = target.own_array()
-    if not data.flags.c_contiguous and repeats(data):  # elements share memory: write only the changed ones
+    # elements share memory: write only the changed ones
+    if not data.flags.c_contiguous and repeats(data):
         changed = raw != data
         data[changed] = raw[changed]
         return
@@ -238,16 +267,24 @@ def rebase_history(target: Tensor, node: Node, number: int = 0) -> None:
 
 
 def repoint(tensor: Tensor, node: Node, number: int = 0) -> None:
-    """Replace the grad_fn of a tensor; `retain_grad` moves to the new grad_fn, hooks stay on the old one."""
+    """Replace the grad_fn of a tensor; `retain_grad` moves to the new grad_fn, hooks stay on the
+    old one.
+    """
     if tensor.retains_grad and tensor._fn is not None and tensor._fn.hooks is not None:
         tensor._fn.hooks.retains.pop(tensor._nr, None)
         node.ensure_hooks().retains[number] = weakref.ref(tensor)
-    tensor._fn, tensor._nr, tensor._req = node, number, True
+    tensor._fn = node
+    tensor._nr = number
+    tensor._req = True
 
 
 def reshape_history(tensor: Tensor, node: Node) -> None:
-    """Make `node` the history of a tensor that took a new shape in place; `retain_grad` stays on the old grad_fn."""
-    tensor._fn, tensor._nr, tensor._req = node, 0, True
+    """Make `node` the history of a tensor that took a new shape in place; `retain_grad` stays on
+    the old grad_fn.
+    """
+    tensor._fn = node
+    tensor._nr = 0
+    tensor._req = True
 
 
 def regenerate_view(tensor: Tensor, view: View) -> None:
@@ -257,7 +294,9 @@ def regenerate_view(tensor: Tensor, view: View) -> None:
 
 
 def refresh_view(tensor: Tensor, view: View) -> None:
-    """Update the grad_fn of a view whose base was changed in place; RuntimeError if its history cannot be known."""
+    """Update the grad_fn of a view whose base was changed in place; RuntimeError if its history
+    cannot be known.
+    """
     refuse_change(tensor, view, INDIRECT)
     regenerate_view(tensor, view)
 
@@ -266,17 +305,23 @@ higher["refresh_view"] = refresh_view
 
 
 def flat_index(base: Tensor, view: Tensor) -> Array:
-    """Return the position of each element of the view among the base's elements (int64, the view's shape)."""
-    whole, part = base.own_array(), view.own_array()
+    """Return the position of each element of the view among the base's elements (int64, the view's
+    shape).
+    """
+    whole = base.own_array()
+    part = view.own_array()
     low, high = np.lib.array_utils.byte_bounds(whole)
     unit = whole.itemsize
     cells = np.full((high - low) // unit, -1, dtype=np.int64)
 
     def on_cells(array: Array) -> Array:
         start = array.__array_interface__["data"][0]
-        # `.data = ` may have given the view another storage; its offset there is used as the offset in the base.
+        # `.data = ` may have given the view another storage; its offset there is used as the offset
+        # in the base.
         first = low if low <= start < high else np.lib.array_utils.byte_bounds(owner(array))[0]
-        return window(cells, array.shape, tuple(s // unit for s in array.strides), (start - first) // unit)
+        return window(
+            cells, array.shape, tuple(s // unit for s in array.strides), (start - first) // unit
+        )
 
     on_cells(whole)[...] = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
     return on_cells(part).copy()
@@ -290,6 +335,8 @@ def owner(array: Array) -> Array:
 
 
 def change_data(target: Tensor, raw: Raw) -> None:
-    """Write data into a tensor without history and increment its version: for optimisers and running statistics."""
+    """Write data into a tensor without history and increment its version: for optimisers and
+    running statistics.
+    """
     write(target, raw)
     target.counter().n += 1

@@ -1,4 +1,6 @@
-"""Attributes of Tensor that few programs use: `grad_dtype`, and those that PyTorch kept from its old Variable class."""
+"""Attributes of Tensor that few programs use: `grad_dtype`, and those that PyTorch kept from its
+old Variable class.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Attributes(Described):
     def grad_dtype(self) -> dtypes.dtype | None:
         """The dtype that this leaf's gradient must have (its own unless set), or None for any.
 
-        RuntimeError for a tensor that is not a leaf. Setting it also raises if `.grad` has another dtype.
+        RuntimeError for a tensor that is not a leaf. Setting it also raises if `.grad` has another
+        dtype.
         """
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -49,15 +52,19 @@ class Attributes(Described):
     @grad_dtype.setter
     def grad_dtype(self, value: dtypes.dtype | None) -> None:
         if value is not None and not isinstance(value, dtypes.dtype):
-            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+            raise RuntimeError(
+                f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}"
+            )
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be set on leaf tensors.")
         extra = self.extra()
         have = None if extra.grad is None else extra.grad.dtype
         if value is not None and have is not None and have is not value:
             raise RuntimeError(
-                f"Cannot set grad_dtype to '{value.scalar_type}' because there is already a gradient with dtype "
-                f"'{have.c_name}'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the "
+                f"Cannot set grad_dtype to '{value.scalar_type}' because there is already a "
+                "gradient with dtype "
+                f"'{have.c_name}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype, or ensure the "
                 "new grad_dtype matches the existing gradient's dtype."
             )
         extra.grad_dtype = (value,)
@@ -66,7 +73,9 @@ class Attributes(Described):
             node.expect(self)
 
     def new(self, *args: Any) -> Any:
-        """Return a new tensor of the given sizes, or with the given data, of this tensor's dtype (Tensor.new)."""
+        """Return a new tensor of the given sizes, or with the given data, of this tensor's dtype
+        (Tensor.new).
+        """
         return higher["legacy_tensor"](*args).to(self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,19 +86,25 @@ class Attributes(Described):
         return self._map_elements("apply_", callable)
 
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
-        """Replace each element by a function of it and of another tensor's element (Tensor.map_)."""
+        """Replace each element by a function of it and of another tensor's element
+        (Tensor.map_).
+        """
         return self._map_elements("map_", callable, tensor)
 
     def _map_elements(self, name: str, function: Callable[..., Any], *tensors: Any) -> Any:
         if self.requires_grad:
             raise RuntimeError(
-                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                "instead."
             )
         array = self.shared()
         columns = [
-            np.broadcast_to(values, array.shape).ravel().tolist() for values in (array, *(t.shared() for t in tensors))
+            np.broadcast_to(values, array.shape).ravel().tolist()
+            for values in (array, *(t.shared() for t in tensors))
         ]
-        array[...] = np.array([function(*row) for row in zip(*columns, strict=True)], array.dtype).reshape(array.shape)
+        array[...] = np.array(
+            [function(*row) for row in zip(*columns, strict=True)], array.dtype
+        ).reshape(array.shape)
         return self
 
     def share_memory_(self) -> Any:
@@ -112,7 +127,9 @@ class Attributes(Described):
     def volatile(self) -> bool:
         import warnings
 
-        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        warnings.warn(
+            "volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2
+        )
         return False
 
     @volatile.setter
@@ -167,27 +184,37 @@ class Attributes(Described):
 def check_assigned_grad(tensor: Any, value: Any) -> None:
     """Raise TypeError or RuntimeError if `value` cannot be the gradient of `tensor`."""
     if not isinstance(value, Attributes):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        raise TypeError(
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
+        )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.shape != tensor.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
         )
     wanted = tensor.dtype if tensor._x is None else tensor._x.dtype_of_grad(tensor.dtype)
     if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with grad_dtype "
-            f"'{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with "
+            "grad_dtype "
+            f"'{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to "
+            "the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+            "to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
+            "break downstream "
             "systems that assume they match."
         )
 
 
 def rebuilt(kind: type[Any], array: Array, requires_grad: bool) -> Any:
-    """Rebuild a tensor from a pickle, from its values and whether it requires grad. It has no history."""
+    """Rebuild a tensor from a pickle, from its values and whether it requires grad. It has no
+    history.
+    """
     tensor = kind._wrap(array)
     tensor._req = requires_grad
     return tensor

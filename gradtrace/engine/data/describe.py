@@ -72,7 +72,9 @@ class device:
         if isinstance(type, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if self.type not in DEVICES.split(", "):
-            raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
+            raise RuntimeError(
+                f"Expected one of {DEVICES} device type at start of device string: {self.type}"
+            )
         if colon and number not in map(str, range(128)):  # an index is a signed byte in PyTorch
             raise RuntimeError(f"Invalid device string: '{type}'")
         if index is not None:
@@ -80,7 +82,9 @@ class device:
                 kind = index.__class__.__name__
                 raise TypeError(f"device(): argument 'index' (position 2) must be int, not {kind}")
             if colon:
-                message = "type (string) must not include an index because index was passed explicitly"
+                message = (
+                    "type (string) must not include an index because index was passed explicitly"
+                )
                 raise RuntimeError(f"{message}: {type}")
             if index < 0:
                 raise RuntimeError("Device index must not be negative")
@@ -110,7 +114,9 @@ CPU = device()
 
 
 def check_device(value: Any) -> None:
-    """Raise the error of a PyTorch without GPUs for every device except the CPU; None is that of new tensors."""
+    """Raise the error of a PyTorch without GPUs for every device except the CPU; None is that of
+    new tensors.
+    """
     value = get_default_device() if value is None else value
     if value is CPU:
         return
@@ -118,7 +124,9 @@ def check_device(value: Any) -> None:
     if kind in ("cuda", "xpu"):
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
     if kind == "meta":
-        raise RuntimeError("gradtrace has no tensors without values: --engine torch runs programs that use 'meta'")
+        raise RuntimeError(
+            "gradtrace has no tensors without values: --engine torch runs programs that use 'meta'"
+        )
     if kind != "cpu":
         raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
 
@@ -129,14 +137,19 @@ def get_default_device() -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the device of new tensors outside of a `with` of a device; None for the CPU (torch.set_default_device)."""
+    """Set the device of new tensors outside of a `with` of a device; None for the CPU
+    (torch.set_default_device).
+    """
     check_device(device or CPU)
     state.devices = (type(CPU)(device or CPU), *state.devices[1:])
 
 
 def contiguous_strides(shape: Shape) -> Shape:
-    """Return the strides that PyTorch gives a new tensor, in elements; without elements, numpy gives zeros."""
-    steps, step = [], 1
+    """Return the strides that PyTorch gives a new tensor, in elements; without elements, numpy
+    gives zeros.
+    """
+    steps = []
+    step = 1
     for size in reversed(shape):
         steps.append(step)
         step *= max(size, 1)
@@ -228,11 +241,14 @@ class Described:
         if dim is None:
             return self.shape
         if not hasattr(dim, "__index__"):
-            raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+            raise TypeError(
+                f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+            )
         n = self.ndim
         if not -n <= dim < n:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-n or -1}, {max(n - 1, 0)}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{-n or -1}, "
+                f"{max(n - 1, 0)}], but got {dim})"
             )
         return self.shape[dim]
 

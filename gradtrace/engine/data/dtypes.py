@@ -1,7 +1,8 @@
 """Element types, their categories, and the promotion of mixed operands.
 
-The rules are PyTorch's (https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype): categories are
-bool < integer < float; a 0-d tensor or a Python number changes the result only when its category is higher.
+The rules are PyTorch's (https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype):
+categories are bool < integer < float; a 0-d tensor or a Python number changes the result only when
+its category is higher.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from gradtrace.engine.data.lazy import np
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array, Number, NumpyDtype, Shape
 
-BOOL, INTEGER, FLOAT = 0, 1, 2
-NO_BFLOAT16 = "gradtrace has no bfloat16 tensors; use float16 or float32, or run in PyTorch with --engine torch"
+BOOL = 0
+INTEGER = 1
+FLOAT = 2
+NO_BFLOAT16 = (
+    "gradtrace has no bfloat16 tensors; use float16 or float32, or run in PyTorch with "
+    "--engine torch"
+)
 
 
 class dtype:
@@ -21,7 +27,9 @@ class dtype:
 
     __slots__ = ("_np", "c_name", "category", "itemsize", "name", "rank", "scalar_type")
 
-    def __init__(self, name: str, category: int, rank: int, itemsize: int, scalar_type: str, c_name: str) -> None:
+    def __init__(
+        self, name: str, category: int, rank: int, itemsize: int, scalar_type: str, c_name: str
+    ) -> None:
         self.name = name
         self.category = category
         self.rank = rank
@@ -73,7 +81,8 @@ float16 = dtype("float16", FLOAT, 5, 2, "Half", "c10::Half")
 float32 = dtype("float32", FLOAT, 6, 4, "Float", "float")
 float64 = dtype("float64", FLOAT, 7, 8, "Double", "double")
 
-bfloat16 = dtype("bfloat16", FLOAT, 5, 2, "BFloat16", "c10::BFloat16")  # a name only: numpy has no such type
+# a name only: numpy has no such type
+bfloat16 = dtype("bfloat16", FLOAT, 5, 2, "BFloat16", "c10::BFloat16")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
@@ -102,7 +111,9 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def as_dtype(value: Any) -> dtype | None:
-    """Return the dtype for an argument: a dtype, Python's float, int or bool, or None; TypeError for anything else."""
+    """Return the dtype for an argument: a dtype, Python's float, int or bool, or None; TypeError
+    for anything else.
+    """
     if value is None or isinstance(value, dtype):
         return value
     python_dtype = _by_python_type.get(value) if isinstance(value, type) else None
@@ -112,14 +123,17 @@ def as_dtype(value: Any) -> dtype | None:
 
 
 def from_np(np_dtype: NumpyDtype) -> dtype:
-    """Return the dtype of a numpy dtype; TypeError for one without a counterpart (object, str, complex)."""
+    """Return the dtype of a numpy dtype; TypeError for one without a counterpart (object, str,
+    complex).
+    """
     counterpart = _by_np.get(np_dtype)
     if counterpart is not None:
         return counterpart
     counterpart = BY_NAME.get(np_dtype.name)
     if counterpart is None:
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{np_dtype.type.__name__}. The only supported types are: "
+            f"can't convert np.ndarray of type numpy.{np_dtype.type.__name__}. The only supported "
+            "types are: "
             "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
     _by_np[np_dtype] = counterpart
@@ -151,7 +165,8 @@ def python_number(value: Any) -> Any:
     """Convert a numpy scalar to a Python number; return any other value unchanged."""
     if type(value) in (float, int, bool) or not isinstance(value, np.generic):
         return value
-    return float(value) if isinstance(value, np.bool_) else value.item()  # PyTorch reads its bool as a float
+    # PyTorch reads its bool as a float
+    return float(value) if isinstance(value, np.bool_) else value.item()
 
 
 def of_number(value: Number) -> dtype:
@@ -164,20 +179,26 @@ def of_number(value: Number) -> dtype:
 
 
 def combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
-    """Return the common dtype of two priority groups: the `lower` group's only if its category is higher."""
+    """Return the common dtype of two priority groups: the `lower` group's only if its category is
+    higher.
+    """
     if higher is None or lower is None:
         return higher or lower
     return lower if lower.category > higher.category else higher
 
 
 def result_type(*operands: tuple[Any, bool]) -> dtype:
-    """Return the common dtype of operands `(raw, is_tensor)`: raw data of tensors, or Python numbers."""
+    """Return the common dtype of operands `(raw, is_tensor)`: raw data of tensors, or Python
+    numbers.
+    """
     groups: list[dtype | None] = [None, None, None]
     for raw, is_tensor in operands:
         if not is_tensor:
-            group, operand_dtype = 2, of_number(raw)
+            group = 2
+            operand_dtype = of_number(raw)
         else:
-            group, operand_dtype = (0 if getattr(raw, "ndim", 0) else 1), of_raw(raw)
+            group = 0 if getattr(raw, "ndim", 0) else 1
+            operand_dtype = of_raw(raw)
         have = groups[group]
         groups[group] = operand_dtype if have is None else promote_types(have, operand_dtype)
     common = combine(groups[0], combine(groups[1], groups[2]))
@@ -187,7 +208,8 @@ def result_type(*operands: tuple[Any, bool]) -> dtype:
 
 # ---- shape and dtype together
 
-# The kinds of data of a derivative: floats; float64 arrays (not large); other arrays; operands of unequal shapes.
+# The kinds of data of a derivative: floats; float64 arrays (not large); other arrays; operands of
+# unequal shapes.
 FLOATS, WIDE, OTHERS, BROADCAST = range(4)
 LARGE = 1 << 16  # number of elements from which backward works in blocks (blocks.py)
 MANY = 4096  # specs, or numbers of one spec; when there are more, the cache is cleared
@@ -204,8 +226,9 @@ def count(shape: Shape) -> int:
 class TensorSpec:
     """A shape and a numpy dtype (None: a Python float), or lists of them for several results.
 
-    Each pair has one object, so comparing two specs by identity compares shape and dtype. `fast`: operators may use
-    their fast path for tensors of this spec (a float, or an array of floats with at least one dim).
+    Each pair has one object, so comparing two specs by identity compares shape and dtype. `fast`:
+    operators may use their fast path for tensors of this spec (a float, or an array of floats with
+    at least one dim).
     """
 
     __slots__ = ("data", "dtype", "fast", "large", "numbers", "shape")
@@ -214,11 +237,21 @@ class TensorSpec:
         self.shape = shape
         self.dtype = dtype
         single = type(shape) is tuple
-        # Off the fast path: 0-d arrays, for which kernels return numpy scalars, and float16, which numbers widen.
-        self.fast = dtype is None or (single and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2)
+        # Off the fast path: 0-d arrays, for which kernels return numpy scalars, and float16, which
+        # numbers widen.
+        self.fast = dtype is None or (
+            single and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2
+        )
         self.large = self.fast and count(shape) >= LARGE
-        self.data = FLOATS if dtype is None else WIDE if single and dtype == np.float64 and not self.large else OTHERS
-        self.numbers: dict[Number, Array] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
+        self.data = (
+            FLOATS
+            if dtype is None
+            else WIDE
+            if single and dtype == np.float64 and not self.large
+            else OTHERS
+        )
+        # Python numbers as 0-d arrays: numpy is slow to convert one each time
+        self.numbers: dict[Number, Array] = {}
 
     def number(self, value: Number) -> Array:
         """Return a Python number as a 0-d array of this dtype."""
@@ -238,7 +271,9 @@ _specs: dict[tuple[Shape, NumpyDtype], TensorSpec] = {}
 
 
 def spec_of(raw: Any) -> TensorSpec:
-    """Return the spec of a Python float, a bool or an array; for a tuple of them, a spec with lists."""
+    """Return the spec of a Python float, a bool or an array; for a tuple of them, a spec with
+    lists.
+    """
     if type(raw) is float:
         return SCALAR_SPEC
     if type(raw) is bool:

@@ -1,4 +1,6 @@
-"""The types, for annotations, that name Tensor and Node: of gradients, and of what `backward` and `grad` take."""
+"""The types, for annotations, that name Tensor and Node: of gradients, and of what `backward` and
+`grad` take.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
 
     Gradient: TypeAlias = float | Array | Tensor  # raw data, or a Tensor in a recorded pass
-    NodeGradient: TypeAlias = Gradient | dict[int, Gradient] | None  # a dict by output number if there are several
+    # a dict by output number if there are several
+    NodeGradient: TypeAlias = Gradient | dict[int, Gradient] | None
     InputGradients: TypeAlias = Sequence[Gradient | None]  # one for each edge of a node
-    Pairs: TypeAlias = Sequence[tuple[Node, NodeGradient]]  # of the node at the end of an edge and its gradient
-    Outputs: TypeAlias = Tensor | Edge | GradientEdge | Sequence[Tensor | Edge | GradientEdge]  # of `backward`, `grad`
+    # of the node at the end of an edge and its gradient
+    Pairs: TypeAlias = Sequence[tuple[Node, NodeGradient]]
+    # of `backward`, `grad`
+    Outputs: TypeAlias = Tensor | Edge | GradientEdge | Sequence[Tensor | Edge | GradientEdge]
     Inputs: TypeAlias = Outputs | Mapping[str, Tensor]
     Vectors: TypeAlias = Tensor | Sequence[Tensor | None] | None  # of the vector-Jacobian product
 else:

@@ -1,7 +1,7 @@
 """numpy, imported on first use.
 
-A program on float64 scalars runs on Python floats without numpy, whose import takes longer than such a program. All
-modules of the package use `from gradtrace.engine.data.lazy import np`.
+A program on float64 scalars runs on Python floats without numpy, whose import takes longer than
+such a program. All modules of the package use `from gradtrace.engine.data.lazy import np`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ ARRAY_TYPES: set[type] = set()  # classes whose instances are used as ndarrays
 
 
 def is_array(value: object) -> bool:
-    """Return whether `value` is an ndarray, or of a class in `ARRAY_TYPES`, without importing numpy."""
+    """Return whether `value` is an ndarray, or of a class in `ARRAY_TYPES`, without importing
+    numpy.
+    """
     kind = type(value)
     return kind in ARRAY_TYPES or (kind.__name__ == "ndarray" and kind is np.ndarray)

@@ -1,7 +1,8 @@
-"""Grad modes as context managers and decorators: no_grad, enable_grad, set_grad_enabled, inference_mode.
+"""Grad modes as context managers and decorators: no_grad, enable_grad, set_grad_enabled,
+inference_mode.
 
-As in PyTorch they restore the previous mode, also when the block raises; as decorators they apply to each call
-(https://pytorch.org/docs/stable/generated/torch.no_grad.html).
+As in PyTorch they restore the previous mode, also when the block raises; as decorators they apply
+to each call (https://pytorch.org/docs/stable/generated/torch.no_grad.html).
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 ANOMALY_WARNING = (
-    "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+    "Anomaly Detection has been enabled. This mode will increase the runtime and "
+    "should only be enabled for debugging."
 )
 CLASS_WARNING = (
-    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "Decorating classes is deprecated and will be disabled in future versions. You should only "
+    "decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the "
+    "`__init__` method "
     "and nothing else."
 )
 GENERATOR = 0x20  # inspect.CO_GENERATOR: the flag of a generator function's code
@@ -104,7 +108,9 @@ class _Mode:
 
 
 def decorated(function: F, mode: _Mode) -> F:
-    """Return a function that runs under a mode. Of a class, instances are made under it, which is deprecated."""
+    """Return a function that runs under a mode. Of a class, instances are made under it, which is
+    deprecated.
+    """
     if isinstance(function, type):
         import warnings
 
@@ -113,7 +119,9 @@ def decorated(function: F, mode: _Mode) -> F:
 
 
 class _Bare(type):
-    """A metaclass for `@no_grad` without parentheses: a class called with a function decorates it."""
+    """A metaclass for `@no_grad` without parentheses: a class called with a function decorates
+    it.
+    """
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
         if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], bool):
@@ -122,7 +130,8 @@ class _Bare(type):
             return _Wrapped(kwargs["mode"], super().__call__())  # type: ignore[arg-type]  # it is callable
         if len(args) > 1:
             raise TypeError(
-                "_NoParamDecoratorContextManager.__new__() takes from 1 to 2 positional arguments but "
+                "_NoParamDecoratorContextManager.__new__() takes from 1 to 2 positional arguments "
+                "but "
                 f"{len(args) + 1} were given"
             )
         return super().__call__(*args, **kwargs)
@@ -136,7 +145,9 @@ class no_grad(_Mode, metaclass=_Bare):
 
 
 class enable_grad(_Mode, metaclass=_Bare):
-    """Context manager and decorator: operations inside are recorded, also within no_grad, not within inference_mode."""
+    """Context manager and decorator: operations inside are recorded, also within no_grad, not
+    within inference_mode.
+    """
 
     def _values(self) -> tuple[bool, bool]:
         return not state.inference, state.inference
@@ -149,7 +160,9 @@ class set_grad_enabled(_Mode):
         super().__init__()
         if not isinstance(mode, bool):
             kind = type(mode).__name__
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {kind}")
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {kind}"
+            )
         self.mode = mode
         self._entered_from = (state.grad_enabled, state.inference)
         state.grad_enabled = self.mode
@@ -174,7 +187,9 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode, metaclass=_Bare):
-    """Context manager and decorator like no_grad: tensors made inside (inference tensors) can never be in a graph."""
+    """Context manager and decorator like no_grad: tensors made inside (inference tensors) can never
+    be in a graph.
+    """
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -223,7 +238,9 @@ class set_detect_anomaly(_SetAtOnce):
 
 
 class detect_anomaly(set_detect_anomaly):
-    """Context manager that turns anomaly mode on for the backward passes inside, and checks them for nan."""
+    """Context manager that turns anomaly mode on for the backward passes inside, and checks them
+    for nan.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         import warnings
@@ -236,19 +253,25 @@ class detect_anomaly(set_detect_anomaly):
 
 
 class set_multithreading_enabled(_SetAtOnce):
-    """Set whether backward may use several threads, at once or for a `with` block. gradtrace always uses one."""
+    """Set whether backward may use several threads, at once or for a `with` block. gradtrace always
+    uses one.
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__(multithreading=bool(mode))
 
 
 def is_multithreading_enabled() -> bool:
-    """Return the mode that `set_multithreading_enabled` set last; True at the start, as in PyTorch."""
+    """Return the mode that `set_multithreading_enabled` set last; True at the start, as in
+    PyTorch.
+    """
     return state.multithreading
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Store whether warnings should repeat. It has no effect in gradtrace: Python's warning filters decide."""
+    """Store whether warnings should repeat. It has no effect in gradtrace: Python's warning filters
+    decide.
+    """
     state.warn_always = bool(b)
 
 

@@ -1,12 +1,13 @@
 """The nodes of the backward graph.
 
-Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is the node that receives the gradient of
-input i, and `node.output_nrs[i]` the number of the output of that node to which the gradient belongs (`output_nrs` is
-None when all are 0, the common case). A leaf gets an AccumulateGrad node lazily and refers to it weakly, so a dropped
-graph leaves no reference cycle.
+Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is the node that
+receives the gradient of input i, and `node.output_nrs[i]` the number of the output of that node to
+which the gradient belongs (`output_nrs` is None when all are 0, the common case). A leaf gets an
+AccumulateGrad node lazily and refers to it weakly, so a dropped graph leaves no reference cycle.
 
-A node keeps the arguments of the operator as the rule needs them: a tensor is kept (its version is checked on use),
-reduced to its `Meta` (shape and dtype), or dropped (None). `reverse/saved.py` reads them.
+A node keeps the arguments of the operator as the rule needs them: a tensor is kept (its version is
+checked on use), reduced to its `Meta` (shape and dtype), or dropped (None). `reverse/saved.py`
+reads them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from __future__ import annotations
 import _weakref as weakref  # weakref takes a millisecond to import
 from itertools import count
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Sequence, TypeVar
+from gradtrace.annotations import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    NamedTuple,
+    NoReturn,
+    Sequence,
+    TypeVar,
+)
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.dtypes import TensorSpec, spec_of
 from gradtrace.engine.data.higher import higher
@@ -27,19 +36,27 @@ if TYPE_CHECKING:
 AnyNode = TypeVar("AnyNode", bound="Node | None")
 
 FREED_MESSAGE = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+    "autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you "
+    "need to access "
     "saved tensors after calling backward."
 )
 
 # `layout` of a node: how `saved_a`, `saved_b`, `edge_a`, `edge_b` hold its arguments and edges.
-TUPLES, ONE, TWO = 0, 1, 2
-DROP, SAVE, META = 0, 1, 2  # what a node keeps of an argument: nothing, the argument, its shape and dtype
+TUPLES = 0
+ONE = 1
+TWO = 2
+# what a node keeps of an argument: nothing, the argument, its shape and dtype
+DROP, SAVE, META = 0, 1, 2
 
 
 class Freed(tuple[str, ...]):
-    """The type of FREED, the sentinel for freed saved values: a tuple, since code that reads them expects one."""
+    """The type of FREED, the sentinel for freed saved values: a tuple, since code that reads them
+    expects one.
+    """
 
     __slots__ = ()
 
@@ -72,7 +89,9 @@ class Meta(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The destination of a gradient: output `input_nr` of `function`. Unpacks like PyTorch's (function, index)."""
+    """The destination of a gradient: output `input_nr` of `function`. Unpacks like PyTorch's
+    (function, index).
+    """
 
     function: Node | None
     input_nr: int
@@ -82,7 +101,9 @@ class Edge(NamedTuple):
 
 
 class GradientEdge(NamedTuple):
-    """The destination of a tensor's gradient: output `output_nr` of `node`. `autograd.grad` accepts it as an input."""
+    """The destination of a tensor's gradient: output `output_nr` of `node`. `autograd.grad` accepts
+    it as an input.
+    """
 
     node: Node
     output_nr: int
@@ -104,7 +125,8 @@ class Hooks:
 class HookTable(dict[int, Any]):
     """A dict of hooks in the order of registration; the keys are the numbers of their handles.
 
-    The table keeps `state.live_observers` up to date: while that count is 0, backward uses its fast order.
+    The table keeps `state.live_observers` up to date: while that count is 0, backward uses its fast
+    order.
     """
 
     __slots__ = ("__weakref__",)
@@ -117,7 +139,8 @@ class HookTable(dict[int, Any]):
         state.live_observers -= number in self
         return super().pop(number, default)
 
-    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+    # a default: at exit the module's names may be gone already
+    def __del__(self, state: State = state) -> None:
         state.live_observers -= len(self)
 
 
@@ -129,7 +152,8 @@ class RemovableHandle:
     def __init__(self, hooks: dict[int, Any]) -> None:
         RemovableHandle._next_id += 1
         self.id = RemovableHandle._next_id
-        self.kinds: tuple[set[int], ...] = ()  # of a module: the sets that say how its hooks are called
+        # of a module: the sets that say how its hooks are called
+        self.kinds: tuple[set[int], ...] = ()
         self._refer(hooks)
 
     def _refer(self, hooks: Any) -> None:
@@ -137,7 +161,9 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks) if isinstance(hooks, HookTable) else lambda: hooks
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RemovableHandle:
-        """Return a handle of the copied hooks, as in a copied module that keeps the handles of its own hooks."""
+        """Return a handle of the copied hooks, as in a copied module that keeps the handles of its
+        own hooks.
+        """
         from copy import deepcopy
 
         copy = memo[id(self)] = RemovableHandle.__new__(RemovableHandle)
@@ -162,7 +188,8 @@ class RemovableHandle:
 
 def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
     """Register `hook` in a table of hooks."""
-    if not isinstance(hooks, dict):  # a program may set the attribute of its module that holds the table
+    # a program may set the attribute of its module that holds the table
+    if not isinstance(hooks, dict):
         raise TypeError(f"hooks are kept in a dict, not in a {type(hooks).__name__}")
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
@@ -172,12 +199,14 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class NodeExtras:
     """The rarely used parts of a node.
 
-    `versions` are the versions of the saved arguments (0 for an argument that is not a tensor), or None if all were 0.
-    `out_counter` and `out_version` are the version counter and the version of the saved result. `fast_result` is set
-    when the tensor that the node made (or the leaf) left the fast path: its TensorExtras, its data, and a weak
-    reference to it. `watched` are index tensors and masks, with version and data. `slope` is the derivative that was
-    computed along with the result, and the fingerprint of the argument (`operators/trigonometry.py`). `noted` are the
-    arguments and the raw results of the call that made the node, in a notebook (`trace.cell_values`).
+    `versions` are the versions of the saved arguments (0 for an argument that is not a tensor), or
+    None if all were 0. `out_counter` and `out_version` are the version counter and the version of
+    the saved result. `fast_result` is set when the tensor that the node made (or the leaf) left the
+    fast path: its TensorExtras, its data, and a weak reference to it. `watched` are index tensors
+    and masks, with version and data. `slope` is the derivative that was computed along with the
+    result, and the fingerprint of the argument (`operators/trigonometry.py`). `noted` are the
+    arguments and the raw results of the call that made the node, in a notebook
+    (`trace.cell_values`).
     """
 
     __slots__ = (
@@ -191,7 +220,8 @@ class NodeExtras:
         self.out_counter: Counter | None = None
         self.out_version = 0
         self.fast_result: tuple[Any, Any, weakref.ref[Any]] | None = None
-        # what reads the saved values, if saved-tensor hooks have packed one: its arguments, and its result as raw data
+        # what reads the saved values, if saved-tensor hooks have packed one: its arguments, and its
+        # result as raw data
         self.unpack: Callable[[Node], tuple[tuple[Any, ...], Any]] | None = None
         self.watched: tuple[tuple[Any, int, Any], ...] = ()
         self.slope: tuple[Any, float] | None = None
@@ -200,18 +230,20 @@ class NodeExtras:
 
 
 class Node:
-    """One recorded operation (a `grad_fn`). Subclasses, one for each name, carry the operator record as `op`.
+    """One recorded operation (a `grad_fn`). Subclasses, one for each name, carry the operator
+    record as `op`.
 
-    There are as many nodes as operations, so they are small. `layout` says where arguments and edges are stored. ONE or
-    TWO: the tensors in `saved_a` and `saved_b`, the nodes that receive their gradients in `edge_a` and `edge_b`; with
-    ONE, `saved_b` is a tuple of the plain arguments, if there are any. TUPLES: tuples in `saved_a` and `edge_a`.
-    `kept`, `targets` and `next` are tuples with every layout. `spec` describes the output: `shape` and `dtype` (lists
-    of them when the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved
+    There are as many nodes as operations, so they are small. `layout` says where arguments and
+    edges are stored. ONE or TWO: the tensors in `saved_a` and `saved_b`, the nodes that receive
+    their gradients in `edge_a` and `edge_b`; with ONE, `saved_b` is a tuple of the plain arguments,
+    if there are any. TUPLES: tuples in `saved_a` and `edge_a`. `kept`, `targets` and `next` are
+    tuples with every layout. `spec` describes the output: `shape` and `dtype` (lists of them when
+    the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved
     result, if a rule needs it.
 
-    A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`); the operand is the
-    output of the node at the edge. If that tensor has changed since, the node at the edge has `extras.fast_result`.
-    `reverse/saved.py` reads the saved values of every layout.
+    A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`);
+    the operand is the output of the node at the edge. If that tensor has changed since, the node at
+    the edge has `extras.fast_result`. `reverse/saved.py` reads the saved values of every layout.
     """
 
     __slots__ = (
@@ -244,7 +276,8 @@ class Node:
         spec: TensorSpec,
         out: object = None,
     ) -> None:
-        """Set every field, from the saved form of each argument (`kept`) and the node at the end of each edge.
+        """Set every field, from the saved form of each argument (`kept`) and the node at the end of
+        each edge.
 
         The class has no `__init__`: a class without one is faster to instantiate.
         """
@@ -253,11 +286,15 @@ class Node:
             self.saved_a, self.saved_b = kept
             self.edge_a, self.edge_b = edges
         elif layout:
-            self.saved_a, self.saved_b = kept[0], tuple(kept[1:]) if len(kept) > 1 else None
-            self.edge_a, self.edge_b = edges[0], None
+            self.saved_a = kept[0]
+            self.saved_b = tuple(kept[1:]) if len(kept) > 1 else None
+            self.edge_a = edges[0]
+            self.edge_b = None
         else:
-            self.saved_a, self.saved_b = tuple(kept), None
-            self.edge_a, self.edge_b = tuple(edges), None
+            self.saved_a = tuple(kept)
+            self.saved_b = None
+            self.edge_a = tuple(edges)
+            self.edge_b = None
         self.output_nrs = None
         self.plan = plan
         self.spec = spec
@@ -288,7 +325,9 @@ class Node:
 
     @property
     def targets(self) -> tuple[Any, ...]:
-        """The node at the end of each edge, or None. Unlike in `next`, nodes may not have their operator's class."""
+        """The node at the end of each edge, or None. Unlike in `next`, nodes may not have their
+        operator's class.
+        """
         layout = self.plan.layout
         if layout == TWO:
             return (self.edge_a, self.edge_b)
@@ -302,9 +341,11 @@ class Node:
         return edges
 
     def derive(self, gradient: Any) -> Sequence[Any]:
-        """Return the gradient of each input (None for those without); RuntimeError if it cannot be computed.
+        """Return the gradient of each input (None for those without); RuntimeError if it cannot be
+        computed.
 
-        `gradient` is raw data, or a Tensor in a recorded pass; a dict by output number if the node has several outputs.
+        `gradient` is raw data, or a Tensor in a recorded pass; a dict by output number if the node
+        has several outputs.
         """
         raise NotImplementedError
 
@@ -319,12 +360,16 @@ class Node:
 
     @property
     def shown(self) -> tuple[int, ...] | None:
-        """The places of the edges that users see, None for all: indices and conditions never get a gradient."""
+        """The places of the edges that users see, None for all: indices and conditions never get a
+        gradient.
+        """
         return None if self.op is None else self.op.edges
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for the user's own notes on the node; anomaly mode keeps the stack of its forward call here."""
+        """A dict for the user's own notes on the node; anomaly mode keeps the stack of its forward
+        call here.
+        """
         rare = self.ensure_extras()
         if rare.metadata is None:
             rare.metadata = {}
@@ -355,11 +400,15 @@ class Node:
         return rare.hooks
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces
+        grad_inputs.
+        """
         return add_hook(self.ensure_hooks().post, fn)
 
     def __call__(self, *gradients: Any, **named: Any) -> Any:
-        """Return the gradients of the node's inputs for those of its outputs, outside of any backward pass."""
+        """Return the gradients of the node's inputs for those of its outputs, outside of any
+        backward pass.
+        """
         return higher["call_node"](self, gradients, named)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
@@ -371,7 +420,9 @@ class Node:
         return self.saved_a is FREED
 
     def release(self) -> None:
-        """Drop the saved values; a later use raises. A node that saved nothing can run any number of times."""
+        """Drop the saved values; a later use raises. A node that saved nothing can run any number
+        of times.
+        """
         if self.plan.saves:
             self.saved_a = FREED
             self.saved_b = self.out = None
@@ -383,8 +434,9 @@ class Node:
 class OpNode(Node):
     """An operator's node as the engine makes it: one class for all operators.
 
-    CPython reads attributes faster where all objects have one class, and most nodes are never exposed to users. Call
-    `named(node)` before exposing a node; it gives the node its operator's class.
+    CPython reads attributes faster where all objects have one class, and most nodes are never
+    exposed to users. Call `named(node)` before exposing a node; it gives the node its operator's
+    class.
     """
 
     __slots__ = ()
@@ -435,7 +487,8 @@ leaf_numbers = count(-1, -1)
 class AccumulateGrad(Node):
     """The node of a leaf: adds the gradient to `variable.grad`.
 
-    Its sequence number is negative, so that a backward pass, which runs the newest node first, runs it last.
+    Its sequence number is negative, so that a backward pass, which runs the newest node first, runs
+    it last.
     """
 
     __slots__ = ("takes_any_dtype", "variable")
@@ -453,7 +506,9 @@ class AccumulateGrad(Node):
         self.expect(variable)
 
     def expect(self, variable: Any) -> None:
-        """Set the shape and dtype of the gradients that the node takes: the leaf's, or its `grad_dtype` if set."""
+        """Set the shape and dtype of the gradients that the node takes: the leaf's, or its
+        `grad_dtype` if set.
+        """
         self.spec = spec_of(variable._data)
         self.takes_any_dtype = False
         extra = variable._x
@@ -474,7 +529,9 @@ class AccumulateGrad(Node):
 
 
 class UndefinedGrad(OpNode):
-    """The node of an operator without a derivative: the operator's result requires grad, and its backward raises."""
+    """The node of an operator without a derivative: the operator's result requires grad, and its
+    backward raises.
+    """
 
     __slots__ = ()
 
@@ -509,4 +566,8 @@ def tensor_type_name(dtype: NumpyDtype | None) -> str:
     """Return the name of a tensor's type in messages, such as torch.FloatTensor."""
     if dtype is not None and dtype.kind == "b":
         return "torch.ByteTensor" if dtype.metadata else "CPUBoolType"
-    return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"
+    return (
+        f"torch.{dtypes.from_np(dtype).scalar_type}Tensor"
+        if dtype is not None
+        else "torch.DoubleTensor"
+    )

@@ -13,7 +13,8 @@ are any, because they can observe it.
 The observers `watcher`, `keeper` and `planner` are never None. Those in force when nothing observes
 the run ignore every event, so the engine announces its events without asking; `using` and `set`
 take None for them. `recorder`, when set, is called after every operator (`State.record`); only then
-is `scope` set, the chain of Scopes of running modules, functions and loop iterations, innermost first.
+is `scope` set, the chain of Scopes of running modules, functions and loop iterations, innermost
+first.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ class Watcher:
         """Called when a tensor begins to require grad."""
 
     def escapes(self, how: str, tensor: Any, out: Any | None) -> None:
-        """Called when a value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
+        """Called when a value leaves the graph without an operator: by "item", "tolist", "data",
+        "numpy", "detach_".
+        """
 
     def changes(self, how: str, tensor: Any) -> None:
         """Called when a tensor is changed without an operator. `how` says by what.
 
-        It is "step" (of an optimiser), "data" (assigned), "frozen" (requires_grad turned off), or "cleared" or
-        "assigned" for its gradient.
+        It is "step" (of an optimiser), "data" (assigned), "frozen" (requires_grad turned off), or
+        "cleared" or "assigned" for its gradient.
         """
 
     def optimises(self, optimiser: object, tensors: list[Any]) -> None:
@@ -53,35 +56,54 @@ class Watcher:
         """Called after an optimiser's step()."""
 
     def scaled(self, optimiser: object, scale: float, skipped: bool) -> None:
-        """Called when a GradScaler is about to step, or to skip the step, with its unscaled gradients."""
+        """Called when a GradScaler is about to step, or to skip the step, with its unscaled
+        gradients.
+        """
 
     def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
-        """Called when backward or autograd.grad starts on these tensors, with their vectors (or None)."""
+        """Called when backward or autograd.grad starts on these tensors, with their vectors (or
+        None).
+        """
 
-    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+    def began(
+        self,
+        roots: list[Any],
+        keep: bool,
+        create_graph: bool,
+        wanted: list[Any] | None,
+        stores: bool,
+    ) -> None:
         """Called when a backward pass begins at `roots`, each a (node, output number, gradient)."""
 
     def ended(self, error: BaseException | None) -> None:
         """Called when the backward pass has ended, with its error or None."""
 
     def enters(self, node: Any, gradient: object) -> None:
-        """Called before the hooks and rules of a node, with its accumulated gradient (or None, or a dict by output)."""
+        """Called before the hooks and rules of a node, with its accumulated gradient (or None, or a
+        dict by output).
+        """
 
     def hooked(self, kind: str, hook: object, before: object, after: object) -> None:
-        """Called after a hook of this kind: "tensor", "pre", "post", "accumulated", or "retain" (retain_grad)."""
+        """Called after a hook of this kind: "tensor", "pre", "post", "accumulated", or "retain"
+        (retain_grad).
+        """
 
     def runs(self, node: Any, gradient: object) -> None:
         """Called just before the rules of a node run on `gradient`."""
 
     def sends(self, index: int, value: object) -> None:
-        """Called when the node sends `value` along its edge `index`, in the shape and dtype of the target."""
+        """Called when the node sends `value` along its edge `index`, in the shape and dtype of the
+        target.
+        """
 
     def leaves(self, node: Any, released: bool) -> None:
         """Called after the rules of a node; if `released`, its saved values are dropped next."""
 
 
 class WriteWatcher:
-    """An observer that copies what is about to be overwritten (`trace.keeper.Keeper`). The base class does nothing."""
+    """An observer that copies what is about to be overwritten (`trace.keeper.Keeper`). The base
+    class does nothing.
+    """
 
     def before_write(self, tensor: Any) -> None:
         """Called before a tensor is changed in place."""
@@ -97,10 +119,14 @@ class WriteWatcher:
 
 
 class PlanWatcher:
-    """An observer of what a static plan cannot represent (`static.record.Recorder`). This base class ignores it."""
+    """An observer of what a static plan cannot represent (`static.record.Recorder`). This base
+    class ignores it.
+    """
 
     def read(self, tensor: Any) -> None:
-        """Called before a value leaves the tensors, as a Python number, an index or a numpy array."""
+        """Called before a value leaves the tensors, as a Python number, an index or a numpy
+        array.
+        """
 
     def change(self, tensor: Any) -> None:
         """Called before an in-place operation writes to a tensor."""
@@ -111,13 +137,17 @@ NOT_MODES = frozenset(("depth", "seq", "live_observers", "warn_always", "multith
 
 
 class State:
-    """The active modes. Change `inference`, `in_rule` and all other fields that `set` reads with `set`."""
+    """The active modes. Change `inference`, `in_rule` and all other fields that `set` reads with
+    `set`.
+    """
 
     def __init__(self) -> None:
-        self.levels: tuple[Any, ...] = ()  # the stack of running transforms of `func`, the outermost first
+        # the stack of running transforms of `func`, the outermost first
+        self.levels: tuple[Any, ...] = ()
         self.inference = False
         self.in_rule = False  # whether a derivative rule runs on Tensors
-        self.watched: tuple[tuple[Any, int, Any], ...] = ()  # the tensors whose arrays that rule reads (NodeExtras)
+        # the tensors whose arrays that rule reads (NodeExtras)
+        self.watched: tuple[tuple[Any, int, Any], ...] = ()
         self.recorder: Recorder | None = None
         self.saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
         self.grad_enabled = True
@@ -126,27 +156,38 @@ class State:
         self.warn_always = False
         self.multithreading = True  # as a program sets it; backward always uses one thread
         self.origin = 0
-        self.locate: Callable[[], int] | None = None  # finds the place of a program that Python runs
+        # finds the place of a program that Python runs
+        self.locate: Callable[[], int] | None = None
         self.depth = 0
-        self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
+        # the number of the newest node; backward runs the ready node with the highest number
+        self.seq = 0
         self.live_observers = 0
         self.scope: Any = None
-        self.watcher: Watcher = SILENT["watcher"]  # gets the events of backward passes, tensors and optimisers
-        self.keeper: WriteWatcher = SILENT["keeper"]  # keeps the values that are about to be overwritten
+        # gets the events of backward passes, tensors and optimisers
+        self.watcher: Watcher = SILENT["watcher"]
+        # keeps the values that are about to be overwritten
+        self.keeper: WriteWatcher = SILENT["keeper"]
         self.planner: Any = SILENT["planner"]
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.refused_draws: str | None = None  # why random numbers are refused, if they are
-        self.draws: Any = None  # the random numbers of a run that is repeated (`ops/random/repeated.py`)
+        # the random numbers of a run that is repeated (`ops/random/repeated.py`)
+        self.draws: Any = None
         self.running: Any = None  # the active backward.OrderedPass
-        self.devices: tuple[Any, ...] = ()  # defaults for new tensors, the last one in force; without any the CPU
-        self.special = False  # whether every operator call needs the slow path: any of these modes is on
+        # defaults for new tensors, the last one in force; without any the CPU
+        self.devices: tuple[Any, ...] = ()
+        # whether every operator call needs the slow path: any of these modes is on
+        self.special = False
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
 
     def set(self, **fields: Any) -> None:
-        """Set fields, and update those that follow from them: the flags that say which calls need the slow path."""
+        """Set fields, and update those that follow from them: the flags that say which calls need
+        the slow path.
+        """
         for name, value in fields.items():
             setattr(self, name, SILENT.get(name) if value is None else value)
-        self.special = self.inference or self.recorder is not None or bool(self.saved_hooks) or self.anomaly
+        self.special = (
+            self.inference or self.recorder is not None or bool(self.saved_hooks) or self.anomaly
+        )
         self.closely = self.special or self.in_rule
 
     def modes(self) -> dict[str, Any]:
@@ -160,7 +201,9 @@ class State:
 
     @property
     def watching(self) -> bool:
-        """Whether a watcher observes the run. Backward then runs in PyTorch's exact order, with the same results."""
+        """Whether a watcher observes the run. Backward then runs in PyTorch's exact order, with the
+        same results.
+        """
         return self.watcher is not SILENT["watcher"]
 
     @property
@@ -177,7 +220,9 @@ state = State()
 
 
 class using:
-    """A context manager that sets fields of `state` for a block and restores them, also when the block raises."""
+    """A context manager that sets fields of `state` for a block and restores them, also when the
+    block raises.
+    """
 
     __slots__ = ("_before", "_fields")
 
@@ -203,8 +248,9 @@ T = TypeVar("T")
 class Scope:
     """One call of a module or function, one loop, or one iteration of a loop.
 
-    `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the function's name or the
-    loop's origin; `count` is the number of iterations of a loop, or the number of this iteration.
+    `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the
+    function's name or the loop's origin; `count` is the number of iterations of a loop, or the
+    number of this iteration.
     """
 
     __slots__ = ("count", "kind", "origin", "parent", "what")

@@ -1,9 +1,10 @@
 """The Tensor: raw data, its grad_fn, and the attributes of PyTorch's tensors.
 
-`_data` is a Python float (a 0-d float64 that is not shared), a Python bool (0-d bool) or an ndarray. A float cannot be
-shared, so operations that need shared storage (views, detach, data, in-place operations, numpy()) first move it into a
-0-d array by `shared()`. The rarely used fields (grad, hooks, base of a view, version) are in `_x`, a TensorExtras that
-is created on demand, which keeps the creation of a tensor cheap. `ops` adds arithmetic and the other operators.
+`_data` is a Python float (a 0-d float64 that is not shared), a Python bool (0-d bool) or an
+ndarray. A float cannot be shared, so operations that need shared storage (views, detach, data,
+in-place operations, numpy()) first move it into a 0-d array by `shared()`. The rarely used fields
+(grad, hooks, base of a view, version) are in `_x`, a TensorExtras that is created on demand, which
+keeps the creation of a tensor cheap. `ops` adds arithmetic and the other operators.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from gradtrace.engine.data.describe import Described, no_arguments
 from gradtrace.engine.data.dtypes import TensorSpec
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
-from gradtrace.engine.data.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
+from gradtrace.engine.data.node import (
+    HookTable,
+    Node,
+    RemovableHandle,
+    accumulator,
+    add_hook,
+    named,
+)
 from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor_fields import Counter, TensorExtras, View
 
@@ -25,33 +33,43 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gradtrace.engine.data.gradient_types import Inputs
-    from gradtrace.engine.data.tensor_methods import TensorMethods as Methods  # a stub: see tools/stubs.py
+
+    # a stub: see tools/stubs.py
+    from gradtrace.engine.data.tensor_methods import TensorMethods as Methods
     from gradtrace.engine.data.types import Array, Number, NumpyScalar, Raw
 else:
     Methods = Attributes
 
 NON_LEAF_GRAD_WARNING = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for "
+    "a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+    "sure you access "
     "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
 INSIDE_TRANSFORM = (
-    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
-    "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
-    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+    "torch.autograd.functional.* APIs) inside of "
+    "a function being transformed by a functorch transform. This is unsupported, please attempt to "
+    "use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a "
+    "function being "
     "transformed instead."
 )
 DETACH_HINT = (
-    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation "
+    "use "
     "var_no_grad = var.detach()."
 )
 
 
 class Later:
-    """A descriptor for a method of an operator family that is not loaded yet; the first use loads the family.
+    """A descriptor for a method of an operator family that is not loaded yet; the first use loads
+    the family.
 
     A `__getattr__` could do the same, but it would make every attribute access slower.
     """
@@ -68,8 +86,8 @@ class Later:
 class TensorType(type):
     """The metaclass of Tensor, with the repr of PyTorch's class.
 
-    `Tensor(...)` is PyTorch's legacy constructor. It is defined here, because a class without `__init__` is faster to
-    instantiate: see `blank`.
+    `Tensor(...)` is PyTorch's legacy constructor. It is defined here, because a class without
+    `__init__` is faster to instantiate: see `blank`.
     """
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
@@ -89,7 +107,9 @@ class TensorType(type):
 
 
 class Tensor(Methods, metaclass=TensorType):
-    """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
+    """A multi-dimensional array that records its history
+    (https://pytorch.org/docs/stable/tensors.html).
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_data", "_fast_spec", "_fn", "_nr", "_req", "_x")
 
@@ -123,12 +143,16 @@ class Tensor(Methods, metaclass=TensorType):
         return self._x
 
     def shared(self) -> Array:
-        """Return the data as an ndarray on this tensor's storage: writing to it changes the tensor."""
+        """Return the data as an ndarray on this tensor's storage: writing to it changes the
+        tensor.
+        """
         state.planner.read(self)
         return self.own_array()
 
     def own_array(self) -> Array:
-        """Return the same as `shared()`, without telling `state.planner`: for use inside the engine."""
+        """Return the same as `shared()`, without telling `state.planner`: for use inside the
+        engine.
+        """
         raw: Array = self._data  # or a float or bool, replaced below
         kind: type = type(raw)
         if kind is float or kind is bool:
@@ -139,7 +163,9 @@ class Tensor(Methods, metaclass=TensorType):
         return raw
 
     def disable_fast_path(self) -> None:
-        """Make operators use the slow path for this tensor, and set `extras.fast_result` of the node at its edge."""
+        """Make operators use the slow path for this tensor, and set `extras.fast_result` of the
+        node at its edge.
+        """
         if self._fast_spec is None:
             return
         self._fast_spec = None
@@ -155,13 +181,19 @@ class Tensor(Methods, metaclass=TensorType):
         return self.shared()
 
     def counter(self) -> Counter:
-        """Return the version counter of the storage, created on first use and shared with a node that saved this."""
+        """Return the version counter of the storage, created on first use and shared with a node
+        that saved this.
+        """
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
             self.disable_fast_path()
             fn = self._fn
-            if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
+            if (
+                fn is not None
+                and fn.out is not None
+                and (fn.outputs == 1 or fn.out[self._nr] is not None)
+            ):
                 rare = fn.ensure_extras()
                 if rare.out_counter is None:
                     self.own_array()
@@ -171,7 +203,9 @@ class Tensor(Methods, metaclass=TensorType):
         return extra.counter
 
     def alias(self, raw: Array | None = None) -> Tensor:
-        """Return a tensor without history on the same storage, or on `raw`, with the same version counter."""
+        """Return a tensor without history on the same storage, or on `raw`, with the same version
+        counter.
+        """
         t = Tensor._wrap(self.own_array() if raw is None else raw)
         extra = t.extra()
         extra.counter = self.counter()
@@ -201,7 +235,9 @@ class Tensor(Methods, metaclass=TensorType):
         if not self.is_leaf:
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + ("" if flag else DETACH_HINT))
         if flag and not self.is_floating_point():
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.set_requires_grad(flag)
 
     @requires_grad.deleter
@@ -215,10 +251,14 @@ class Tensor(Methods, metaclass=TensorType):
         return self.set_requires_grad(requires_grad)
 
     def set_requires_grad(self, requires_grad: bool) -> Tensor:
-        """Set whether this leaf requires grad, for an assignment to `requires_grad`: allowed inside a transform too."""
+        """Set whether this leaf requires grad, for an assignment to `requires_grad`: allowed inside
+        a transform too.
+        """
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}"
+            )
         if requires_grad and self._fn is not None:
             return self
         if not requires_grad and not self.is_leaf:
@@ -226,7 +266,10 @@ class Tensor(Methods, metaclass=TensorType):
         if requires_grad and not self.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not state.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
         if requires_grad:
             state.watcher.begins(self)
         elif self._req:
@@ -300,7 +343,9 @@ class Tensor(Methods, metaclass=TensorType):
         fn.ensure_hooks().retains[self._nr] = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` when the gradient of this tensor is complete; a returned tensor replaces it."""
+        """Call `hook(grad)` when the gradient of this tensor is complete; a returned tensor
+        replaces it.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         fn = self.grad_fn
@@ -316,7 +361,9 @@ class Tensor(Methods, metaclass=TensorType):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         extra = self.extra()
         if extra.post_hooks is None:
             extra.post_hooks = HookTable()
@@ -341,12 +388,19 @@ class Tensor(Methods, metaclass=TensorType):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.is_floating_point():
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         state.watcher.changes("data", self)
         state.keeper.before_write(self)
         self._data = value.shared()
         self.disable_fast_path()
-        node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
+        node = (
+            self._x.accumulator()
+            if self._x is not None and self._x.accumulator is not None
+            else None
+        )
         if node is not None:
             node.expect(self)
 
@@ -428,19 +482,28 @@ class Tensor(Methods, metaclass=TensorType):
 
     __array_priority__ = 1000  # numpy's scalars and arrays leave operators with tensors to Tensor
 
-    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> Tensor:
-        """Return the result of a numpy function of this tensor as a tensor; bools become uint8, as in PyTorch."""
+    def __array_wrap__(
+        self, array: Array, context: object = None, return_scalar: bool = False
+    ) -> Tensor:
+        """Return the result of a numpy function of this tensor as a tensor; bools become uint8, as
+        in PyTorch.
+        """
         array = array.astype(np.uint8) if array.dtype == np.bool_ else np.asarray(array)
         dtypes.from_np(array.dtype)
         return Tensor._wrap(array)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         if state.grad_enabled and self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
     def numpy(self, *, force: bool = False) -> Array:
-        """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad (unless `force`)."""
+        """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad
+        (unless `force`).
+        """
         state.watcher.escapes("numpy", self, None)
         return self.shared() if force else self.__array__()
 
@@ -489,8 +552,10 @@ class Tensor(Methods, metaclass=TensorType):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_"
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the "
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_"
                 "norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         raw = self._data
@@ -528,7 +593,9 @@ blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
 
 
 def normalise(raw: Any) -> Raw:
-    """Return a kernel's result as raw data: a Python float or bool for np.float64 and np.bool_, else an array."""
+    """Return a kernel's result as raw data: a Python float or bool for np.float64 and np.bool_,
+    else an array.
+    """
     if isinstance(raw, np.float64):
         return float(raw)
     if isinstance(raw, np.bool_):
@@ -549,9 +616,12 @@ def refresh_view(tensor: Tensor, view: View) -> None:
 
 
 def gradient_edge(tensor: Tensor) -> Node | None:
-    """Return the node that receives this tensor's gradient: its grad_fn, or the accumulator of a leaf."""
+    """Return the node that receives this tensor's gradient: its grad_fn, or the accumulator of a
+    leaf.
+    """
     fn = tensor.grad_fn
     if fn is not None:
         return fn
-    # A view made under no_grad of a tensor that requires grad has requires_grad=True, but gets no gradient.
+    # A view made under no_grad of a tensor that requires grad has requires_grad=True, but gets no
+    # gradient.
     return accumulator(tensor) if tensor._req else None

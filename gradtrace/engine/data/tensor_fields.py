@@ -21,7 +21,9 @@ class Counter:
 
 
 class View:
-    """A view's base, how the view was created, and the version at which its grad_fn was computed."""
+    """A view's base, how the view was created, and the version at which its grad_fn was
+    computed.
+    """
 
     __slots__ = ("base", "creation", "version")
 
@@ -51,7 +53,8 @@ class TensorExtras:
         self.post_hooks: HookTable | None = None
         self.retains = False
         self.inference = False
-        self.detached = 0  # number of the newest node at the time of detach_: older ones may have saved this
+        # number of the newest node at the time of detach_: older ones may have saved this
+        self.detached = 0
         self.needs_slow_path = False
         self.grad_dtype: tuple[dtype | None, ...] = ()  # what `grad_dtype` was set to
 

@@ -1,14 +1,16 @@
 """The text of a tensor, exactly as PyTorch 2.13 prints it on the CPU.
 
-Programs are compared by what they print, so this follows `torch/_tensor_str.py` to the last space, quirks
-included. Three decisions make the text, in this order:
+Programs are compared by what they print, so this follows `torch/_tensor_str.py` to the last space,
+quirks included. Three decisions make the text, in this order:
 
-    1. which elements are shown        above `threshold` elements, `edgeitems` from both ends of every axis
+    1. which elements are shown        above `threshold` elements, `edgeitems` from both ends of
+                                       every axis
     2. one style for all of them       digits, scientific or not, and the common width of a cell
-    3. layout                          cells into lines of `linewidth`, lines into brackets, then the suffixes
+    3. layout                          cells into lines of `linewidth`, lines into brackets, then
+                                       the suffixes
 
-Numbers are formatted as Python numbers, so a 0-d tensor held as a Python float never needs numpy; an ndarray
-is asked only for its shape, its edges and `tolist()`.
+Numbers are formatted as Python numbers, so a 0-d tensor held as a Python float never needs numpy;
+an ndarray is asked only for its shape, its edges and `tolist()`.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 _options: dict[str, Any] = {**_PROFILES["default"], "sci_mode": None}
 
-# numpy's own defaults, named so that an embedding program's np.set_printoptions does not reach our output.
+# numpy's own defaults, named so that an embedding program's np.set_printoptions does not reach our
+# output.
 _NUMPY_DEFAULTS: dict[str, Any] = {
     "precision": 8,
     "threshold": 1000,
@@ -53,7 +56,9 @@ def array_options() -> dict[str, Any]:
 
 
 class Style(NamedTuple):
-    """The format of a tensor's elements: a format spec, the suffix of a finite number, and a width."""
+    """The format of a tensor's elements: a format spec, the suffix of a finite number, and a
+    width.
+    """
 
     spec: str
     point: str
@@ -73,13 +78,19 @@ def set_printoptions(
 ) -> None:
     """Change how tensors print, as torch.set_printoptions.
 
-    `profile` ("default", "short", "full") sets the first four options at once, which other arguments override; an
-    unknown profile changes nothing. Every call also sets `sci_mode`: to automatic if the argument is left out. Values
-    are not checked here: as in PyTorch, a bad value raises when a tensor is printed.
+    `profile` ("default", "short", "full") sets the first four options at once, which other
+    arguments override; an unknown profile changes nothing. Every call also sets `sci_mode`: to
+    automatic if the argument is left out. Values are not checked here: as in PyTorch, a bad value
+    raises when a tensor is printed.
     """
     if profile is not None:
         _options.update(_PROFILES.get(profile, {}))
-    settings = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    settings = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     _options.update({name: value for name, value in settings.items() if value is not None})
     _options["sci_mode"] = sci_mode
 
@@ -103,9 +114,9 @@ def tensor_text(
 ) -> str:
     """Return the `repr` of a tensor.
 
-    `array` is an ndarray of any shape, or a Python float, bool or int for a 0-d tensor. `dtype_name` is
-    numpy's name ("float32"); `prefix` is the start of the text up to the parenthesis, with which lines are
-    aligned. With a `grad_fn_name`, `requires_grad` is not shown.
+    `array` is an ndarray of any shape, or a Python float, bool or int for a 0-d tensor.
+    `dtype_name` is numpy's name ("float32"); `prefix` is the start of the text up to the
+    parenthesis, with which lines are aligned. With a `grad_fn_name`, `requires_grad` is not shown.
     """
     shape = _shape(array)
     contents = _contents(array, shape, dtype_name.startswith("float"), len(prefix))
@@ -118,12 +129,20 @@ def tensor_text(
 
 
 def sparse_text(
-    indices: Array, values: Raw, size: Shape, dtype_name: str, default_dtype_name: str, grad_fn_name: str
+    indices: Array,
+    values: Raw,
+    size: Shape,
+    dtype_name: str,
+    default_dtype_name: str,
+    grad_fn_name: str,
 ) -> str:
     """Return the `repr` of a sparse tensor."""
     prefix = "tensor("
     parts = []
-    for name, array, floating in (("indices", indices, False), ("values", values, dtype_name.startswith("float"))):
+    for name, array, floating in (
+        ("indices", indices, False),
+        ("values", values, dtype_name.startswith("float")),
+    ):
         start = f"{name}=tensor("
         text = start + _contents(array, _shape(array), floating, len(prefix) + len(start))
         parts.append(text + (f", size={_shape(array)})" if 0 in _shape(array) else ")"))
@@ -133,14 +152,17 @@ def sparse_text(
     suffixes.append("layout=torch.sparse_coo")
     if grad_fn_name:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
-    return _with_suffixes(prefix + (",\n" + " " * len(prefix)).join(parts), suffixes, len(prefix), new_line=True)
+    return _with_suffixes(
+        prefix + (",\n" + " " * len(prefix)).join(parts), suffixes, len(prefix), new_line=True
+    )
 
 
 def scalar_text(value: Raw, format_spec: str) -> str:
-    """Return `format(tensor, format_spec)` of a 0-d tensor: the text of its number, without its history.
+    """Return `format(tensor, format_spec)` of a 0-d tensor: the text of its number, without its
+    history.
 
-    TypeError for an array with dims, which has no format specs, and ValueError for a spec that does not exist for the
-    number's type.
+    TypeError for an array with dims, which has no format specs, and ValueError for a spec that does
+    not exist for the number's type.
     """
     if _shape(value):
         raise TypeError("unsupported format string passed to Tensor.__format__")
@@ -188,7 +210,9 @@ def _edges(array: Array, cut: tuple[bool, ...], edge: int) -> Array:
 
 
 def _style(values: Sequence[Number], floating: bool) -> Style:
-    """The one style of all `values`. Zeros, infinities and nans have no say in it, not even in its width."""
+    """The one style of all `values`. Zeros, infinities and nans have no say in it, not even in its
+    width.
+    """
     if not floating:
         return Style("", "", max(len(str(value)) for value in values))
     telling = [value for value in values if value and -_INF < value < _INF]
@@ -196,11 +220,14 @@ def _style(values: Sequence[Number], floating: bool) -> Style:
         return Style(".0f", ".", 1)
     precision = _options["precision"]
     if _is_scientific(telling):
-        spec, point = f".{precision}e", ""
+        spec = f".{precision}e"
+        point = ""
     elif all(map(float.is_integer, telling)):
-        spec, point = ".0f", "."
+        spec = ".0f"
+        point = "."
     else:
-        spec, point = f".{precision}f", ""
+        spec = f".{precision}f"
+        point = ""
     return Style(spec, point, max(len(format(value, spec)) for value in telling) + len(point))
 
 
@@ -209,7 +236,8 @@ def _is_scientific(telling: Sequence[float]) -> bool:
     if forced is not None:
         return bool(forced)
     sizes = [abs(value) for value in telling]
-    least, greatest = min(sizes), max(sizes)
+    least = min(sizes)
+    greatest = max(sizes)
     return greatest / least > 1000.0 or greatest > 1.0e8 or least < 1.0e-4
 
 
@@ -230,14 +258,18 @@ def _whole(value: float) -> str:
 
 
 def _nested(cells: list[str], shape: Shape, cut: tuple[bool, ...], width: int, indent: int) -> str:
-    """Cells in row-major order of `shape`, in brackets; an axis that is `cut` shows dots at its middle."""
+    """Cells in row-major order of `shape`, in brackets; an axis that is `cut` shows dots at its
+    middle.
+    """
     last = len(shape) - 1
     per_line = max(1, int((_options["linewidth"] - indent - last) // (width + 2)))
     rows = _groups(cells, shape[last], cut[last], " " + ELLIPSIS)
     blocks = [_row(row, per_line, indent + last) for row in rows]
     for axis in range(last - 1, -1, -1):
         gap = "," + "\n" * (last - axis) + " " * (indent + axis + 1)
-        blocks = [f"[{gap.join(group)}]" for group in _groups(blocks, shape[axis], cut[axis], ELLIPSIS)]
+        blocks = [
+            f"[{gap.join(group)}]" for group in _groups(blocks, shape[axis], cut[axis], ELLIPSIS)
+        ]
     return blocks[0]
 
 
@@ -257,7 +289,9 @@ def _row(cells: list[str], per_line: int, indent: int) -> str:
 
 
 def _size_and_dtype(shape: Shape, dtype_name: str, default_dtype_name: str) -> list[str]:
-    """What the numbers alone do not tell. An empty tensor has none to tell int64 or bool from float."""
+    """What the numbers alone do not tell. An empty tensor has none to tell int64 or bool from
+    float.
+    """
     empty = 0 in shape
     evident = (default_dtype_name,) if empty else (default_dtype_name, "int64", "bool")
     suffixes = []
@@ -269,7 +303,8 @@ def _size_and_dtype(shape: Shape, dtype_name: str, default_dtype_name: str) -> l
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
-    """`text` closed by its suffixes, each moved to a line of its own where it would pass `linewidth`.
+    """`text` closed by its suffixes, each moved to a line of its own where it would pass
+    `linewidth`.
 
     With `new_line` the first one begins a line.
     """
@@ -279,7 +314,8 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool =
     for suffix in suffixes:
         if new_line or used + len(suffix) + 2 > _options["linewidth"]:
             parts.append(",\n" + " " * indent + suffix)
-            used, new_line = indent + len(suffix), False
+            used = indent + len(suffix)
+            new_line = False
         else:
             parts.append(", " + suffix)
             used += len(suffix) + 2

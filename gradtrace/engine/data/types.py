@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-    Raw = float | bool | Array  # a tensor's data: a float64 scalar, a bool, or an array of any dtype
+    # a tensor's data: a float64 scalar, a bool, or an array of any dtype
+    Raw = float | bool | Array
     Number = float | int | bool
     NumpyDtype = dtype[Any]
     NumpyScalar = generic[Any]
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     class Operand(Protocol):
         """The operand of a rule: a Python float, an array, or a Tensor.
 
-        All three have arithmetic; only arrays and Tensors have shapes and items, so a rule that uses these never runs
-        on floats. Iterating over an operand gives the results of an operator with several results.
+        All three have arithmetic; only arrays and Tensors have shapes and items, so a rule that
+        uses these never runs on floats. Iterating over an operand gives the results of an operator
+        with several results.
         """
 
         @property
@@ -78,7 +80,9 @@ if TYPE_CHECKING:
         def __ge__(self, other: Any, /) -> Operand: ...
 
     class XP(Protocol):
-        """The array namespace of a rule: each of its names calls an operator record on floats, arrays or Tensors."""
+        """The array namespace of a rule: each of its names calls an operator record on floats,
+        arrays or Tensors.
+        """
 
         def __getattr__(self, name: str, /) -> Callable[..., Operand]: ...
 

@@ -4,10 +4,11 @@
     ARRAY    numpy arrays, through the records' kernels; nothing is recorded
     TRACED   Tensors, through the records themselves: create_graph
 
-A fourth namespace works on terms, and gives a rule's formula for compilation (`reverse/compile.py`).
+A fourth namespace works on terms, and gives a rule's formula for compilation
+(`reverse/compile.py`).
 
-A rule is `rule(xp, g, out, *operands)`, where `xp` is a namespace. `xp.NAME` calls the operator record of that name,
-with the record's positional arguments.
+A rule is `rule(xp, g, out, *operands)`, where `xp` is a namespace. `xp.NAME` calls the operator
+record of that name, with the record's positional arguments.
 """
 
 from __future__ import annotations
@@ -51,13 +52,20 @@ class _Array(_Namespace):
     def make(self, record: Op) -> Kernel:
         kernel: Kernel = record.kernel
         arity = record.arity
-        if not arity or record.variadic or (record.promote is not None and type(record._kernel) is str):
+        if (
+            not arity
+            or record.variadic
+            or (record.promote is not None and type(record._kernel) is str)
+        ):
             return kernel
         if record.promote is not None:
 
             def on_mixed(*args: Raw) -> Any:
                 if float in map(type, args):  # a saved scalar; gradtrace's kernels expect arrays
-                    args = tuple(np.asarray(a) if type(a) is float and i < arity else a for i, a in enumerate(args))
+                    args = tuple(
+                        np.asarray(a) if type(a) is float and i < arity else a
+                        for i, a in enumerate(args)
+                    )
                 return kernel(*args)
 
             return on_mixed
@@ -73,7 +81,9 @@ class _Array(_Namespace):
             if arity == 2 and type(a) is np.ndarray and type(b) is np.ndarray:
                 return kernel(a, b, *rest)
             args = (a, b, *rest)
-            return kernel(*(np.asarray(x) if i < arity and x is not None else x for i, x in enumerate(args)))
+            return kernel(
+                *(np.asarray(x) if i < arity and x is not None else x for i, x in enumerate(args))
+            )
 
         return on_arrays
 
@@ -89,7 +99,10 @@ class _Scalar(_Namespace):
                 except FLOAT_TRAPS:
                     pass
             # Only here, because this imports numpy.
-            own = (np.float64(a) if type(a) is float and i < record.arity else a for i, a in enumerate(args))
+            own = (
+                np.float64(a) if type(a) is float and i < record.arity else a
+                for i, a in enumerate(args)
+            )
             return normalise(getattr(ARRAY, record.name)(*own))
 
         return on_floats
@@ -104,7 +117,9 @@ TRACED = _Traced()
 
 
 class NoFormula(Exception):
-    """Raised when a rule does something that a formula cannot express, such as a comparison of values."""
+    """Raised when a rule does something that a formula cannot express, such as a comparison of
+    values.
+    """
 
 
 class Term:
@@ -128,7 +143,9 @@ class Term:
         if not all(isinstance(o, Term) or type(o) in (float, int) for o in operands):
             raise NoFormula
         if all(isinstance(o, PlainTerm) or type(o) in (float, int) for o in operands):
-            return PlainTerm(operation, operands, next(o.unless for o in operands if isinstance(o, PlainTerm)))
+            return PlainTerm(
+                operation, operands, next(o.unless for o in operands if isinstance(o, PlainTerm))
+            )
         return Term(operation, operands, getattr(self, "dtype", None))
 
     def __add__(self, other: Any) -> Term:
@@ -161,21 +178,25 @@ class Term:
     def refuse(self, *_: Any) -> Any:
         raise NoFormula
 
-    __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __pow__ = __rpow__ = __abs__ = refuse
+    __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __pow__ = __rpow__ = (
+        __abs__
+    ) = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __call__ = refuse
 
 
 class PlainTerm(Term):
     """A term for a plain argument (a number), or for an expression of plain arguments alone.
 
-    A rule may compare it with a number. The formula then assumes that they differ, and `unless` lists the pairs
-    (term, number) for which the formula is wrong if they are equal.
+    A rule may compare it with a number. The formula then assumes that they differ, and `unless`
+    lists the pairs (term, number) for which the formula is wrong if they are equal.
     """
 
     __slots__ = ("unless",)
     __hash__ = None
 
-    def __init__(self, operation: Any, operands: tuple[Any, ...], unless: list[tuple[Term, float]]) -> None:
+    def __init__(
+        self, operation: Any, operands: tuple[Any, ...], unless: list[tuple[Term, float]]
+    ) -> None:
         super().__init__(operation, operands)
         self.unless = unless
 
@@ -187,7 +208,9 @@ class PlainTerm(Term):
 
 
 class TermNamespace:
-    """The namespace `xp` of terms: its functions return terms. A kernel that has a formula itself is inlined."""
+    """The namespace `xp` of terms: its functions return terms. A kernel that has a formula itself
+    is inlined.
+    """
 
     def __init__(self, floats: bool, unless: list[tuple[Term, float]]) -> None:
         self.floats = floats
@@ -208,7 +231,9 @@ class TermNamespace:
         return call
 
     def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
-        """Return the formula of a kernel, or None if it has no formula that holds for all numbers."""
+        """Return the formula of a kernel, or None if it has no formula that holds for all
+        numbers.
+        """
         count = len(self.unless)
         term = attempt(kernel, operands)
         if len(self.unless) > count:
@@ -234,9 +259,17 @@ def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | 
 
 
 def formula(
-    rule: Callable[..., Any], operands: tuple[str, ...], floats: bool, unless: list[tuple[Term, float]]
+    rule: Callable[..., Any],
+    operands: tuple[str, ...],
+    floats: bool,
+    unless: list[tuple[Term, float]],
 ) -> Term | None:
-    """Return the formula of `rule(xp, g, out, *operands)` as a term, or None. An operand "p" is a plain argument."""
+    """Return the formula of `rule(xp, g, out, *operands)` as a term, or None. An operand "p" is a
+    plain argument.
+    """
     dtype = None if floats else np.dtype(np.float64)
-    terms = [PlainTerm(n, (), unless) if n == "p" else Term(n, (), dtype) for n in ("g", "out", *operands)]
+    terms = [
+        PlainTerm(n, (), unless) if n == "p" else Term(n, (), dtype)
+        for n in ("g", "out", *operands)
+    ]
     return attempt(rule, (TermNamespace(floats, unless), *terms))

@@ -1,4 +1,6 @@
-"""The dtypes of an operator's operands: promotion of mixed dtypes, and PyTorch's errors for unsupported dtypes."""
+"""The dtypes of an operator's operands: promotion of mixed dtypes, and PyTorch's errors for
+unsupported dtypes.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,14 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
     from gradtrace.engine.operators.op import Op
 
-# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
+# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators'
+# names.
 KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
-    """Return the raw arguments with the tensor arguments cast to their common dtype, as the record's `promote` says.
+    """Return the raw arguments with the tensor arguments cast to their common dtype, as the
+    record's `promote` says.
 
     "arith" and "compare": the common dtype; "float": integers become the default float too.
     """
@@ -42,7 +46,10 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     common = dtypes.result_type(*operands)
     if operator.promote == "float" and common.category != dtypes.FLOAT:
         common = dtypes.get_default_dtype()
-    cast = [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
+    cast = [
+        cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r
+        for i, r in enumerate(raws)
+    ]
     if operator.exact_number and common is dtypes.float16 and np.ndim(raws[1]) == 0:
         cast[1] = np.float32(raws[1])
     return cast
@@ -54,10 +61,15 @@ def rounded_once(raw: Any, raws: list[Any]) -> Any:
 
 
 def operands_kept(record: Op, operands: Sequence[Any], raw: Any) -> list[Any]:
-    """Return what a node keeps of its operands: beside float16 a number in float32, which the rules compute in."""
+    """Return what a node keeps of its operands: beside float16 a number in float32, which the rules
+    compute in.
+    """
     kept = list(operands)
     if record.exact_number and type(raw) not in (float, bool) and raw.dtype == np.float16:
-        kept[:2] = [np.float32(operand) if type(operand) in (float, int) else operand for operand in kept[:2]]
+        kept[:2] = [
+            np.float32(operand) if type(operand) in (float, int) else operand
+            for operand in kept[:2]
+        ]
     return kept
 
 
@@ -70,7 +82,9 @@ def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | Non
 
 
 def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
-    """Raise PyTorch's error if the shapes do not broadcast, or numpy's function does not take the dtypes."""
+    """Raise PyTorch's error if the shapes do not broadcast, or numpy's function does not take the
+    dtypes.
+    """
     if isinstance(error, ValueError) and "broadcast" in str(error):
         refuse_mismatch(raws[: record.arity])
     if isinstance(error, TypeError) and str(error).startswith("ufunc"):
@@ -93,10 +107,20 @@ def refuse_dtype(record: Op, raws: list[Any]) -> None:
         return
     if " " in kernel:
         raise RuntimeError(kernel)
-    raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'")
+    raise NotImplementedError(
+        f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'"
+    )
 
 
 def kind_of(raw: Any) -> str:
     """Return the kind of the dtype of raw data, as numpy's letter: b, i or f."""
-    kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
+    kind = (
+        "b"
+        if type(raw) is bool
+        else "i"
+        if type(raw) is int
+        else raw.dtype.kind
+        if hasattr(raw, "dtype")
+        else "f"
+    )
     return "i" if kind == "u" else kind

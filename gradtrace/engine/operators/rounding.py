@@ -1,14 +1,15 @@
 """Products and sums rounded once, like the fused multiply-adds of PyTorch's kernels.
 
-PyTorch computes `a.add_(b, alpha=s)`, addcmul and lerp (and so every optimiser's step) with one instruction for each
-element. numpy has no such function, so the product is computed in a wider type. That takes several passes over the
-data, so large arrays are computed without it and rounded twice.
+PyTorch computes `a.add_(b, alpha=s)`, addcmul and lerp (and so every optimiser's step) with one
+instruction for each element. numpy has no such function, so the product is computed in a wider
+type. That takes several passes over the data, so large arrays are computed without it and rounded
+twice.
 
-`dot_product` sums products of large arrays without the threads of BLAS. From some 10,000 elements on,
-OpenBLAS divides a dot product among its threads, which then spin while they wait for the next one. For
-work that is bound by memory this gains little on an idle machine, and on a busy one it takes processor
-time from others and waits for a thread that is not running. A product of rows of 1,024 elements stays in
-its thread.
+`dot_product` sums products of large arrays without the threads of BLAS. From some 10,000 elements
+on, OpenBLAS divides a dot product among its threads, which then spin while they wait for the next
+one. For work that is bound by memory this gains little on an idle machine, and on a busy one it
+takes processor time from others and waits for a thread that is not running. A product of rows of
+1,024 elements stays in its thread.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ LARGE = 2048  # elements
 
 
 def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
-    """Return a + x * y for arrays of one floating dtype. One factor may be a number, which is cast to that dtype."""
+    """Return a + x * y for arrays of one floating dtype. One factor may be a number, which is cast
+    to that dtype.
+    """
     kind = a.dtype
     if kind.itemsize < 4:
         return in_float32(lambda a, x, y: a + x * y, a, x, y)
@@ -36,14 +39,18 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
 
 
 def of_dtype(factor: float | Array, other: float | Array, dtype: Any) -> Any:
-    """Return a number rounded to a dtype: a Python float, which numpy multiplies faster, if `other` is an array."""
+    """Return a number rounded to a dtype: a Python float, which numpy multiplies faster, if `other`
+    is an array.
+    """
     if not isinstance(factor, (int, float)):
         return factor
     return float(dtype.type(factor)) if type(other) is np.ndarray else dtype.type(factor)
 
 
 def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
-    """Return a + x * y for arrays, numpy scalars and floats of one dtype, float32 or float64, of any size."""
+    """Return a + x * y for arrays, numpy scalars and floats of one dtype, float32 or float64, of
+    any size.
+    """
     wide = np.float64 if a.dtype.itemsize == 4 else np.longdouble
     total: Array = widened(x, wide) * widened(y, wide) + a
     return total.astype(a.dtype)
@@ -52,8 +59,8 @@ def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
 def widened(x: Any, dtype: Any) -> Array:
     """Return an array or numpy scalar in another dtype. A Python float is returned unchanged.
 
-    A broadcast view (a stride is 0) becomes an array in C order, as with a ufunc. This is faster on small arrays than
-    `np.exp(x, dtype=...)`, which casts through a buffer.
+    A broadcast view (a stride is 0) becomes an array in C order, as with a ufunc. This is faster on
+    small arrays than `np.exp(x, dtype=...)`, which casts through a buffer.
     """
     if type(x) is float:
         return x  # type: ignore[return-value]
@@ -63,7 +70,9 @@ def widened(x: Any, dtype: Any) -> Array:
 def in_float32(function: Callable[..., Array], *operands: Any) -> Array:
     """Return a function of arrays and numbers, computed in float32 and rounded once to float16."""
     wide = np.dtype(np.float32)
-    return function(*(np.asarray(fitting(operand, wide)).astype(wide) for operand in operands)).astype(np.float16)
+    return function(
+        *(np.asarray(fitting(operand, wide)).astype(wide) for operand in operands)
+    ).astype(np.float16)
 
 
 def times_number(a: Array, number: float) -> Array:
@@ -74,12 +83,19 @@ def over_number(a: Array, number: float) -> Array:
     return a / number if a.dtype != np.float16 else (a / np.float32(number)).astype(a.dtype)
 
 
-LIMITS = {2: 65504.0, 4: 3.4028234663852886e38}  # the largest numbers, by the bytes of a floating dtype
+# the largest numbers, by the bytes of a floating dtype
+LIMITS = {2: 65504.0, 4: 3.4028234663852886e38}
 
 
 def fitting(value: Any, dtype: Any) -> Any:
-    """Return a number; raise RuntimeError, as PyTorch does, if it is finite and beyond a floating dtype's range."""
-    limit = LIMITS.get(dtype.itemsize) if dtype.kind == "f" and isinstance(value, (float, int)) else None
+    """Return a number; raise RuntimeError, as PyTorch does, if it is finite and beyond a floating
+    dtype's range.
+    """
+    limit = (
+        LIMITS.get(dtype.itemsize)
+        if dtype.kind == "f" and isinstance(value, (float, int))
+        else None
+    )
     if limit is not None and limit < abs(value) < math.inf:
         name = dtypes.from_np(dtype).c_name
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
@@ -91,16 +107,21 @@ def blend(start: Array, end: Array, weight: Any) -> Array:
     away = end - start
     if np.ndim(weight) == 0:
         weight = start.dtype.type(weight)
-        return multiply_add(start, weight, away) if abs(weight) < 0.5 else multiply_add(end, away, weight - 1)
+        return (
+            multiply_add(start, weight, away)
+            if abs(weight) < 0.5
+            else multiply_add(end, away, weight - 1)
+        )
     near = np.abs(weight) < 0.5
     return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))
 
 
 def in_float64(name: str, by_blocks: bool = False) -> Kernel:
-    """Return a kernel that calls numpy's `name`. float32 is computed in float64, as PyTorch is nearly exact.
+    """Return a kernel that calls numpy's `name`. float32 is computed in float64, as PyTorch is
+    nearly exact.
 
-    The attribute `ufunc` of the kernel is the name of numpy's function, for code that runs it in blocks. With
-    `by_blocks`, `trigonometry.py` computes large float64 arrays.
+    The attribute `ufunc` of the kernel is the name of numpy's function, for code that runs it in
+    blocks. With `by_blocks`, `trigonometry.py` computes large float64 arrays.
     """
 
     function: Kernel | None = None
@@ -134,7 +155,9 @@ ROW = 1024  # elements of a product that stays in its thread
 
 
 def dot_product(a: Array, b: Array) -> Any:
-    """Return the sum of a[i] * b[i] of two arrays of one dimension and one dtype, as a scalar of numpy."""
+    """Return the sum of a[i] * b[i] of two arrays of one dimension and one dtype, as a scalar of
+    numpy.
+    """
     if a.size <= ROW:
         return a.dot(b)
     whole = a.size // ROW * ROW

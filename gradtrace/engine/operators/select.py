@@ -1,7 +1,8 @@
 """Choose between two arrays by a mask, element by element.
 
-numpy's `where` branches at each element. If the mask has no pattern, as with the signs of activations, half of the
-branches are mispredicted and `where` takes ten times as long as a product. Bitwise operations need no branch.
+numpy's `where` branches at each element. If the mask has no pattern, as with the signs of
+activations, half of the branches are mispredicted and `where` takes ten times as long as a product.
+Bitwise operations need no branch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def select(mask: Array, a: Array, b: Array) -> Array:
     if not (is_mask(mask) and fits(a, mask) and fits(b, mask) and a.dtype is b.dtype):
         return np.where(mask, a, b)
     bits = BITS[a.dtype.itemsize]
-    x, y = a.view(bits), b.view(bits)
+    x = a.view(bits)
+    y = b.view(bits)
     difference: Array = np.bitwise_xor(x, y)
     np.bitwise_and(difference, np.negative(mask.view(np.int8)), difference)
     np.bitwise_xor(difference, y, difference)
@@ -41,4 +43,9 @@ def is_mask(mask: object) -> bool:
 
 
 def fits(a: object, mask: Array) -> bool:
-    return type(a) is np.ndarray and a.dtype.kind == "f" and a.shape == mask.shape and a.flags.c_contiguous
+    return (
+        type(a) is np.ndarray
+        and a.dtype.kind == "f"
+        and a.shape == mask.shape
+        and a.flags.c_contiguous
+    )

@@ -1,4 +1,5 @@
-"""Strided views with bounds checks. All strided views are made here, so that no view reads outside of its memory.
+"""Strided views with bounds checks. All strided views are made here, so that no view reads outside
+of its memory.
 
 Sizes and steps may be objects of the user's classes, so they are converted to integers here, once.
 """
@@ -17,23 +18,36 @@ if TYPE_CHECKING:
 
 
 def extent(size: Shape, steps: Shape, offset: int) -> int:
-    """Return the storage size in elements that a view needs: the index of its last element plus 1; 0 if empty."""
-    return offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True)) + 1 if all(size) else 0
+    """Return the storage size in elements that a view needs: the index of its last element plus 1;
+    0 if empty.
+    """
+    return (
+        offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True)) + 1
+        if all(size)
+        else 0
+    )
 
 
 def empty_like(array: Array, kind: NumpyDtype) -> Array:
-    """Return an empty dense array with the order of dims in memory that PyTorch's `preserve_format` gives.
+    """Return an empty dense array with the order of dims in memory that PyTorch's `preserve_format`
+    gives.
 
     Dims are ordered by their strides; a stride of 0 says nothing of its dim, which keeps its place
     (`infer_dense_strides` of PyTorch's ExpandUtils.cpp).
     """
-    return empty_in_order_of(array.shape, kind, (array.strides,)) if 0 in array.strides else np.empty_like(array, kind)
+    return (
+        empty_in_order_of(array.shape, kind, (array.strides,))
+        if 0 in array.strides
+        else np.empty_like(array, kind)
+    )
 
 
 def empty_in_order_of(shape: Shape, kind: NumpyDtype, strides: Sequence[Shape]) -> Array:
-    """Return an empty dense array with the order of dims in memory that PyTorch takes from operands of these strides.
+    """Return an empty dense array with the order of dims in memory that PyTorch takes from operands
+    of these strides.
 
-    The first operand that tells two dims apart decides (`reorder_dimensions` of PyTorch's TensorIterator.cpp).
+    The first operand that tells two dims apart decides (`reorder_dimensions` of PyTorch's
+    TensorIterator.cpp).
     """
     order = list(range(len(shape)))[::-1]  # from the innermost to the outermost
     for end in range(1, len(shape)):
@@ -53,7 +67,11 @@ def empty_in_order_of(shape: Shape, kind: NumpyDtype, strides: Sequence[Shape]) 
 def is_outer(dim: int, other: int, shape: Shape, strides: Sequence[Shape]) -> bool | None:
     """Return whether `dim` belongs outside of `other` in memory; None if no operand says it."""
     for steps in strides:
-        if steps[dim] and steps[other] and (steps[dim] != steps[other] or shape[dim] > shape[other]):
+        if (
+            steps[dim]
+            and steps[other]
+            and (steps[dim] != steps[other] or shape[dim] > shape[other])
+        ):
             return steps[dim] >= steps[other]
     return None
 
@@ -66,16 +84,30 @@ def dense_copy(array: Array) -> Array:
 
 
 def window(
-    cells: Array, size: Iterable[SupportsIndex], steps: Iterable[SupportsIndex], offset: SupportsIndex = 0
+    cells: Array,
+    size: Iterable[SupportsIndex],
+    steps: Iterable[SupportsIndex],
+    offset: SupportsIndex = 0,
 ) -> Array:
-    """Return a strided view of the 1-d array `cells`, counted in elements; RuntimeError if it exceeds `cells`."""
-    shape, strides, start = tuple(map(index, size)), tuple(map(index, steps)), index(offset)
+    """Return a strided view of the 1-d array `cells`, counted in elements; RuntimeError if it
+    exceeds `cells`.
+    """
+    shape = tuple(map(index, size))
+    strides = tuple(map(index, steps))
+    start = index(offset)
     first = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True) if step < 0)
-    if min((first, start, *shape)) < 0 or extent(shape, tuple(map(abs, strides)), first) > cells.size:
+    if (
+        min((first, start, *shape)) < 0
+        or extent(shape, tuple(map(abs, strides)), first) > cells.size
+    ):
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {start}, and itemsize "
-            f"{cells.itemsize} requiring a storage size of {extent(shape, strides, start) * cells.itemsize} are out of "
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {start}, "
+            "and itemsize "
+            f"{cells.itemsize} requiring a storage size of "
+            f"{extent(shape, strides, start) * cells.itemsize} are out of "
             f"bounds for storage of size {cells.size * cells.itemsize}"
         )
     unit = cells.strides[0]
-    return np.lib.stride_tricks.as_strided(cells[start:], shape, tuple(step * unit for step in strides))
+    return np.lib.stride_tricks.as_strided(
+        cells[start:], shape, tuple(step * unit for step in strides)
+    )

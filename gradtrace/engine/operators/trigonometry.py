@@ -1,12 +1,15 @@
-"""sin and cos of large float64 arrays, faster than numpy's, which call the C library for each element.
+"""sin and cos of large float64 arrays, faster than numpy's, which call the C library for each
+element.
 
-The argument is reduced to [-pi/4, pi/4] (Cody and Waite: pi/2 in three parts whose products with a small integer are
-exact). There both polynomials are evaluated with fdlibm's coefficients, in blocks, so that intermediate results stay in
-the cache. Each result differs from numpy's by at most one unit in the last place. Arguments above 6,400, infinities and
-nan are left to numpy. https://www.netlib.org/fdlibm/k_sin.c
+The argument is reduced to [-pi/4, pi/4] (Cody and Waite: pi/2 in three parts whose products with a
+small integer are exact). There both polynomials are evaluated with fdlibm's coefficients, in
+blocks, so that intermediate results stay in the cache. Each result differs from numpy's by at most
+one unit in the last place. Arguments above 6,400, infinities and nan are left to numpy.
+https://www.netlib.org/fdlibm/k_sin.c
 
-One block gives both functions, so a forward that needs a gradient keeps the other one, which is the derivative up to
-a sign (`with_slope`); `reverse/blocks.py` uses it if the argument still has the fingerprint that it had.
+One block gives both functions, so a forward that needs a gradient keeps the other one, which is the
+derivative up to a sign (`with_slope`); `reverse/blocks.py` uses it if the argument still has the
+fingerprint that it had.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 BLOCK = 16384
 TWO_OVER_PI = 0.6366197723675814
 # pi/2 in parts, the first two of 41 bits: their products with whole numbers below MOST are exact.
-PI_PARTS = tuple(map(float.fromhex, ("0x1.921fb54442000p+0", "0x1.a308d31319000p-41", "0x1.145c06e0e6895p-82")))
+PI_PARTS = tuple(
+    map(float.fromhex, ("0x1.921fb54442000p+0", "0x1.a308d31319000p-41", "0x1.145c06e0e6895p-82"))
+)
 # Adding this constant leaves the nearest integer of a number in the last bits.
 ROUNDING = 1.5 * 2.0**52
 MOST = 2.0**12  # quarters of a turn
@@ -65,7 +70,8 @@ def cos(x: Array) -> Array:
     """Return np.cos(x) for a float64 array."""
     if not x.flags.c_contiguous:
         return np.cos(x)
-    out, slope = np.empty_like(x), wanted.pop(id(x), None)
+    out = np.empty_like(x)
+    slope = wanted.pop(id(x), None)
     by_blocks(x, slope, out)
     if slope is not None:
         np.negative(slope, slope)
@@ -86,7 +92,9 @@ def with_slope(call: Callable[..., Tensor], input: Tensor) -> Tensor:
 
 
 def fingerprint(x: Array) -> float:
-    """Return a weighted sum of an array, which shows whether it was written to, but for changes lost in rounding."""
+    """Return a weighted sum of an array, which shows whether it was written to, but for changes
+    lost in rounding.
+    """
     flat = x.reshape(-1)
     whole = x.size // ROW * ROW
     columns = np.sin(np.arange(1.0, ROW + 1))
@@ -116,18 +124,25 @@ def by_blocks(x: Array, sine: Array | None, cosine: Array | None) -> None:
 
 
 def buffers() -> Array:
-    """Return four buffers, each aligned to a cache line: numpy's loops are 25 % faster on aligned data."""
+    """Return four buffers, each aligned to a cache line: numpy's loops are 25 % faster on aligned
+    data.
+    """
     raw = np.empty(4 * BLOCK * 8 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + 4 * BLOCK * 8].view(np.float64).reshape(4, BLOCK)
 
 
 def one_block(x: Array, s: Array, c: Array, t: Array, z: Array, p: Array) -> Array | None:
-    """Write sin(x) into s and cos(x) into c. Return the mask of elements too large for this method, or None.
+    """Write sin(x) into s and cos(x) into c. Return the mask of elements too large for this method,
+    or None.
 
     `t`, `z` and `p` are buffers.
     """
-    multiply, add, subtract, xor, also = np.multiply, np.add, np.subtract, np.bitwise_xor, np.bitwise_and
+    multiply = np.multiply
+    add = np.add
+    subtract = np.subtract
+    xor = np.bitwise_xor
+    also = np.bitwise_and
     s_bits, c_bits, t_bits, z_bits, p_bits = (row.view(np.int64) for row in (s, c, t, z, p))
     multiply(x, TWO_OVER_PI, t)
     add(t, ROUNDING, t)  # its last two bits are the number of the quadrant

@@ -1,11 +1,13 @@
 """One backward pass: the loop over nodes, and the accumulation of gradients.
 
-The newest node that has a gradient runs first: sequence numbers strictly fall along edges, so every node that may still
-send it a gradient has run by then. Where user code can observe PyTorch's order (hooks, custom Functions, a recorder,
-chosen inputs), dependencies are counted beforehand and a leaf's gradient is stored as soon as it is complete.
+The newest node that has a gradient runs first: sequence numbers strictly fall along edges, so every
+node that may still send it a gradient has run by then. Where user code can observe PyTorch's order
+(hooks, custom Functions, a recorder, chosen inputs), dependencies are counted beforehand and a
+leaf's gradient is stored as soon as it is complete.
 
-Inside a pass gradients are raw data (floats, arrays), or Tensors if the pass itself is recorded (create_graph). Each
-edge converts its gradient once, to the shape and dtype of the tensor that the gradient belongs to.
+Inside a pass gradients are raw data (floats, arrays), or Tensors if the pass itself is recorded
+(create_graph). Each edge converts its gradient once, to the shape and dtype of the tensor that the
+gradient belongs to.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
 NESTED = 20  # passes in one another on one stack: Python allows some 1,000 frames on each
-RAISED = 2_000  # a recursion limit above this was raised, as parsing does with its stack: it is enough
+# a recursion limit above this was raised, as parsing does with its stack: it is enough
+RAISED = 2_000
 passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 
@@ -43,10 +46,12 @@ def run_backward(
     wanted: list[Slot] | None = None,
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
-    """Run a backward pass from the roots (only to the `wanted` slots, if given); return the gradients at these.
+    """Run a backward pass from the roots (only to the `wanted` slots, if given); return the
+    gradients at these.
 
-    Passes can be nested to any depth: after every NESTED of them a new thread gives a new stack, as in PyTorch
-    (`MAX_DEPTH` of its engine). Only one of these threads ever runs: the others wait for it.
+    Passes can be nested to any depth: after every NESTED of them a new thread gives a new stack, as
+    in PyTorch (`MAX_DEPTH` of its engine). Only one of these threads ever runs: the others wait for
+    it.
     """
     if state.running is None or nested() % NESTED or sys.getrecursionlimit() > RAISED:
         return run_pass(roots, keep_graph, create_graph, wanted, accumulate)
@@ -70,9 +75,11 @@ def run_backward(
 
 def nested() -> int:
     """Return the number of nested backward passes that are running."""
-    depth, running = 0, state.running
+    depth = 0
+    running = state.running
     while running is not None:
-        depth, running = depth + 1, running.outer
+        depth = depth + 1
+        running = running.outer
     return depth
 
 
@@ -111,9 +118,10 @@ def run_pass(
 class Pass:
     """A backward pass: the gradients received by each node so far, and the node that is running.
 
-    `pending` has the sum of the gradients for each node that has not run (a dict by output number if it has several).
-    `owned` are the nodes whose sum is an array of this pass, to which the next gradient is added in place. `taken` are
-    the arrays that became a leaf's `.grad` or belong to the caller: no other leaf may get them.
+    `pending` has the sum of the gradients for each node that has not run (a dict by output number
+    if it has several). `owned` are the nodes whose sum is an array of this pass, to which the next
+    gradient is added in place. `taken` are the arrays that became a leaf's `.grad` or belong to the
+    caller: no other leaf may get them.
     """
 
     ordered = False
@@ -127,7 +135,9 @@ class Pass:
         self.taken: dict[int, Any] = {}
 
     def start(self, roots: list[Root]) -> None:
-        """Run the pass from the roots. An error gets the origin of the node that was running as `__forward__`."""
+        """Run the pass from the roots. An error gets the origin of the node that was running as
+        `__forward__`.
+        """
         passes_run["ordered" if self.ordered else "fast"] += 1
         for node, number, gradient in roots:
             self.taken[id(gradient)] = gradient
@@ -146,7 +156,10 @@ class Pass:
 
     def run(self) -> None:
         """Run the newest node that has a gradient, until no node has one."""
-        heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
+        heap = self.heap
+        pending = self.pending
+        release = not self.keep_graph
+        ordered = self.ordered
         owned = self.owned
         node, gradient = self.newest()
         while node is not None:
@@ -169,7 +182,8 @@ class Pass:
                     if target is node:
                         gradient = self.add(node, gradient, value)
                     elif node is None and type(target) is not AccumulateGrad:
-                        node, gradient = target, value
+                        node = target
+                        gradient = value
                     else:
                         self.receive(target, value)
                 elif type(have) is float:
@@ -187,13 +201,17 @@ class Pass:
                 gradient = pending.pop(node)
 
     def run_apart(self, node: Node, gradient: Any) -> bool:
-        """Try to run a node and the nodes after it block by block; return False if they must run as usual."""
+        """Try to run a node and the nodes after it block by block; return False if they must run as
+        usual.
+        """
         from gradtrace.engine.reverse.blocks import run_stretch
 
         return run_stretch(self, node, gradient)
 
     def newest(self) -> tuple[Any, Any]:
-        """Take the newest node that has a gradient, with that gradient; (None, None) if there is none."""
+        """Take the newest node that has a gradient, with that gradient; (None, None) if there is
+        none.
+        """
         if not self.heap:
             return None, None
         node = heappop(self.heap)[-1]
@@ -235,7 +253,9 @@ class Pass:
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
-        """After an error, drop the incomplete gradients of leaves, which PyTorch would not have stored either."""
+        """After an error, drop the incomplete gradients of leaves, which PyTorch would not have
+        stored either.
+        """
         failed = 0 if self.node is None else self.node.seq
         for node in count_dependencies(roots):
             if node.seq <= failed:
@@ -244,33 +264,42 @@ class Pass:
 
 
 class OrderedPass(Pass):
-    """A backward pass in PyTorch's exact order, which runs hooks, reports to a watcher, and captures gradients.
+    """A backward pass in PyTorch's exact order, which runs hooks, reports to a watcher, and
+    captures gradients.
 
-    `waiting` has the number of edges to each node that are not done yet, `needed` the nodes that must run (None: all
-    that can be reached), `captured` the gradient of each wanted slot (a node and an output number).
+    `waiting` has the number of edges to each node that are not done yet, `needed` the nodes that
+    must run (None: all that can be reached), `captured` the gradient of each wanted slot (a node
+    and an output number).
     """
 
     ordered = True
     numbers = count(1)
 
-    def __init__(self, keep_graph: bool, roots: list[Node], wanted: list[Slot] | None, accumulate: bool) -> None:
+    def __init__(
+        self, keep_graph: bool, roots: list[Node], wanted: list[Slot] | None, accumulate: bool
+    ) -> None:
         super().__init__(keep_graph)
-        self.number, self.outer = next(OrderedPass.numbers), state.running
+        self.number = next(OrderedPass.numbers)
+        self.outer = state.running
         self.waiting = count_dependencies(roots)
         self.needed = None if wanted is None else needed_nodes(self.waiting, wanted, accumulate)
         self.captured: dict[Slot, Any] = {} if wanted is None else dict.fromkeys(wanted)
         self.capturing = {node for node, _ in self.captured}
         self.read = set() if accumulate else self.capturing
         self.callbacks: list[Any] = []  # of queue_callback: they run when the pass is over
-        self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
+        # leaves have the same priority: the first that is ready runs first
+        self.ticket = count().__next__
 
     def will_run(self, node: Node) -> bool:
-        """Return whether the pass runs this node. In autograd.grad, RuntimeError for a leaf's node, as in PyTorch."""
+        """Return whether the pass runs this node. In autograd.grad, RuntimeError for a leaf's node,
+        as in PyTorch.
+        """
         if self.needed is None:
             return node in self.waiting
         if node in self.read and isinstance(node, AccumulateGrad):
             raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "A leaf node was passed to _will_engine_execute_node but we are currently running "
+                "autograd.grad(). "
                 "This is currently not supported."
             )
         return node in self.needed or node in self.read
@@ -280,18 +309,24 @@ class OrderedPass(Pass):
         return self.needed is None or node in self.needed or node in self.capturing
 
     def push(self, node: Node) -> None:
-        """Add a node to the queue if it has all its gradients. Leaves run first, then the newest node."""
+        """Add a node to the queue if it has all its gradients. Leaves run first, then the newest
+        node.
+        """
         if not self.waiting[node]:
             heappush(self.heap, (-inf if node.is_accumulator else -node.seq, self.ticket(), node))
 
     def run_apart(self, node: Node, gradient: Any) -> bool:
-        """Run a node, send its results along its edges, queue the nodes that have all their gradients. Return True."""
+        """Run a node, send its results along its edges, queue the nodes that have all their
+        gradients. Return True.
+        """
         results = self.visit(node, gradient)
-        watcher, numbers = state.watcher, node.output_nrs
+        watcher = state.watcher
+        numbers = node.output_nrs
         for i, target in enumerate(node.next):
             if target is None:
                 continue
-            value, needed = results[i], self.is_needed(target)
+            value = results[i]
+            needed = self.is_needed(target)
             if needed and value is not None:
                 number = 0 if numbers is None else numbers[i]
                 value = unbroadcast_and_cast(value, target, number, node, i)
@@ -306,7 +341,8 @@ class OrderedPass(Pass):
         """Run a node and its hooks; return the gradient (or None) for each of its edges."""
         watcher = state.watcher
         watcher.enters(node, gradient)
-        # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read after them.
+        # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read
+        # after them.
         read_only = self.needed is not None and node not in self.needed
         if node in self.capturing and not read_only:
             self.capture(node, gradient)
@@ -331,7 +367,9 @@ class OrderedPass(Pass):
 
 
 def count_dependencies(roots: list[Node]) -> dict[Node, int]:
-    """Return, for each node that can be reached from the roots, the number of edges that lead to it."""
+    """Return, for each node that can be reached from the roots, the number of edges that lead to
+    it.
+    """
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
@@ -349,7 +387,8 @@ def count_dependencies(roots: list[Node]) -> dict[Node, int]:
 def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: bool) -> set[Node]:
     """Return the nodes that must run so that every wanted slot gets its gradient.
 
-    With `accumulate` the wanted nodes run too (a leaf's node adds to `.grad`); else only their gradients are read.
+    With `accumulate` the wanted nodes run too (a leaf's node adds to `.grad`); else only their
+    gradients are read.
     """
     targets = {node for node, _ in wanted}
     needed: set[Node] = set()
@@ -363,16 +402,22 @@ def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: boo
 
 
 def derive_for_edges(node: Node, gradient: NodeGradient) -> InputGradients:
-    """Return the gradients of a node's inputs in the shape and dtype of the tensors that they belong to."""
+    """Return the gradients of a node's inputs in the shape and dtype of the tensors that they
+    belong to.
+    """
     numbers = node.output_nrs or (0,) * len(node.targets)
     return [
-        value if value is None or target is None else unbroadcast_and_cast(value, target, numbers[i], node, i)
+        value
+        if value is None or target is None
+        else unbroadcast_and_cast(value, target, numbers[i], node, i)
         for i, (value, target) in enumerate(zip(derive(node, gradient), node.targets, strict=False))
     ]
 
 
 def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
-    """Run a node between its pre and post hooks; return its inputs' gradients, checked for nan in anomaly mode."""
+    """Run a node between its pre and post hooks; return its inputs' gradients, checked for nan in
+    anomaly mode.
+    """
     hooks = node.hooks
     results: InputGradients
     if hooks is None or not (hooks.pre or hooks.post):

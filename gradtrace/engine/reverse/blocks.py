@@ -1,8 +1,9 @@
 """Backward through elementwise operations on large arrays, a block of elements at a time.
 
-Whole arrays would go to memory and back at every step. A stretch (elementwise nodes that can run one after another)
-instead runs all its steps on one block in the processor's cache; only gradients that leave the stretch (a leaf's, for
-example) are written as whole arrays. The results are the same numbers as without blocks, added in the same order.
+Whole arrays would go to memory and back at every step. A stretch (elementwise nodes that can run
+one after another) instead runs all its steps on one block in the processor's cache; only gradients
+that leave the stretch (a leaf's, for example) are written as whole arrays. The results are the same
+numbers as without blocks, added in the same order.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class _Blocks(_Array):
         if not getattr(record._kernel, "by_blocks", False):
             return common
         function = getattr(trigonometry, record.name)
-        return lambda x: function(x) if type(x) is np.ndarray and x.dtype == np.float64 else common(x)
+        return lambda x: (
+            function(x) if type(x) is np.ndarray and x.dtype == np.float64 else common(x)
+        )
 
 
 BLOCKS = _Blocks()
@@ -45,7 +48,9 @@ Kept = tuple[list[Any], Any]  # the saved arguments and the saved result, as raw
 
 
 class BlockStep(NamedTuple):
-    """One node of a stretch: each of its rules with the place for the rule's value, and the node's operands."""
+    """One node of a stretch: each of its rules with the place for the rule's value, and the node's
+    operands.
+    """
 
     rules: list[tuple[Rule, int]]  # a place among the stretch's gradients
     out: Array | None
@@ -64,7 +69,8 @@ class Exit(NamedTuple):
 
 
 def run_stretch(now: Pass, first: Node, g: Array) -> bool:
-    """Run the stretch of elementwise operations on arrays of one shape and dtype that starts at `first`.
+    """Run the stretch of elementwise operations on arrays of one shape and dtype that starts at
+    `first`.
 
     Return False, without running anything, if `first` is not such an operation.
     """
@@ -89,7 +95,8 @@ def run_stretch(now: Pass, first: Node, g: Array) -> bool:
 
 
 def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
-    """Return the nodes of the stretch that starts at `first`, in the order in which they run, with their saved values.
+    """Return the nodes of the stretch that starts at `first`, in the order in which they run, with
+    their saved values.
 
     No node outside of the stretch sends a gradient to one of them while they run.
     """
@@ -115,7 +122,8 @@ def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
 def operands(node: Node, first: Node) -> Kept | None:
     """Return the saved arguments and result of a node, or None if it cannot be part of the stretch.
 
-    It can if it is an elementwise operation with the shape and dtype of `first`, on contiguous arrays and numbers.
+    It can if it is an elementwise operation with the shape and dtype of `first`, on contiguous
+    arrays and numbers.
     """
     record = node.op
     if node.spec is not first.spec or node.freed or record is None or not node.plan.rules:
@@ -141,8 +149,12 @@ def fits(raw: object, shape: Shape) -> bool:
 # ---- what they do
 
 
-def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]) -> BlockStep:
-    """Return the step of a node; add to `exits` the places where its gradients leave the stretch."""
+def step_of(
+    now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]
+) -> BlockStep:
+    """Return the step of a node; add to `exits` the places where its gradients leave the
+    stretch.
+    """
     rules = []
     slope = slope_of(node, kept[0][0])
     for i, rule in node.plan.rules if slope is None else [(0, times_slope)]:
@@ -159,7 +171,9 @@ def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: l
 
 
 def slope_of(node: Node, argument: Any) -> Array | None:
-    """Return the derivative that was computed along with a node's result, if its argument has not changed since."""
+    """Return the derivative that was computed along with a node's result, if its argument has not
+    changed since.
+    """
     if node.extras is None or node.extras.slope is None:
         return None
     slope, mark = node.extras.slope
@@ -176,7 +190,9 @@ def flat(value: Value) -> Value:
 
 
 def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
-    """Return the index of the exit to a target; a target of another shape or dtype gets an exit for each edge."""
+    """Return the index of the exit to a target; a target of another shape or dtype gets an exit for
+    each edge.
+    """
     same = target.spec is source.spec
     for i, exit in enumerate(exits):
         if same and exit.target is target:
@@ -188,11 +204,15 @@ def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]
 
 
 def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
-    """Run the steps on each block of the gradient `g`, and write the gradients that leave the stretch to the exits."""
-    # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
-    # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
+    """Run the steps on each block of the gradient `g`, and write the gradients that leave the
+    stretch to the exits.
+    """
+    # The C library gives freed memory back to the system in pieces of what it has seen freed. With
+    # none but huge arrays in the process that would be each block's temporary, to be cleared and
+    # mapped in again for the next one.
     np.empty(ROOM, np.uint8)
-    size, dtype = g.size, g.dtype
+    size = g.size
+    dtype = g.dtype
     expanded = not any(g.strides)  # one number for all, as from a sum
     incoming = np.asarray(g[(0,) * g.ndim]) if expanded else np.ascontiguousarray(g).reshape(-1)
     count = -(-size // BLOCK)
@@ -200,7 +220,9 @@ def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
     for k in range(count):
         here = slice(size * k // count, size * (k + 1) // count)
         length = here.stop - here.start
-        values: list[Any] = [None] * members + [None if exit.have is None else exit.have[here] for exit in exits]
+        values: list[Any] = [None] * members + [
+            None if exit.have is None else exit.have[here] for exit in exits
+        ]
         values[0] = np.broadcast_to(incoming, (length,)) if expanded else incoming[here]
         for i, step in enumerate(steps):
             args = step.args
@@ -209,10 +231,15 @@ def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
                 for j in step.sliced:
                     args[j] = args[j][here]
             out = None if step.out is None else step.out[here]
-            gradient, values[i] = values[i], None
+            gradient = values[i]
+            values[i] = None
             for rule, place in step.rules:
                 value = rule(BLOCKS, gradient, out, *args)
-                if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != (length,):
+                if (
+                    type(value) is not np.ndarray
+                    or value.dtype is not dtype
+                    or value.shape != (length,)
+                ):
                     value = np.broadcast_to(np.asarray(value, dtype), (length,))
                 values[place] = value if values[place] is None else values[place] + value
         for i, exit in enumerate(exits):
@@ -220,7 +247,9 @@ def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
 
 
 def hand_over(now: Pass, exit: Exit) -> None:
-    """Give the sum of gradients at an exit to its target; the sum includes what the target had before."""
+    """Give the sum of gradients at an exit to its target; the sum includes what the target had
+    before.
+    """
     if exit.have is None:
         now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole))
     else:

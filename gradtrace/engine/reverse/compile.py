@@ -1,10 +1,11 @@
 """Compile the derivative of an elementwise operator from its record's rules.
 
-A rule is called with terms in place of values, which gives its formula. The formula becomes one Python function, built
-as an `ast` with generated names, so a node's derivative no longer calls the rule, its namespace and their fallbacks. A
-rule that depends on values (a comparison, a branch) has no formula; it is called directly. The compiled function takes
-and returns the same as the interpreter (`evaluate.interpret`), and calls it for the cases that it does not handle:
-freed or changed saved values, and exceptions of Python's floats.
+A rule is called with terms in place of values, which gives its formula. The formula becomes one
+Python function, built as an `ast` with generated names, so a node's derivative no longer calls the
+rule, its namespace and their fallbacks. A rule that depends on values (a comparison, a branch) has
+no formula; it is called directly. The compiled function takes and returns the same as the
+interpreter (`evaluate.interpret`), and calls it for the cases that it does not handle: freed or
+changed saved values, and exceptions of Python's floats.
 
 `compile_function` is where all generated code is made.
 """
@@ -38,8 +39,12 @@ LOAD = ast.Load()
 def compile_function(
     name: str, parameters: list[str], body: list[ast.stmt], namespace: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function with these parameters and this body, which use only generated names. It has no built-ins."""
-    arguments = ast.arguments([], [ast.arg(parameter) for parameter in parameters], None, [], [], None, [])
+    """Return a function with these parameters and this body, which use only generated names. It has
+    no built-ins.
+    """
+    arguments = ast.arguments(
+        [], [ast.arg(parameter) for parameter in parameters], None, [], [], None, []
+    )
     function = ast.FunctionDef("compiled", arguments, body or [ast.Pass()], [])
     if hasattr(function, "type_params"):
         function.type_params = []
@@ -53,7 +58,9 @@ def compile_function(
 
 
 class Writer:
-    """A writer of the statements that compute terms; `namespace` has the objects that they refer to by name."""
+    """A writer of the statements that compute terms; `namespace` has the objects that they refer to
+    by name.
+    """
 
     def __init__(self, floats: bool) -> None:
         self.floats = floats
@@ -63,7 +70,9 @@ class Writer:
         self.used: set[str] = set()  # the operands that the statements need
 
     def expression(self, term: Term | float) -> ast.expr:
-        """Return the expression for a term; add the statements that compute its parts first, if any are needed."""
+        """Return the expression for a term; add the statements that compute its parts first, if any
+        are needed.
+        """
         if not isinstance(term, Term):
             return self.constant(term) if self.floats else self.bound(np.asarray(term, np.float64))
         operation = term.operation
@@ -71,28 +80,40 @@ class Writer:
             self.used.add(operation)
             return name(operation)
         if callable(operation):
-            parts = [self.expression(o) if isinstance(o, Term) else self.constant(o) for o in term.operands]
+            parts = [
+                self.expression(o) if isinstance(o, Term) else self.constant(o)
+                for o in term.operands
+            ]
             if self.floats:
                 return ast.Call(self.bound(operation), parts, [])
             return self.assign(self.bound(operation), parts, isinstance(operation, np.ufunc))
         plain = isinstance(term, PlainTerm)
-        parts = [self.constant(o) if plain and not isinstance(o, Term) else self.expression(o) for o in term.operands]
+        parts = [
+            self.constant(o) if plain and not isinstance(o, Term) else self.expression(o)
+            for o in term.operands
+        ]
         if self.floats or plain:
             return arithmetic(operation, parts)
         return self.assign(self.bound(getattr(np, operation)), parts, True)
 
     def assign(self, function: ast.expr, parts: list[ast.expr], into: bool) -> ast.expr:
-        """Add a call, and return its variable: with `into` a temporary among its operands is reused for the result."""
+        """Add a call, and return its variable: with `into` a temporary among its operands is reused
+        for the result.
+        """
         names = [part.id for part in parts if isinstance(part, ast.Name)]
         reusable = [n for n in names if into and n in self.temporaries]
         target = reusable[0] if reusable else f"t{len(self.body)}"
         if into:
             self.temporaries.add(target)
-        self.body.append(assignment(target, ast.Call(function, [*parts, *map(name, reusable[:1])], [])))
+        self.body.append(
+            assignment(target, ast.Call(function, [*parts, *map(name, reusable[:1])], []))
+        )
         return name(target)
 
     def constant(self, value: float) -> ast.expr:
-        """Return the expression for a Python number; code cannot spell inf and nan, so these get a name."""
+        """Return the expression for a Python number; code cannot spell inf and nan, so these get a
+        name.
+        """
         return ast.Constant(value) if value - value == 0 else self.bound(value)
 
     def bound(self, value: object) -> ast.expr:
@@ -138,12 +159,15 @@ NONE = ast.Constant(None)
 # ---- the derivative of a node
 
 
-def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, NodeGradient], Pairs]:
+def compile_derivative(
+    plan: BackwardPlan, with_number: bool, data: int
+) -> Callable[[Node, NodeGradient], Pairs]:
     """Return derivative(node, gradient) for nodes of the fast path.
 
     `data` is FLOATS, WIDE or OTHERS; `with_number`: the second operand is a number.
     """
-    record, floats = plan.record, data == FLOATS
+    record = plan.record
+    floats = data == FLOATS
     operands = ("x", "y")[: record.arity] + ("p",) * len(record.plain_names)
     writer = Writer(floats)
     guards: list[ast.expr] = []
@@ -152,12 +176,17 @@ def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Call
         unless: list[tuple[Term, float]] = []
         term = None if data == OTHERS else formula(rule, operands, floats, unless)
         if term is not None:
-            guards += [ast.Compare(writer.expression(t), [ast.Eq()], [writer.constant(n)]) for t, n in unless]
+            guards += [
+                ast.Compare(writer.expression(t), [ast.Eq()], [writer.constant(n)])
+                for t, n in unless
+            ]
             value = writer.expression(term)
         else:
             writer.used.update((*operands, "out"))
             xp = writer.bound(SCALAR if floats else ARRAY)
-            value = ast.Call(writer.bound(rule), [xp, name("g"), name("out"), *map(name, operands)], [])
+            value = ast.Call(
+                writer.bound(rule), [xp, name("g"), name("out"), *map(name, operands)], []
+            )
         pairs.append(ast.Tuple([field("node", "edge_b" if i else "edge_a"), value], LOAD))
     body: list[ast.stmt] = [
         *unless_any(doubts_of(plan, writer.used)),
@@ -186,18 +215,24 @@ OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))
 
 
 def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
-    """Return the conditions under which a node needs the full check: saved values were freed or may have changed."""
+    """Return the conditions under which a node needs the full check: saved values were freed or may
+    have changed.
+    """
     doubts = [is_same(field("node", "extras"), NONE, unequal=True)]
     if plan.saves:  # release() puts FREED there whatever was saved
         doubts.insert(0, is_same(field("node", "saved_a"), name("FREED")))
     for bit, operand, _, edge in OPERANDS:
         if operand in used and plan.raw_mask & bit:
-            doubts.append(is_same(ast.Attribute(field("node", edge), "extras", LOAD), NONE, unequal=True))
+            doubts.append(
+                is_same(ast.Attribute(field("node", edge), "extras", LOAD), NONE, unequal=True)
+            )
     return doubts
 
 
 def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
-    """Return the statements that load saved values, or call the interpreter if a tensor has left the fast path."""
+    """Return the statements that load saved values, or call the interpreter if a tensor has left
+    the fast path.
+    """
     loads = [assignment("out", field("node", "out"))] if "out" in used else []
     for bit, operand, slot, _ in OPERANDS:
         if operand not in used:
@@ -214,5 +249,7 @@ def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) 
             convert = ast.Attribute(field("node", "spec"), "number", LOAD)
             loads.append(assignment(operand, ast.Call(convert, [name(operand)], [])))
     if "p" in used:
-        loads.append(assignment("p", ast.Subscript(field("node", "saved_b"), ast.Constant(0), LOAD)))
+        loads.append(
+            assignment("p", ast.Subscript(field("node", "saved_b"), ast.Constant(0), LOAD))
+        )
     return loads

@@ -1,8 +1,8 @@
 """Evaluate the derivative rules of one node, on floats, arrays or Tensors.
 
-`interpret` is the derivative that every node has at first: it reads the saved values, calls the rules and gives each
-edge its gradient in the shape and dtype of the edge's target. `compile.py` and `blocks.py` do the same faster for some
-nodes, and leave all other cases to it.
+`interpret` is the derivative that every node has at first: it reads the saved values, calls the
+rules and gives each edge its gradient in the shape and dtype of the edge's target. `compile.py` and
+`blocks.py` do the same faster for some nodes, and leave all other cases to it.
 """
 
 from __future__ import annotations
@@ -38,19 +38,25 @@ def derive(node: Node, gradient: NodeGradient) -> InputGradients:
 
 
 def interpret(node: Node, gradient: NodeGradient) -> Pairs:
-    """Call a node's rules; return a pair (target node, gradient in the target's shape and dtype) for each edge."""
-    plan, targets = node.plan, node.targets
+    """Call a node's rules; return a pair (target node, gradient in the target's shape and dtype)
+    for each edge.
+    """
+    plan = node.plan
+    targets = node.targets
     pairs: list[tuple[Node, NodeGradient]] = []
     if plan.one_rule_each and type(gradient) is not float:
         args, out = saved_data(node)
-        if plan.record.scalar is not None or float not in map(type, args):  # else `run_rules` converts them
+        # else `run_rules` converts them
+        if plan.record.scalar is not None or float not in map(type, args):
             try:
                 for i, rule in plan.rules:
                     target = targets[i]
                     if target is not None:
                         value = rule(ARRAY, gradient, out, *args)
                         fitting = has_spec(value, target.spec)
-                        pairs.append((target, value if fitting else delivered(node, i, target, value)))
+                        pairs.append(
+                            (target, value if fitting else delivered(node, i, target, value))
+                        )
                 return pairs
             except FLOAT_TRAPS:  # of a saved number
                 pairs = []
@@ -61,19 +67,25 @@ def interpret(node: Node, gradient: NodeGradient) -> Pairs:
     return pairs
 
 
-SAVES_ITS_OWN = NoPlan(saves=True, derivative=interpret)  # of nodes that save values in their own way
+# of nodes that save values in their own way
+SAVES_ITS_OWN = NoPlan(saves=True, derivative=interpret)
 
 
 def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGradient:
-    """Return the gradient of edge `index` in the target's shape and dtype: a dict if the target has several outputs."""
+    """Return the gradient of edge `index` in the target's shape and dtype: a dict if the target has
+    several outputs.
+    """
     number = 0 if node.output_nrs is None else node.output_nrs[index]
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}
 
 
 def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
-    """Return the results of an operator's derivative rules, on a gradient of floats, arrays or Tensors."""
-    record, traced = node.plan.record, isinstance(gradient, Tensor)
+    """Return the results of an operator's derivative rules, on a gradient of floats, arrays or
+    Tensors.
+    """
+    record = node.plan.record
+    traced = isinstance(gradient, Tensor)
     if type(gradient) is dict and record.outputs != 1:
         traced = any(isinstance(g, Tensor) for g in gradient.values())
         gradient = all_outputs(node, gradient, traced)  # type: ignore[assignment]
@@ -84,7 +96,9 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
     args, out = saved_data(node)
     if record.scalar is not None:
         try:
-            return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
+            return call_rules(
+                node, SCALAR if type(gradient) is float else ARRAY, gradient, out, args
+            )
         except FLOAT_TRAPS:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
@@ -94,7 +108,9 @@ def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
     return call_rules(node, ARRAY, gradient, out, args)
 
 
-def call_rules(node: Node, xp: XP, gradient: NodeGradient, out: object, args: Sequence[object]) -> InputGradients:
+def call_rules(
+    node: Node, xp: XP, gradient: NodeGradient, out: object, args: Sequence[object]
+) -> InputGradients:
     """Call the rules on one namespace `xp`; return a gradient or None for each argument."""
     plan = node.plan
     joint = plan.record.joint
@@ -115,7 +131,9 @@ def as_numpy(value: object) -> object:
 
 
 def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
-    """Return the gradients of all outputs: zeros or None, as the record says, for an output that got no gradient."""
+    """Return the gradients of all outputs: zeros or None, as the record says, for an output that
+    got no gradient.
+    """
     if node.op.undefined_grad == "none":
         return tuple(slots.get(i) for i in range(len(node.shape)))
     full = []

@@ -1,4 +1,5 @@
-"""`backward` and `grad`, with every parameter that PyTorch's functions have; `grad_fn(*gradients)` of one node.
+"""`backward` and `grad`, with every parameter that PyTorch's functions have; `grad_fn(*gradients)`
+of one node.
 
 https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
 https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 
 CREATE_GRAPH_WARNING = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
+    "avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None "
+    "after use to break the "
     "cycle and avoid the leak."
 )
 INSIDE_TRANSFORM = (
-    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "backward() called inside a functorch transform. This is not supported, please use "
+    "functorch.grad or functorch.vjp "
     "instead or call backward() outside of functorch transforms."
 )
 NO_HISTORY = "element {} of tensors does not require grad and does not have a grad_fn"
@@ -52,23 +57,33 @@ def backward(
 ) -> None:
     """Add the gradients of `tensors` to the leaves they depend on (or to `inputs` only).
 
-    `grad_tensors` are the vectors of the vector-Jacobian product, each with the shape of its tensor; None means 1 for a
-    tensor of one element and raises RuntimeError for any other. Values saved for backward are freed unless
-    `retain_graph` (default: `create_graph`). RuntimeError, with PyTorch's words, if the graph cannot be differentiated.
+    `grad_tensors` are the vectors of the vector-Jacobian product, each with the shape of its
+    tensor; None means 1 for a tensor of one element and raises RuntimeError for any other. Values
+    saved for backward are freed unless `retain_graph` (default: `create_graph`). RuntimeError, with
+    PyTorch's words, if the graph cannot be differentiated.
     """
     if state.levels:
         raise RuntimeError(INSIDE_TRANSFORM)
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. "
                 "Please only use `grad_tensors`."
             )
         import warnings
 
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         grad_tensors = grad_variables
-    targets = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
+    targets = (
+        None
+        if inputs is None
+        else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
+    )
     if targets == ():
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = as_tuple(tensors)
@@ -81,7 +96,9 @@ def backward(
     create_graph = create_graph or state.planning  # a static plan records the steps of backward too
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
-    run_backward(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
+    run_backward(
+        roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None]
+    )
 
 
 if TYPE_CHECKING:
@@ -124,14 +141,16 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing any `.grad`.
+    """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing any
+    `.grad`.
 
-    If the outputs do not depend on an input, raise RuntimeError, unless `allow_unused` (its gradient is None) or
-    `materialize_grads` (zeros) is set. If `inputs` is a dict, return a dict.
+    If the outputs do not depend on an input, raise RuntimeError, unless `allow_unused` (its
+    gradient is None) or `materialize_grads` (zeros) is set. If `inputs` is a dict, return a dict.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     targets = as_tuple(inputs.values() if type(inputs) is dict else inputs)
@@ -143,21 +162,29 @@ def grad(
     create_graph = create_graph or planned  # a static plan records the steps of backward too
     if is_grads_batched:
         check_batch(as_tuple(outputs), as_tuple(grad_outputs))
-        results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
+        results = batched(
+            as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused
+        )
     else:
         results = one_pass(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
     if not allow_unused:
         for i, r in enumerate(results):
             if r is None:
                 raise RuntimeError(
-                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    f"The differentiated Tensor at index {i} appears to not have been used in the "
+                    "graph. Set "
                     "allow_unused=True if this is the desired behavior."
                 )
     if materialize_grads:
         if any(isinstance(t, Edge) for r, t in zip(results, targets, strict=True) if r is None):
-            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
         pairs = zip(results, targets, strict=True)
-        results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
+        results = tuple(
+            zeros_like(t, requires_grad=create_graph and not planned) if r is None else r
+            for r, t in pairs
+        )
     if planned:
         results = tuple(None if r is None else r.detach() for r in results)
     elif not create_graph:  # with it, the operations of backward are recorded
@@ -167,7 +194,11 @@ def grad(
 
 
 def one_pass(
-    outputs: tuple[Any, ...], targets: tuple[Any, ...], grad_outputs: Vectors, keep: bool, create_graph: bool
+    outputs: tuple[Any, ...],
+    targets: tuple[Any, ...],
+    grad_outputs: Vectors,
+    keep: bool,
+    create_graph: bool,
 ) -> tuple[Any, ...]:
     """Return the gradients of `targets` from one backward pass."""
     roots = root_gradients(outputs, grad_outputs, create_graph)
@@ -179,22 +210,29 @@ def one_pass(
 
 
 def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
-    """Raise PyTorch's errors unless each vector has its output's shape after a first dim of one size for all."""
+    """Raise PyTorch's errors unless each vector has its output's shape after a first dim of one
+    size for all.
+    """
     sizes = []
     for i, (out, vector) in enumerate(zip(outputs, vectors, strict=False)):
         if vector is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if not vector.ndim:
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                "`tensor.item<T>()` in C++ to "
                 "convert a 0-dim tensor to a number"
             )
         if tuple(vector.shape[1:]) != tuple(out.shape):
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {vector.shape[2:]} and "
-                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in `grad_output` to be "
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape "
+                "of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of "
+                f"{vector.shape[2:]} and "
+                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in "
+                "`grad_output` to be "
                 "considered batched, consider using vmap."
             )
         sizes.append(vector.shape[0])
@@ -213,7 +251,9 @@ def batched(
     create_graph: bool,
     allow_unused: bool,
 ) -> tuple[Any, ...]:
-    """Run one pass for each entry of the vectors' first dim, and return the stacked gradients (is_grads_batched)."""
+    """Run one pass for each entry of the vectors' first dim, and return the stacked gradients
+    (is_grads_batched).
+    """
     rows = []
     for i in range(len(vectors[0])):
         seeds = tuple(v[i] for v in vectors)
@@ -221,16 +261,24 @@ def batched(
     if not keep:
         one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
     stack = TRACED.stack  # loads its family
-    return tuple(None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True))
+    return tuple(
+        None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True)
+    )
 
 
 def as_tuple(values: Tensor | Edge | GradientEdge | Iterable[Any] | None) -> tuple[Any, ...]:
-    """Return one value or several values as a tuple, with each GradientEdge converted to an Edge."""
+    """Return one value or several values as a tuple, with each GradientEdge converted to an
+    Edge.
+    """
     if values is None or isinstance(values, Tensor):
         return (values,)
-    members: tuple[Any, ...] = (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
+    members: tuple[Any, ...] = (
+        (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
+    )
     if any(isinstance(value, GradientEdge) for value in members):
-        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in members)
+        return tuple(
+            Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in members
+        )
     return members
 
 
@@ -239,7 +287,9 @@ def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
 
 
 def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
-    """Return the (node, output number) that receives an input's gradient; None if no graph can contain the input."""
+    """Return the (node, output number) that receives an input's gradient; None if no graph can
+    contain the input.
+    """
     if isinstance(t, Edge):
         assert t.function is not None
         return t.function, t.input_nr
@@ -253,13 +303,17 @@ def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
     return None if node is None else (node, t._nr)
 
 
-def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: bool) -> list[tuple[Node, int, Any]]:
+def root_gradients(
+    outputs: tuple[Any, ...], vectors: Vectors, create_graph: bool
+) -> list[tuple[Node, int, Any]]:
     """Return (node, output number, gradient) for each output; the default gradient is 1."""
     gradients = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
     gradients = gradients[: len(outputs)]  # of more vectors than outputs PyTorch takes the first
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, gradients, strict=True))]
+    checked = [
+        first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, gradients, strict=True))
+    ]
     roots = []
     for i, (out, g) in enumerate(zip(outputs, checked, strict=True)):
         node, number = out if isinstance(out, Edge) else (gradient_edge(out), out._nr)
@@ -274,13 +328,16 @@ def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: boo
 
 
 def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
-    """Return the starting gradient of output `i`: `g` after a check of its shape; by default 1, for one element."""
+    """Return the starting gradient of output `i`: `g` after a check of its shape; by default 1, for
+    one element.
+    """
     if isinstance(g, Tensor):
         target = out.function if isinstance(out, Edge) else out
         shape = () if target is None else target.shape
         if tuple(g.shape) != tuple(shape):
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {shape}."
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
+                f"a shape of {shape}."
             )
         return g
     if g is not None:
@@ -329,7 +386,8 @@ def input_metadata(node: Node) -> tuple[InputMetadata, ...]:
 
 
 def call_node(node: Node, gradients: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return a tuple of the gradient (or None) of each input; for a single input, the gradient itself.
+    """Return a tuple of the gradient (or None) of each input; for a single input, the gradient
+    itself.
 
     TypeError for a wrong number of gradients, or for one that is neither a tensor nor None.
     """
@@ -357,7 +415,10 @@ def results_of(node: Node, gradients: tuple[Any, ...], several: bool) -> list[An
         with using(grad_enabled=state.grad_enabled):
             return list(node.derive(incoming))
     derived = run_rules(node, incoming)
-    return [None if g is None or target is None else as_tensor(g) for g, target in zip(derived, node.next, strict=True)]
+    return [
+        None if g is None or target is None else as_tensor(g)
+        for g, target in zip(derived, node.next, strict=True)
+    ]
 
 
 higher.update(backward=backward, call_node=call_node, input_metadata=input_metadata)

@@ -1,7 +1,9 @@
-"""Call hooks during backward: a tensor's hooks before its node runs, a node's hooks before and after it runs.
+"""Call hooks during backward: a tensor's hooks before its node runs, a node's hooks before and
+after it runs.
 
-A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always get Tensors. The result of a hook
-is checked as in PyTorch: a hook may change the values of a gradient, not its size or type.
+A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always get Tensors.
+The result of a hook is checked as in PyTorch: a hook may change the values of a gradient, not its
+size or type.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def own_copy(gradient: Gradient) -> Tensor:
 
 
 def tensor_hooks(node: Node, gradient: Any) -> Any:
-    """Run the hooks of a node's output tensors, store gradients for retain_grad, and return the gradient."""
+    """Run the hooks of a node's output tensors, store gradients for retain_grad, and return the
+    gradient.
+    """
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         hooks = extra.hooks if extra is not None else None
@@ -38,7 +42,8 @@ def tensor_hooks(node: Node, gradient: Any) -> Any:
     assert node.hooks is not None
     if node.outputs == 1:
         return one_tensor_hooks(node.hooks, 0, gradient)
-    slots = dict.fromkeys(node.hooks.tensor_pre) | (gradient or {})  # hooks see None for what has no gradient
+    # hooks see None for what has no gradient
+    slots = dict.fromkeys(node.hooks.tensor_pre) | (gradient or {})
     gradients = {number: one_tensor_hooks(node.hooks, number, g) for number, g in slots.items()}
     return {number: g for number, g in gradients.items() if g is not None} or None
 
@@ -51,7 +56,11 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
         if tensor is not None:
             extra = tensor.extra()
             first = extra.grad is None
-            kept = records["clone"](gradient) if first and isinstance(gradient, Tensor) else own_copy(gradient)
+            kept = (
+                records["clone"](gradient)
+                if first and isinstance(gradient, Tensor)
+                else own_copy(gradient)
+            )
             extra.grad = kept if first else extra.grad + kept
             state.watcher.hooked("retain", None, None, gradient)
     return gradient
@@ -78,7 +87,10 @@ def node_hooks(
     incoming = gradients_of(node, gradient)
     for hook in list(hooks.pre.values()):
         incoming = checked("pre", hook, incoming, hook(incoming))
-    traced = any(isinstance(g, Tensor) for g in (gradient.values() if type(gradient) is dict else (gradient,)))
+    traced = any(
+        isinstance(g, Tensor)
+        for g in (gradient.values() if type(gradient) is dict else (gradient,))
+    )
     if hooks.pre:
         gradient = gradient_from(node, incoming, traced)
     results = list(apply(node, gradient))
@@ -100,7 +112,9 @@ def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
 
 
 def counted_outputs(node: Node) -> int:
-    """Return the number of a node's outputs that can have a gradient: all but indices, which come last."""
+    """Return the number of a node's outputs that can have a gradient: all but indices, which come
+    last.
+    """
     some = None if node.op is None else node.op.differentiable
     return len(node.shape) if some is None else max(some) + 1
 
@@ -111,7 +125,9 @@ def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool)
 
 
 def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
-    """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if it is invalid."""
+    """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if
+    it is invalid.
+    """
     state.watcher.hooked(kind, hook, old, old if new is None else new)
     return old if new is None else check_hook_results(hook, old, new)
 
@@ -120,7 +136,9 @@ def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[A
 
 
 def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
-    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
+    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and
+    size.
+    """
     if after is before:
         return
     if before is None:
@@ -129,7 +147,8 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
     if after.dtype is not before.dtype:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(before.dtype)} got "
+            f"hook '{hook_name(hook)}' has changed the type of value (was "
+            f"{type_name(before.dtype)} got "
             f"{type_name(after.dtype)})"
         )
     if after.shape != before.shape:
@@ -137,12 +156,15 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
 
 
 def check_hook_results(hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
-    """Return the result of a node's hook as a tuple; raise an error if it cannot replace the gradients `old`."""
+    """Return the result of a node's hook as a tuple; raise an error if it cannot replace the
+    gradients `old`.
+    """
     if not isinstance(new, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
     if len(new) != len(old):
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, "
+            "but expected "
             f"{len(old)})"
         )
     for before, after in zip(old, new, strict=True):

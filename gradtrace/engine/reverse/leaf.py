@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
-    """Add a gradient to `leaf.grad`: in place if `leaf.grad` exists and the pass is not recorded (create_graph).
+    """Add a gradient to `leaf.grad`: in place if `leaf.grad` exists and the pass is not recorded
+    (create_graph).
 
-    `taken` are the arrays that others own already. With None the pass may still use the array, so it is copied.
+    `taken` are the arrays that others own already. With None the pass may still use the array, so
+    it is copied.
     """
     if not leaf._req and not leaf.requires_grad:  # since the graph was built
         return
@@ -41,7 +43,9 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
 
 
 def in_layout_of(raw: Any, gradient: float | Array) -> float | Array:
-    """Return a gradient with the strides of a dense leaf, as PyTorch stores it (accumulate_grad.h)."""
+    """Return a gradient with the strides of a dense leaf, as PyTorch stores it
+    (accumulate_grad.h).
+    """
     if type(gradient) is float or type(raw) is not np.ndarray or raw.flags.c_contiguous:
         return gradient
     laid = np.empty_like(raw, gradient.dtype)  # type: ignore[union-attr]
@@ -52,9 +56,11 @@ def in_layout_of(raw: Any, gradient: float | Array) -> float | Array:
 
 
 def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
-    """Return the gradient as an array of one leaf's own: copied if needed, since two leaves must not share `.grad`.
+    """Return the gradient as an array of one leaf's own: copied if needed, since two leaves must
+    not share `.grad`.
 
-    A rule's result is linear in the incoming gradient, so it is a new array, the incoming gradient, or a view of that.
+    A rule's result is linear in the incoming gradient, so it is a new array, the incoming gradient,
+    or a view of that.
     """
     if type(gradient) is float:
         return gradient
@@ -62,7 +68,11 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
     if taken is None or not array.flags.c_contiguous or id(array) in taken:
         return array.copy()
     base = array.base
-    if type(base) is np.ndarray and (base.strides, base.shape, base.dtype) == (array.strides, array.shape, array.dtype):
+    if type(base) is np.ndarray and (base.strides, base.shape, base.dtype) == (
+        array.strides,
+        array.shape,
+        array.dtype,
+    ):
         array = base  # transposed twice: the same elements in the same order
     elif base is not None:
         return array.copy()

@@ -1,4 +1,6 @@
-"""Save the arguments and results of a node, and read them: edges, Metas (a shape and dtype), versions."""
+"""Save the arguments and results of a node, and read them: edges, Metas (a shape and dtype),
+versions.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,21 @@ ENABLE_HINT = (
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
 FOUND_HINT = (
-    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "the backtrace further above shows the operation that failed to compute its gradient. The "
+    "variable in question was "
     "changed in there or anywhere later. Good luck!"
 )
 DETACHED_MESSAGE = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+    "not supported, please "
     "use out-of-place `.detach()` instead"
 )
 
 SAVED_INFERENCE_MESSAGE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+    "inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal "
+    "tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
@@ -50,12 +56,20 @@ SAVED_INFERENCE_MESSAGE = (
 
 
 def source_node(argument: object) -> Node | None:
-    """Return the node that receives an argument's gradient; None for an argument that needs none."""
+    """Return the node that receives an argument's gradient; None for an argument that needs
+    none.
+    """
     if not isinstance(argument, Tensor):
         return None
     if argument._x is not None and argument._x.needs_slow_path:
         return gradient_edge(argument)
-    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
+    return (
+        argument._fn
+        if argument._fn is not None
+        else accumulator(argument)
+        if argument._req
+        else None
+    )
 
 
 def meta_of(raw: Raw) -> Meta:
@@ -65,14 +79,18 @@ def meta_of(raw: Raw) -> Meta:
 
 
 def version_to_save(extra: TensorExtras) -> int:
-    """Return the version number to store with a saved tensor; RuntimeError for an inference tensor."""
+    """Return the version number to store with a saved tensor; RuntimeError for an inference
+    tensor.
+    """
     if extra.inference:
         raise RuntimeError(SAVED_INFERENCE_MESSAGE)
     return 0 if extra.counter is None else extra.counter.n
 
 
 def watch(result: Tensor, *tensors: object) -> Tensor:
-    """Store the versions of the index tensors and masks that the rule of an operation's node reads as arrays."""
+    """Store the versions of the index tensors and masks that the rule of an operation's node reads
+    as arrays.
+    """
     node = maker(result)
     if node is not None:
         watch_by(node, tensors)
@@ -80,7 +98,9 @@ def watch(result: Tensor, *tensors: object) -> Tensor:
 
 
 def maker(result: Tensor) -> Node | None:
-    """Return the operator's node that made a tensor, or changed it in place; None if there is none."""
+    """Return the operator's node that made a tensor, or changed it in place; None if there is
+    none.
+    """
     extra = result._x
     node = result._fn if extra is None or extra.view is None else extra.view.base._fn
     if node is not None and node.op is None:
@@ -91,7 +111,8 @@ def maker(result: Tensor) -> Node | None:
 def watch_by(node: Node, tensors: Iterable[object]) -> None:
     """Have a node store the versions of tensors whose arrays its rules read.
 
-    Under saved-tensor hooks, whose copies are not checked, the node gets copies of the arrays instead.
+    Under saved-tensor hooks, whose copies are not checked, the node gets copies of the arrays
+    instead.
     """
     if state.saved_hooks:
         copy_plain_arguments(node)
@@ -122,12 +143,16 @@ def copied(value: object) -> Any:
 
 # ---- when it is read
 
-PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is kept that is not read as raw data
+# types of what is kept that is not read as raw data
+PLAIN = frozenset((float, int, bool, str, type(None), Meta))
 
 
 def arguments(node: Node) -> tuple[Any, ...]:
-    """Return the saved arguments of a node; those kept as raw data become tensors with their history."""
-    raw_mask, kept = node.plan.raw_mask, node.kept
+    """Return the saved arguments of a node; those kept as raw data become tensors with their
+    history.
+    """
+    raw_mask = node.plan.raw_mask
+    kept = node.kept
     for tensor, _, data in () if node.extras is None else node.extras.watched:
         if tensor._data is not data:  # `tensor.data` was set: as in PyTorch, the new data are read
             kept = replaced(kept, data, tensor._data)
@@ -143,7 +168,13 @@ def arguments(node: Node) -> tuple[Any, ...]:
 
 def replaced(value: Any, old: Raw, new: Raw) -> Any:
     """Return a value, or each value of a tuple, with `new` in the place of `old`."""
-    return tuple([replaced(v, old, new) for v in value]) if type(value) is tuple else new if value is old else value
+    return (
+        tuple([replaced(v, old, new) for v in value])
+        if type(value) is tuple
+        else new
+        if value is old
+        else value
+    )
 
 
 def of_edge(raw: Raw, edge: Node) -> Tensor:
@@ -152,23 +183,31 @@ def of_edge(raw: Raw, edge: Node) -> Tensor:
         return edge.variable
     extra: TensorExtras | None
     if edge.extras is None or edge.extras.fast_result is None:
-        extra, data = None, raw
+        extra = None
+        data = raw
     else:
         extra, data, original = edge.extras.fast_result
         tensor = original()
-        if tensor is not None and tensor._fn is not edge:  # changed in place: errors name its present grad_fn
+        # changed in place: errors name its present grad_fn
+        if tensor is not None and tensor._fn is not edge:
             return tensor
     tensor = Tensor._wrap(data)
-    tensor._fn, tensor._req, tensor._x = named(edge), True, extra
+    tensor._fn = named(edge)
+    tensor._req = True
+    tensor._x = extra
     return tensor
 
 
 def result_of(node: Node, data: Raw, number: int = 0) -> Tensor:
-    """Return a node's saved result as a new tensor with its history; keeping the tensor would make a cycle."""
+    """Return a node's saved result as a new tensor with its history; keeping the tensor would make
+    a cycle.
+    """
     result = Tensor._wrap(data)
     differentiable = node.op.differentiable
     if result.is_floating_point() and (differentiable is None or number in differentiable):
-        result._fn, result._nr, result._req = named(node), number, True
+        result._fn = named(node)
+        result._nr = number
+        result._req = True
     return result
 
 
@@ -182,7 +221,8 @@ def saved_results(node: Node, out: Any) -> Tensor | tuple[Tensor | None, ...] | 
 def saved_values(node: Node, checked: bool = True) -> tuple[tuple[Any, ...], Any]:
     """Return the saved arguments, as tensors with their history, and the saved result as raw data.
 
-    RuntimeError if they were freed or (if `checked`) changed in place since. Saved-tensor hooks unpack them here.
+    RuntimeError if they were freed or (if `checked`) changed in place since. Saved-tensor hooks
+    unpack them here.
     """
     if node.saved_a is FREED:
         raise RuntimeError(FREED_MESSAGE)
@@ -194,8 +234,12 @@ def saved_values(node: Node, checked: bool = True) -> tuple[tuple[Any, ...], Any
 
 
 def saved_data(node: Node) -> tuple[list[Any], Any]:
-    """Return a node's saved arguments and result as raw data, checked like `saved_values`; faster for most nodes."""
-    plan, extras, versions = node.plan, node.extras, None
+    """Return a node's saved arguments and result as raw data, checked like `saved_values`; faster
+    for most nodes.
+    """
+    plan = node.plan
+    extras = node.extras
+    versions = None
     if extras is not None:
         if extras.unpack is not None or extras.out_counter is not None:
             return all_checked(node)
@@ -203,7 +247,8 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
             if tensor._version != version or tensor._data is not data:
                 return all_checked(node)
         versions = extras.versions
-    first, second = node.saved_a, node.saved_b
+    first = node.saved_a
+    second = node.saved_b
     if first is FREED or (plan.raw_mask and has_moved(node, plan.raw_mask)):
         return all_checked(node)
     if plan.layout == TWO:
@@ -216,7 +261,8 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
         if type(kept) in PLAIN:
             continue
         if isinstance(kept, Tensor):
-            if kept._x is not None and i < len(plan.actions):  # plain arguments (running statistics) may change
+            # plain arguments (running statistics) may change
+            if kept._x is not None and i < len(plan.actions):
                 check_version(node, kept, 0 if versions is None else versions[i])
             args[i] = kept._data
         elif type(kept) is tuple:
@@ -227,7 +273,9 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
 
 
 def has_moved(node: Node, raw_mask: int) -> bool:
-    """Return whether a tensor whose raw data a node keeps may have left the fast path; the edge's node notes this."""
+    """Return whether a tensor whose raw data a node keeps may have left the fast path; the edge's
+    node notes this.
+    """
     return bool((raw_mask & 1 and node.edge_a.extras) or (raw_mask & 2 and node.edge_b.extras))
 
 
@@ -237,7 +285,9 @@ def all_checked(node: Node) -> tuple[list[Any], Any]:
 
 
 def raw_nested(node: Node | None, value: object) -> Any:
-    """Return a value with tensors, also inside tuples, replaced by their data; checks the versions for a `node`."""
+    """Return a value with tensors, also inside tuples, replaced by their data; checks the versions
+    for a `node`.
+    """
     if isinstance(value, Tensor):
         if node is not None and value._x is not None:
             check_version(node, value, 0)
@@ -249,7 +299,9 @@ def raw_nested(node: Node | None, value: object) -> Any:
 
 
 def check_versions(node: Node) -> None:
-    """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
+    """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient
+    would be wrong.
+    """
     extras = node.extras
     expected = None if extras is None else extras.versions
     for i, a in enumerate(flat(checked_arguments(node))):
@@ -267,13 +319,17 @@ def check_versions(node: Node) -> None:
 
 
 def checked_arguments(node: Node) -> tuple[Any, ...]:
-    """Return the saved operands. Plain arguments, such as running statistics, may change and are not checked."""
+    """Return the saved operands. Plain arguments, such as running statistics, may change and are
+    not checked.
+    """
     kept = arguments(node)
     return kept if node.op is None else kept[: node.op.arity]
 
 
 def check_version(node: Node, saved: Tensor, expected: int) -> None:
-    """Raise RuntimeError if a saved tensor no longer has the version `expected`, or was detached in place."""
+    """Raise RuntimeError if a saved tensor no longer has the version `expected`, or was detached in
+    place.
+    """
     extra = saved._x
     version = 0
     if extra is not None and (extra.counter is not None or extra.inference):
@@ -285,7 +341,9 @@ def check_version(node: Node, saved: Tensor, expected: int) -> None:
 
 
 def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
-    """Return the error for the first changed argument in the order of the argument names, as PyTorch checks them."""
+    """Return the error for the first changed argument in the order of the argument names, as
+    PyTorch checks them.
+    """
     saved = [(i, a) for i, a in enumerate(flat(checked_arguments(node))) if isinstance(a, Tensor)]
     names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
     changed = []
@@ -297,14 +355,18 @@ def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError
     return modified(a._data, a.grad_fn, a._nr, a._version, want)
 
 
-def modified(raw: object, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
+def modified(
+    raw: object, fn: Node | None, number: int, version: int, expected: int
+) -> RuntimeError:
     """Return PyTorch's error for a saved tensor that an in-place operation has changed."""
     kind = tensor_type_name(getattr(raw, "dtype", None))
     shape = list(getattr(raw, "shape", ()))
     origin = f", which is output {number} of {bare_name(fn)}," if fn is not None else ""
     return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind} {shape}]{origin} is at version {version}; expected version {expected} instead. Hint: "
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: "
+        f"[{kind} {shape}]{origin} is at version {version}; expected version {expected} instead. "
+        "Hint: "
         f"{FOUND_HINT if state.anomaly else ENABLE_HINT}"
     )
 

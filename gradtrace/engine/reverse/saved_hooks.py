@@ -1,11 +1,12 @@
-"""Saved values as users see them: saved-tensor hooks, and the attributes `_saved_NAME` and `_raw_saved_NAME` of nodes.
+"""Saved values as users see them: saved-tensor hooks, and the attributes `_saved_NAME` and
+`_raw_saved_NAME` of nodes.
 
 Hooks pack a tensor when a node saves it, and unpack it when it is read.
 
-https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are replaced by `Packed`
-after the node has been made; code that reads such a node (`extras.unpack`) calls `unpacked` for its arguments.
-As in PyTorch, inputs are packed and unpacked in the alphabetical order of their names, then results. The versions of
-packed tensors are not checked.
+https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are
+replaced by `Packed` after the node has been made; code that reads such a node (`extras.unpack`)
+calls `unpacked` for its arguments. As in PyTorch, inputs are packed and unpacked in the
+alphabetical order of their names, then results. The versions of packed tensors are not checked.
 """
 
 from __future__ import annotations
@@ -23,24 +24,31 @@ from gradtrace.engine.reverse.saved import arguments, result_of, saved_values
 
 Hook = Callable[[Any], Any]
 CHANGED_MESSAGE = (
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+    "hook cannot be "
+    "modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+    "issue if you need to "
     "perform in-place operations on the input to a pack hook."
 )
 GONE_MESSAGE = (
-    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
+    "of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the "
     "graph a second time or if you need to access saved variables after calling backward."
 )
 OF_NONE_MESSAGE = "Calling register_hooks on a saved tensor with value None is forbidden"
 TWICE_MESSAGE = (
-    "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+    "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one "
+    "pair of "
     "hooks is allowed at a time."
 )
 
 
 class Packed:
-    """The result of a pack hook for one saved tensor, and the data needed to restore that tensor."""
+    """The result of a pack hook for one saved tensor, and the data needed to restore that
+    tensor.
+    """
 
     __slots__ = ("fn", "is_leaf", "nr", "packed", "req", "unpack")
 
@@ -63,18 +71,23 @@ class Packed:
         data = self.unpack(self.packed)
         if not isinstance(data, Tensor):
             kind = type(data).__name__
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                f"type {kind}"
+            )
         if not self.req:
             return data
         result = Tensor._wrap(data._data)
-        result._req, result._nr = True, self.nr
+        result._req = True
+        result._nr = self.nr
         if self.is_leaf:
             result.extra().accumulator = weakref.ref(self.fn)
         else:
             result._fn = owner if self.fn is None else self.fn
         return result
 
-    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+    # a default: at exit the module's names may be gone already
+    def __del__(self, state: State = state) -> None:
         state.live_observers -= 1
 
     def __repr__(self) -> str:
@@ -82,16 +95,20 @@ class Packed:
 
 
 class SavedTensor:
-    """A saved value of a node (`grad_fn._raw_saved_NAME`), for which saved-tensor hooks can be registered.
+    """A saved value of a node (`grad_fn._raw_saved_NAME`), for which saved-tensor hooks can be
+    registered.
 
-    `data` is the saved tensor, or the result of its pack hook; `unpack_hook` is the hook that unpacks it, or None.
+    `data` is the saved tensor, or the result of its pack hook; `unpack_hook` is the hook that
+    unpacks it, or None.
     """
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     def _kept(self) -> Any:
-        """Return the tensor, its Packed, or anything else that is kept; RuntimeError if it is freed."""
+        """Return the tensor, its Packed, or anything else that is kept; RuntimeError if it is
+        freed.
+        """
         raise NotImplementedError
 
     def _pack(self, hooks: tuple[Hook, Hook], tensor: Tensor) -> None:
@@ -105,7 +122,8 @@ class SavedTensor:
         """
         if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. The following argument types are supported:"
+                "register_hooks(): incompatible function arguments. The following argument types "
+                "are supported:"
             )
         kept = self._kept()
         if isinstance(kept, Packed):
@@ -130,7 +148,9 @@ class SavedTensor:
 
 
 class NodeSavedTensor(SavedTensor):
-    """A saved argument of an operator's node, or one part of an argument that is a tuple, or its result."""
+    """A saved argument of an operator's node, or one part of an argument that is a tuple, or its
+    result.
+    """
 
     def __init__(self, node: Node, position: int, part: int | None = None) -> None:
         self._node = node
@@ -168,19 +188,27 @@ def pack(node: Node) -> None:
         if isinstance(kept, Tensor):
             replace(node, position, Packed(kept, hooks, False))
         elif type(kept) is tuple and any(isinstance(operand, Tensor) for operand in kept):
-            parts = tuple(Packed(operand, hooks, False) if isinstance(operand, Tensor) else operand for operand in kept)
+            parts = tuple(
+                Packed(operand, hooks, False) if isinstance(operand, Tensor) else operand
+                for operand in kept
+            )
             replace(node, position, parts)
     if node.out is None:
         return
     if node.outputs == 1:
         replace(node, -1, Packed(result_of(node, node.out), hooks, True))
         return
-    outs = [None if raw is None else Packed(result_of(node, raw, i), hooks, True) for i, raw in enumerate(node.out)]
+    outs = [
+        None if raw is None else Packed(result_of(node, raw, i), hooks, True)
+        for i, raw in enumerate(node.out)
+    ]
     replace(node, -1, tuple(outs))
 
 
 def alphabetical(node: Node) -> list[int]:
-    """Return the positions of a node's tensor arguments in the order of their names, as PyTorch saves them."""
+    """Return the positions of a node's tensor arguments in the order of their names, as PyTorch
+    saves them.
+    """
     names = node.op.bare_names
     return sorted(range(min(len(names), len(arguments(node)))), key=names.__getitem__)
 
@@ -188,7 +216,9 @@ def alphabetical(node: Node) -> list[int]:
 def replace(node: Node, position: int, packed: object) -> None:
     node.ensure_extras().unpack = unpacked
     if node.plan.raw_mask:
-        node.saved_a, node.saved_b = arguments(node) if node.layout == TWO else (arguments(node)[0], node.saved_b)
+        node.saved_a, node.saved_b = (
+            arguments(node) if node.layout == TWO else (arguments(node)[0], node.saved_b)
+        )
         node.plan = plan_of(node.op, node.plan.grad_mask)
     if position < 0:
         node.out = packed
@@ -225,7 +255,9 @@ def raw(kept: object) -> object:
 
 
 def saved(node: Node, name: str) -> object:
-    """Return `node._saved_NAME`; RuntimeError if it was freed, AttributeError if the node saves no such value."""
+    """Return `node._saved_NAME`; RuntimeError if it was freed, AttributeError if the node saves no
+    such value.
+    """
     args, out = saved_values(node)
     record = node.op
     if name in ("result", "out") and out is not None and record.outputs == 1:
@@ -241,7 +273,9 @@ def saved(node: Node, name: str) -> object:
 
 
 def arrays_as_tensors(kept: object) -> object:
-    """Return the arrays among a node's plain arguments (indices, masks) as tensors; a slice of an index is None."""
+    """Return the arrays among a node's plain arguments (indices, masks) as tensors; a slice of an
+    index is None.
+    """
     if type(kept) is tuple and any(isinstance(part, np.ndarray) for part in kept):
         return tuple(None if isinstance(part, slice) else arrays_as_tensors(part) for part in kept)
     return Tensor._wrap(kept) if isinstance(kept, np.ndarray) else kept

@@ -6,6 +6,10 @@ from gradtrace.nn import FAMILIES, HOMES
 __getattr__, __dir__ = attach(
     __name__,
     HOMES,
-    modules={family.removeprefix("modules."): f"gradtrace.nn.{family}" for family in FAMILIES if "." in family},
+    modules={
+        family.removeprefix("modules."): f"gradtrace.nn.{family}"
+        for family in FAMILIES
+        if "." in family
+    },
     shown_as="torch.nn.modules",
 )

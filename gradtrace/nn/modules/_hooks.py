@@ -1,7 +1,7 @@
 """Hooks of a Module: before and after forward, and around backward.
 
-A module without hooks calls `forward` directly. Full backward hooks insert an identity Function at the inputs and at
-the outputs of the module; the hooks of those two nodes receive the gradients
+A module without hooks calls `forward` directly. Full backward hooks insert an identity Function at
+the inputs and at the outputs of the module; the hooks of those two nodes receive the gradients
 (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook).
 """
 
@@ -24,15 +24,23 @@ HOOKS = words("""
     _backward_pre_hooks _backward_hooks _forward_hooks _forward_pre_hooks _state_dict_hooks _state_dict_pre_hooks
     _load_state_dict_pre_hooks _load_state_dict_post_hooks
 """)
-KINDS_OF_HOOKS = words("_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs")
-MIXED_HOOKS = "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of them."
+KINDS_OF_HOOKS = words(
+    "_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs"
+)
+MIXED_HOOKS = (
+    "Cannot use both regular backward hooks and full backward hooks {}. Please use only "
+    "one of them."
+)
 OLD_HOOKS = (
-    "Using {} is deprecated and will be removed in future versions. This hook will be missing some {}. Please use "
+    "Using {} is deprecated and will be removed in future versions. This hook will be missing some "
+    "{}. Please use "
     "register_full_backward_hook to get the documented behavior."
 )
 NO_INPUT_GRAD_WARNING = (
-    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+    "Full backward hook is firing when gradients are computed with respect to module outputs since "
+    "no inputs require "
+    "gradients. See "
+    "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
     "register_full_backward_hook for more details."
 )
 
@@ -52,34 +60,46 @@ _global_module_hooks: OrderedDict[int, Hook] = OrderedDict()
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, args)` before the forward of every module; its result replaces the arguments."""
+    """Run `hook(module, args)` before the forward of every module; its result replaces the
+    arguments.
+    """
     return add_hook(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Run `hook(module, args, output)` after the forward of every module; its result replaces the output."""
+    """Run `hook(module, args, output)` after the forward of every module; its result replaces the
+    output.
+    """
     kinds = (_global_forward_with_kwargs, with_kwargs), (_global_forward_always, always_call)
     return _register(_global_forward_hooks, hook, False, *kinds)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, grad_output)` before the backward of every module; its result replaces grad_output."""
+    """Run `hook(module, grad_output)` before the backward of every module; its result replaces
+    grad_output.
+    """
     return add_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Run `hook(module, grad_input, grad_output)` after the backward of every module."""
     global _global_is_full_backward_hook
-    _global_is_full_backward_hook = _same_kind(_global_is_full_backward_hook, True, "as a global Module hook")
+    _global_is_full_backward_hook = _same_kind(
+        _global_is_full_backward_hook, True, "as a global Module hook"
+    )
     return add_hook(_global_backward_hooks, hook)
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, grad_input, grad_output)` for the last operation of every module; deprecated."""
+    """Run `hook(module, grad_input, grad_output)` for the last operation of every module;
+    deprecated.
+    """
     global _global_is_full_backward_hook
-    _global_is_full_backward_hook = _same_kind(_global_is_full_backward_hook, False, "as a global Module hook")
+    _global_is_full_backward_hook = _same_kind(
+        _global_is_full_backward_hook, False, "as a global Module hook"
+    )
     return add_hook(_global_backward_hooks, hook)
 
 
@@ -91,17 +111,23 @@ def _same_kind(known: bool | None, full: bool, where: str = "on a single Module"
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, name, parameter)` when a parameter is registered; its result replaces the parameter."""
+    """Run `hook(module, name, parameter)` when a parameter is registered; its result replaces the
+    parameter.
+    """
     return add_hook(_global_parameter_hooks, hook)
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, name, buffer)` when a buffer is registered; its result replaces the buffer."""
+    """Run `hook(module, name, buffer)` when a buffer is registered; its result replaces the
+    buffer.
+    """
     return add_hook(_global_buffer_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """Run `hook(module, name, submodule)` when a child is registered; its result replaces the child."""
+    """Run `hook(module, name, submodule)` when a child is registered; its result replaces the
+    child.
+    """
     return add_hook(_global_module_hooks, hook)
 
 
@@ -115,11 +141,15 @@ def _registered(hooks: OrderedDict[int, Hook], module: object, name: str, value:
 def _register(
     hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool, *kinds: tuple[set[int], bool]
 ) -> RemovableHandle:
-    """Register a hook, and its id in the sets of its kinds; `remove` takes it out of all of them."""
+    """Register a hook, and its id in the sets of its kinds; `remove` takes it out of all of
+    them.
+    """
     handle = add_hook(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
-    handle.kinds = tuple(handles for handles, wanted in kinds if wanted and isinstance(handles, set))
+    handle.kinds = tuple(
+        handles for handles, wanted in kinds if wanted and isinstance(handles, set)
+    )
     for handles in handle.kinds:
         handles.add(handle.id)
     return handle
@@ -150,26 +180,45 @@ class Hooked:
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Run `hook(module, args)` before forward; its result replaces the arguments."""
-        return _register(self._forward_pre_hooks, hook, prepend, (self._forward_pre_hooks_with_kwargs, with_kwargs))
+        return _register(
+            self._forward_pre_hooks,
+            hook,
+            prepend,
+            (self._forward_pre_hooks_with_kwargs, with_kwargs),
+        )
 
     def register_forward_hook(
-        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self,
+        hook: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:
         """Run `hook(module, args, output)` after forward; its result replaces the output."""
-        kinds = (self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)
+        kinds = (
+            (self._forward_hooks_with_kwargs, with_kwargs),
+            (self._forward_hooks_always_called, always_call),
+        )
         return _register(self._forward_hooks, hook, prepend, *kinds)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Run `hook(module, grad_output)` before the module's backward; its result replaces grad_output."""
+        """Run `hook(module, grad_output)` before the module's backward; its result replaces
+        grad_output.
+        """
         return _register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Run `hook(module, grad_input, grad_output)` when the gradients of the inputs are complete."""
+        """Run `hook(module, grad_input, grad_output)` when the gradients of the inputs are
+        complete.
+        """
         self._is_full_backward_hook = _same_kind(self._is_full_backward_hook, True)
         return _register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """Run `hook(module, grad_input, grad_output)` for the module's last operation only; deprecated."""
+        """Run `hook(module, grad_input, grad_output)` for the module's last operation only;
+        deprecated.
+        """
         self._is_full_backward_hook = _same_kind(self._is_full_backward_hook, False)
         return _register(self._backward_hooks, hook, False)
 
@@ -230,7 +279,8 @@ def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[A
                 continue
             if not (isinstance(out, tuple) and len(out) == 2):
                 raise RuntimeError(
-                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {out}."
+                    "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                    f"got {out}."
                 )
             args, kwargs = out
             continue
@@ -240,14 +290,20 @@ def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[A
     return args, kwargs
 
 
-def _forward_hook(module: Hooked, hook_id: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
+def _forward_hook(
+    module: Hooked, hook_id: int, hook: Hook, args: Any, kwargs: Any, result: Any
+) -> Any:
     if hook_id in module._forward_hooks_with_kwargs or hook_id in _global_forward_with_kwargs:
         return hook(module, args, kwargs, result)
     return hook(module, args, result)
 
 
-def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any, result: Any) -> None:
-    """After an exception, run the remaining hooks registered with always_call; their errors become warnings."""
+def _run_always_called(
+    module: Hooked, called: set[int], args: Any, kwargs: Any, result: Any
+) -> None:
+    """After an exception, run the remaining hooks registered with always_call; their errors become
+    warnings.
+    """
     always = module._forward_hooks_always_called | _global_forward_always
     for hook_id, hook in [*_global_forward_hooks.items(), *module._forward_hooks.items()]:
         if hook_id not in always or hook_id in called:
@@ -256,7 +312,8 @@ def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any,
             result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
         except Exception as e:
             warnings.warn(
-                "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
+                "module forward hook with ``always_call=True`` raised an exception that was "
+                "silenced as another error "
                 f"was raised in forward: {e}",
                 stacklevel=2,
             )
@@ -265,12 +322,20 @@ def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any,
 def _set_old_hooks(module: Hooked, hooks: list[Hook], args: tuple[Any, ...], result: Any) -> None:
     tensor = result
     while not isinstance(tensor, Tensor):
-        tensor = next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
+        tensor = (
+            next(v for v in tensor.values() if isinstance(v, Tensor))
+            if isinstance(tensor, dict)
+            else tensor[0]
+        )
     if tensor.grad_fn is None:
         return
     for hook in hooks:
-        tensor.grad_fn.register_hook(lambda grads_in, grads_out, hook=hook: hook(module, grads_in, grads_out))
-    missed = _missed_by_old_hooks(args, (result,) if isinstance(result, Tensor) else result, tensor.grad_fn)
+        tensor.grad_fn.register_hook(
+            lambda grads_in, grads_out, hook=hook: hook(module, grads_in, grads_out)
+        )
+    missed = _missed_by_old_hooks(
+        args, (result,) if isinstance(result, Tensor) else result, tensor.grad_fn
+    )
     if missed is not None:
         warnings.warn(OLD_HOOKS.format(*missed), FutureWarning, stacklevel=2)
 
@@ -279,13 +344,27 @@ def _missed_by_old_hooks(args: tuple[Any, ...], outs: Any, node: Any) -> tuple[s
     """Return what deprecated hooks are used on, and what of the gradients they do not receive."""
     tensors = "a single Tensor or a tuple of Tensors"
     if not (isinstance(outs, tuple) and all(isinstance(out, Tensor) for out in outs)):
-        return f"non-full backward hooks on a Module that does not return {tensors}", "of the grad_output"
+        return (
+            f"non-full backward hooks on a Module that does not return {tensors}",
+            "of the grad_output",
+        )
     if not all(isinstance(arg, Tensor) for arg in args):
-        return f"non-full backward hooks on a Module that does not take as input {tensors}", "of the grad_input"
+        return (
+            f"non-full backward hooks on a Module that does not take as input {tensors}",
+            "of the grad_input",
+        )
     if any(out.grad_fn not in (None, node) for out in outs):
-        return "a non-full backward hook when outputs are generated by different autograd Nodes", "grad_output"
-    if {arg.grad_fn for arg in args} - {None} != {following for following, _ in node.next_functions}:
-        return "a non-full backward hook when the forward contains multiple autograd Nodes", "grad_input"
+        return (
+            "a non-full backward hook when outputs are generated by different autograd Nodes",
+            "grad_output",
+        )
+    if {arg.grad_fn for arg in args} - {None} != {
+        following for following, _ in node.next_functions
+    }:
+        return (
+            "a non-full backward hook when the forward contains multiple autograd Nodes",
+            "grad_input",
+        )
     return None
 
 
@@ -300,7 +379,9 @@ _identity: Any = None
 
 
 def _identity_function() -> Any:
-    """Return the Function at the inputs and outputs of a hooked module, created for the first such hook."""
+    """Return the Function at the inputs and outputs of a hooked module, created for the first such
+    hook.
+    """
     global _identity
     if _identity is None:
 
@@ -326,7 +407,8 @@ class _BackwardHook:
         self.hooks = hooks
         self.pre_hooks = pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
-        self.inputs: tuple[list[int] | None, int] = (None, 0)  # tensor arguments (indices), and number of arguments
+        # tensor arguments (indices), and number of arguments
+        self.inputs: tuple[list[int] | None, int] = (None, 0)
         self.outputs: tuple[list[int] | None, int] = (None, 0)
 
     def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -337,7 +419,8 @@ class _BackwardHook:
     def on_outputs(self, result: Any) -> Any:
         if not isinstance(result, (Tensor, tuple)):
             warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                "Tensors but received "
                 f"{type(result)}",
                 stacklevel=2,
             )
@@ -370,7 +453,8 @@ class _BackwardHook:
             new = new if isinstance(new, tuple) else (new,)
             if len(new) != n:
                 raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(new)}, but expected {n}"
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(new)}, "
+                    f"but expected {n}"
                 )
             self.grad_outputs = new
         gradients = self.grad_outputs
@@ -385,7 +469,8 @@ class _BackwardHook:
             out = hook(self.module, nothing, self.grad_outputs)
             if out is not None and not (isinstance(out, tuple) and all(e is None for e in out)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for "
                     "all gradients."
                 )
         self.grad_outputs = None
@@ -403,7 +488,8 @@ class _BackwardHook:
                 continue
             if len(out) != len(result):  # of a tensor, as in PyTorch, its first dim counts
                 raise RuntimeError(
-                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected "
+                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but "
+                    "expected "
                     f"{len(result)}"
                 )
             result = out

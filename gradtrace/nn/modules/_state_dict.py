@@ -1,4 +1,5 @@
-"""The state_dict of a Module (a flat, ordered mapping from dotted names to tensors), and its loading.
+"""The state_dict of a Module (a flat, ordered mapping from dotted names to tensors), and its
+loading.
 
 https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 """
@@ -30,7 +31,10 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, "
+            f"unexpected_keys={self.unexpected_keys!r})"
+        )
 
 
 class Problems(NamedTuple):
@@ -61,17 +65,23 @@ class Stateful:
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Run `hook(module, state_dict, prefix, local_metadata)`, which may change the state_dict in place."""
+        """Run `hook(module, state_dict, prefix, local_metadata)`, which may change the state_dict
+        in place.
+        """
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Run `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before a load."""
+        """Run `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`
+        before a load.
+        """
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """Run `hook` before a load as `register_load_state_dict_pre_hook` does, without the module unless asked."""
+        """Run `hook` before a load as `register_load_state_dict_pre_hook` does, without the module
+        unless asked.
+        """
         called = hook if with_module else lambda module, *args: hook(*args)
         return add_hook(self._load_state_dict_pre_hooks, called)
 
@@ -94,8 +104,12 @@ class Stateful:
 
     # ---- saving
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Return all parameters and persistent buffers by dotted name, detached (unless `keep_vars`) but not copied."""
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """Return all parameters and persistent buffers by dotted name, detached (unless
+        `keep_vars`) but not copied.
+        """
         if args:
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -111,7 +125,9 @@ class Stateful:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_dict_hooks.values():
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError("state_dict post-hook must return None")
@@ -134,11 +150,14 @@ class Stateful:
 
     # ---- loading
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy the tensors of `state_dict` into this module and its descendants (or assign them, with `assign`).
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Copy the tensors of `state_dict` into this module and its descendants (or assign them,
+        with `assign`).
 
-        Raises RuntimeError for wrong shapes and, if `strict`, for missing and unexpected keys. Returns both lists of
-        keys.
+        Raises RuntimeError for wrong shapes and, if `strict`, for missing and unexpected keys.
+        Returns both lists of keys.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -152,7 +171,9 @@ class Stateful:
             errors = [f"{kind} key(s) in state_dict: {keys}. " for kind, keys in quoted] + errors
         if errors:
             joined = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{joined}")
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{joined}"
+            )
         return IncompatibleKeys(problems.missing, problems.unexpected)
 
     def _load_from_state_dict(
@@ -167,21 +188,39 @@ class Stateful:
     ) -> None:
         """Load this module's own tensors, not its children's; subclasses may override it."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            hook(
+                self,
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
         local = dict(self._local_state())
         for name, tensor in local.items():
             key = prefix + name
             if key in state_dict:
-                error = _load_tensor(self, name, tensor, state_dict[key], key, bool(local_metadata.get("assign")))
+                error = _load_tensor(
+                    self, name, tensor, state_dict[key], key, bool(local_metadata.get("assign"))
+                )
                 error_msgs.extend([error] if error else [])
             elif strict:
                 missing_keys.append(key)
-        self._load_extra_state(state_dict, prefix + EXTRA_STATE_KEY, strict, missing_keys, unexpected_keys)
+        self._load_extra_state(
+            state_dict, prefix + EXTRA_STATE_KEY, strict, missing_keys, unexpected_keys
+        )
         if strict:
             unexpected_keys.extend(_unexpected(self, state_dict, prefix, local))
 
     def _load_extra_state(
-        self, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str], unexpected: list[str]
+        self,
+        state_dict: dict[str, Any],
+        key: str,
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
     ) -> None:
         if self._overrides("set_extra_state"):
             if key in state_dict:
@@ -192,10 +231,18 @@ class Stateful:
             unexpected.append(key)
 
 
-def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, problems: Problems) -> None:
+def _load(
+    module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, problems: Problems
+) -> None:
     local_metadata = dict({} if metadata is None else metadata.get(prefix[:-1], {}), assign=assign)
     module._load_from_state_dict(
-        state_dict, prefix, local_metadata, True, problems.missing, problems.unexpected, problems.errors
+        state_dict,
+        prefix,
+        local_metadata,
+        True,
+        problems.missing,
+        problems.unexpected,
+        problems.errors,
     )
     for name, child in module._modules.items():
         if child is None:
@@ -207,12 +254,15 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, "
                 "if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
-def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool) -> str | None:
+def _load_tensor(
+    module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool
+) -> str | None:
     """Load one tensor; return a description of the problem, or None."""
     if not isinstance(given, Tensor):
         return (
@@ -232,13 +282,19 @@ def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assi
             tensor.copy_(given)
             return None
         if isinstance(tensor, Parameter):
-            given = given if isinstance(given, Parameter) else Parameter(given, requires_grad=tensor.requires_grad)
+            given = (
+                given
+                if isinstance(given, Parameter)
+                else Parameter(given, requires_grad=tensor.requires_grad)
+            )
             given.requires_grad_(tensor.requires_grad)
         setattr(module, name, given)
     return None
 
 
-def _unexpected(module: Any, state_dict: dict[str, Any], prefix: str, local: dict[str, Tensor]) -> Iterator[str]:
+def _unexpected(
+    module: Any, state_dict: dict[str, Any], prefix: str, local: dict[str, Tensor]
+) -> Iterator[str]:
     for key in state_dict:
         if not key.startswith(prefix) or key == prefix + EXTRA_STATE_KEY:
             continue

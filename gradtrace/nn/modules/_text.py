@@ -6,7 +6,9 @@ from gradtrace.engine.data.tensor import Tensor
 
 
 def typename(value: object) -> str:
-    """Return the type of `value` as PyTorch names it: torch.FloatTensor, str, torch.nn.modules.linear.Linear."""
+    """Return the type of `value` as PyTorch names it: torch.FloatTensor, str,
+    torch.nn.modules.linear.Linear.
+    """
     if isinstance(value, Tensor):
         return f"torch.{value.dtype.scalar_type}Tensor"
     kind = value if isinstance(value, type) else type(value)

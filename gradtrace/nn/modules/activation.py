@@ -104,7 +104,9 @@ class Threshold(_Activation, function="threshold", passes="threshold value inpla
 class RReLU(_Activation, function="rrelu", passes="lower upper training inplace"):
     """Leaky ReLU with a random slope in training, else the mean slope."""
 
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
         super().__init__(lower, upper, inplace)
 
 
@@ -182,7 +184,9 @@ class Hardshrink(_Shrink, function="hardshrink"):
 class PReLU(FunctionModule, function="prelu", passes="weight", shows="num_parameters"):
     """Leaky ReLU with a learnable slope, one for all or one per channel (dim 1)."""
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
@@ -217,7 +221,9 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+            raise ValueError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
+            )
         return F.softmax(input, -3)
 
 

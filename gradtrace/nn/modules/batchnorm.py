@@ -1,4 +1,6 @@
-"""Batch normalisation, and the base class that keeps running statistics, also for instance normalisation."""
+"""Batch normalisation, and the base class that keeps running statistics, also for instance
+normalisation.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from gradtrace.nn.modules.utils import add_parameter, attributes, function, stor
 
 
 class _NormBase(Module):
-    """Scale and shift (parameters) and running mean and variance (buffers) of `num_features` channels."""
+    """Scale and shift (parameters) and running mean and variance (buffers) of `num_features`
+    channels.
+    """
 
     _version = 2  # version 2 added the buffer num_batches_tracked
 
@@ -37,9 +41,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def _register_statistics(self, device: Any, dtype: Any) -> None:
-        n, tracked = self.num_features, self.track_running_stats
-        self.register_buffer("running_mean", function("zeros")(n, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("running_var", function("ones")(n, device=device, dtype=dtype) if tracked else None)
+        n = self.num_features
+        tracked = self.track_running_stats
+        self.register_buffer(
+            "running_mean", function("zeros")(n, device=device, dtype=dtype) if tracked else None
+        )
+        self.register_buffer(
+            "running_var", function("ones")(n, device=device, dtype=dtype) if tracked else None
+        )
         count = function("tensor")(0, device=device, dtype=int64) if tracked else None
         self.register_buffer("num_batches_tracked", count)
 
@@ -59,7 +68,9 @@ class _NormBase(Module):
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+    ) -> None:
         version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats:
             state_dict.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
@@ -67,7 +78,8 @@ class _NormBase(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_features}, {attributes(self, 'eps', 'momentum', 'affine')}, bias={self.bias is not None}, "
+            f"{self.num_features}, {attributes(self, 'eps', 'momentum', 'affine')}, "
+            f"bias={self.bias is not None}, "
             f"track_running_stats={self.track_running_stats}"
         )
 
@@ -80,7 +92,9 @@ def check_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
 
 
 class _BatchNorm(_NormBase):
-    """Normalise by the batch's statistics in training, which update the running ones; otherwise by the running ones."""
+    """Normalise by the batch's statistics in training, which update the running ones; otherwise by
+    the running ones.
+    """
 
     dims: tuple[int, ...] = ()
 
@@ -88,7 +102,9 @@ class _BatchNorm(_NormBase):
         check_dims(input, self.dims)
 
     def _average_factor(self) -> float:
-        """Return the weight of this batch in the running statistics; without momentum, the cumulative average."""
+        """Return the weight of this batch in the running statistics; without momentum, the
+        cumulative average.
+        """
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -102,7 +118,9 @@ class _BatchNorm(_NormBase):
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
         mean, variance = (self.running_mean, self.running_var) if keep else (None, None)
-        return F.batch_norm(input, mean, variance, self.weight, self.bias, use_batch, factor, self.eps)
+        return F.batch_norm(
+            input, mean, variance, self.weight, self.bias, use_batch, factor, self.eps
+        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -124,7 +142,9 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalise each channel of (N, C, ...) over the batches of all processes, of which there is one."""
+    """Normalise each channel of (N, C, ...) over the batches of all processes, of which there is
+    one.
+    """
 
     def __init__(
         self,
@@ -139,7 +159,9 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -151,7 +173,13 @@ class SyncBatchNorm(_BatchNorm):
         """Replace each batch normalisation in a module by a SyncBatchNorm with the same tensors."""
         result = module
         if isinstance(module, _BatchNorm):
-            numbers = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            numbers = (
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+            )
             result = cls(*numbers, process_group, bias=module.bias is not None)
             for tensors in ("_parameters", "_buffers"):
                 getattr(result, tensors).update(getattr(module, tensors))

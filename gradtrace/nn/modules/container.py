@@ -21,7 +21,9 @@ def absolute(index: Any, size: int) -> int:
 
 
 def _renumber(module: Module) -> None:
-    module.__dict__["_modules"] = {str(i): child for i, child in enumerate(module._modules.values())}
+    module.__dict__["_modules"] = {
+        str(i): child for i, child in enumerate(module._modules.values())
+    }
 
 
 class _Numbered(Module):
@@ -44,7 +46,9 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """A chain of modules, called one after another, named by number or by the keys of an OrderedDict."""
+    """A chain of modules, called one after another, named by number or by the keys of an
+    OrderedDict.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -117,15 +121,22 @@ class Sequential(_Numbered):
 def _sequential(other: Any) -> Sequential:
     if not isinstance(other, Sequential):
         class_name = class_text(type(other))
-        raise ValueError(f"add operator supports only objects of Sequential class, but {class_name} is given.")
+        raise ValueError(
+            f"add operator supports only objects of Sequential class, but {class_name} is given."
+        )
     return other
 
 
 def _times(module: Module, times: Any) -> int:
     if not isinstance(times, int):
-        raise TypeError(f"unsupported operand type(s) for *: {class_text(type(module))} and {class_text(type(times))}")
+        raise TypeError(
+            f"unsupported operand type(s) for *: {class_text(type(module))} and "
+            f"{class_text(type(times))}"
+        )
     if times <= 0:
-        raise ValueError(f"Non-positive multiplication factor {times} for {class_text(type(module))}")
+        raise ValueError(
+            f"Non-positive multiplication factor {times} for {class_text(type(module))}"
+        )
     return times
 
 
@@ -159,7 +170,10 @@ class ModuleList(_Numbered):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         if not isinstance(modules, Iterable):
-            raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
+            raise TypeError(
+                "ModuleList.extend should be called with an iterable, but got "
+                + type(modules).__name__
+            )
         for i, module in enumerate(list(modules), len(self)):
             self.add_module(str(i), module)
         return self
@@ -179,7 +193,10 @@ class ModuleList(_Numbered):
                 blocks.append((i, i, text))
         if not blocks:
             return self._get_name() + "()"
-        lines = [indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks]
+        lines = [
+            indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2)
+            for a, b, text in blocks
+        ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
@@ -233,25 +250,34 @@ def named_pairs(source: Any, name: str, plural: str) -> list[tuple[str, Any]]:
     """Return the validated (key, value) pairs of a mapping or of a sequence of pairs."""
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{plural}.update should be called with an iterable of key/value pairs, but got " + type(source).__name__
+            f"{plural}.update should be called with an iterable of key/value pairs, but got "
+            + type(source).__name__
         )
     if isinstance(source, Mapping) or (isinstance(source, Module) and hasattr(source, "items")):
         return list(source.items())
     pairs = []
     for j, pair in enumerate(source):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{name} update sequence element #{j} should be Iterable; is" + type(pair).__name__)
+            raise TypeError(
+                f"{name} update sequence element #{j} should be Iterable; is" + type(pair).__name__
+            )
         pair = tuple(pair)
         if len(pair) != 2:
-            raise ValueError(f"{name} update sequence element #{j} has length {len(pair)}; 2 is required")
+            raise ValueError(
+                f"{name} update sequence element #{j} has length {len(pair)}; 2 is required"
+            )
         pairs.append(pair)
     return pairs
 
 
 class DataParallel(Module):
-    """Wrapper that runs a module on several devices; the CPU is the only one, so it just calls the module."""
+    """Wrapper that runs a module on several devices; the CPU is the only one, so it just calls the
+    module.
+    """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+    def __init__(
+        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[int] = []
@@ -264,4 +290,7 @@ class DistributedDataParallel(DataParallel):
     """Wrapper for one of several processes, of which there are none: it cannot be made."""
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+        raise ValueError(
+            "Default process group has not been initialized, please make sure to call "
+            "init_process_group."
+        )

@@ -12,7 +12,14 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import add_parameter, attributes, new_parameter, repeated, store, unusual
+from gradtrace.nn.modules.utils import (
+    add_parameter,
+    attributes,
+    new_parameter,
+    repeated,
+    store,
+    unusual,
+)
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -27,7 +34,9 @@ class _ConvNd(Module):
         cls.spatial = spatial or cls.spatial
 
     def _setup(self, options: dict[str, Any]) -> None:
-        """Set the attributes and create the parameters; `options` has the arguments of `__init__`."""
+        """Set the attributes and create the parameters; `options` has the arguments of
+        `__init__`.
+        """
         store(self, options, "in_channels out_channels groups padding_mode")
         for name in ("kernel_size", "stride", "dilation", "output_padding"):
             setattr(self, name, repeated(options[name], self.spatial))
@@ -36,7 +45,8 @@ class _ConvNd(Module):
         self._check()
         channels = (self.in_channels, self.out_channels)
         a, b = channels if self.transposed else channels[::-1]
-        device, dtype = options["device"], options["dtype"]
+        device = options["device"]
+        dtype = options["dtype"]
         self.weight = new_parameter((a, b // self.groups, *self.kernel_size), device, dtype)
         add_parameter(self, "bias", self.out_channels if options["bias"] else None, device, dtype)
         self.reset_parameters()
@@ -50,12 +60,16 @@ class _ConvNd(Module):
             raise ValueError("out_channels must be divisible by groups")
         if isinstance(self.padding, str):
             if self.padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
+                raise ValueError(
+                    f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}"
+                )
             if self.padding == "same" and any(s != 1 for s in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in PADDING_MODES:
             modes = "{" + ", ".join(map(repr, PADDING_MODES)) + "}"
-            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{self.padding_mode}'")
+            raise ValueError(
+                f"padding_mode must be one of {modes}, but got padding_mode='{self.padding_mode}'"
+            )
 
     def reset_parameters(self) -> None:
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -83,9 +97,14 @@ class _ConvNd(Module):
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        text = f"{self.in_channels}, {self.out_channels}, {attributes(self, 'kernel_size', 'stride')}"
-        zeros, ones = (0,) * self.spatial, (1,) * self.spatial
-        text += unusual(self, padding=(0,) * len(self.padding), dilation=ones, output_padding=zeros, groups=1)
+        text = (
+            f"{self.in_channels}, {self.out_channels}, {attributes(self, 'kernel_size', 'stride')}"
+        )
+        zeros = (0,) * self.spatial
+        ones = (1,) * self.spatial
+        text += unusual(
+            self, padding=(0,) * len(self.padding), dilation=ones, output_padding=zeros, groups=1
+        )
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":
@@ -121,7 +140,9 @@ class Conv2d(_Conv, spatial=2):
 
 
 class Conv3d(_Conv, spatial=3):
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (out, in/groups, kD, kH, kW)."""
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (out, in/groups, kD, kH,
+    kW).
+    """
 
 
 class _ConvTranspose(_ConvNd):
@@ -149,7 +170,9 @@ class _ConvTranspose(_ConvNd):
         self._setup(locals())
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
-        """Return the output padding that produces `output_size` (the spatial sizes, or the whole shape)."""
+        """Return the output padding that produces `output_size` (the spatial sizes, or the whole
+        shape).
+        """
         if output_size is None:
             return self.output_padding
         n = self.spatial
@@ -158,18 +181,26 @@ class _ConvTranspose(_ConvNd):
             output_size = output_size[others:]
         if len(output_size) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {others + n} elements "
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or "
+                f"{others + n} elements "
                 f"(got {len(output_size)})"
             )
         sizes = input.shape[others:]
         smallest = [
-            (sizes[i] - 1) * self.stride[i] - 2 * self.padding[i] + self.dilation[i] * (self.kernel_size[i] - 1) + 1
+            (sizes[i] - 1) * self.stride[i]
+            - 2 * self.padding[i]
+            + self.dilation[i] * (self.kernel_size[i] - 1)
+            + 1
             for i in range(n)
         ]
         largest = [low + s - 1 for low, s in zip(smallest, self.stride, strict=True)]
-        if any(not low <= size <= high for low, size, high in zip(smallest, output_size, largest, strict=True)):
+        if any(
+            not low <= size <= high
+            for low, size, high in zip(smallest, output_size, largest, strict=True)
+        ):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} "
+                f"requested an output size of {output_size}, but valid sizes range from {smallest} "
+                f"to {largest} "
                 f"(for an input of {input.shape[2:]})"
             )
         return [size - low for size, low in zip(output_size, smallest, strict=True)]
@@ -177,7 +208,16 @@ class _ConvTranspose(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.spatial - 1]
         more = self._output_padding(input, output_size)
-        return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
+        return convolve(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,
+        )
 
 
 class ConvTranspose1d(_ConvTranspose, spatial=1):
@@ -185,8 +225,12 @@ class ConvTranspose1d(_ConvTranspose, spatial=1):
 
 
 class ConvTranspose2d(_ConvTranspose, spatial=2):
-    """The gradient of Conv2d with respect to its input, as a layer; weight (in, out/groups, kH, kW)."""
+    """The gradient of Conv2d with respect to its input, as a layer; weight (in, out/groups, kH,
+    kW).
+    """
 
 
 class ConvTranspose3d(_ConvTranspose, spatial=3):
-    """The gradient of Conv3d with respect to its input, as a layer; weight (in, out/groups, kD, kH, kW)."""
+    """The gradient of Conv3d with respect to its input, as a layer; weight (in, out/groups, kD, kH,
+    kW).
+    """

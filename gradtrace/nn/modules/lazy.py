@@ -1,4 +1,6 @@
-"""Lazy layers, which find the size of their input at their first call and then become the ordinary layer."""
+"""Lazy layers, which find the size of their input at their first call and then become the ordinary
+layer.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gradtrace.nn.parameter import UninitializedParameter, is_lazy
 
 
 class LazyLayer(Module):
-    """Base of lazy layers: the parameters have no size yet, and draw their values when they get one."""
+    """Base of lazy layers: the parameters have no size yet, and draw their values when they get
+    one.
+    """
 
     cls_to_become: Any
     size_name: str
@@ -39,7 +43,9 @@ class LazyLayer(Module):
         lazy: dict[str, Any] = {name: own for name, own in self._parameters.items() if is_lazy(own)}
         if not lazy:  # a state was loaded
             return
-        layer = self.cls_to_become(size, *args, **{**kwargs, "dtype": next(iter(lazy.values())).dtype})
+        layer = self.cls_to_become(
+            size, *args, **{**kwargs, "dtype": next(iter(lazy.values())).dtype}
+        )
         for name, own in lazy.items():
             own.materialize(layer._parameters[name].shape)
             own.data = layer._parameters[name].data
@@ -63,7 +69,8 @@ class LazyLayer(Module):
 class LazyLinear(LazyLayer, linear.Linear):
     """Linear that takes `in_features` from its first input."""
 
-    cls_to_become, size_name = linear.Linear, "in_features"
+    cls_to_become = linear.Linear
+    size_name = "in_features"
 
     def find_size(self, input: Tensor) -> int:
         return int(input.shape[-1])
@@ -76,7 +83,8 @@ class LazyConvolution(LazyLayer):
     def find_size(self, input: Tensor) -> int:
         if input.ndim not in (self.spatial + 1, self.spatial + 2):
             raise RuntimeError(
-                f"Expected {self.spatial + 1}D (unbatched) or {self.spatial + 2}D (batched) input to "
+                f"Expected {self.spatial + 1}D (unbatched) or {self.spatial + 2}D (batched) input "
+                "to "
                 f"{type(self).__name__}, but got input of size: {input.shape}"
             )
         return int(input.shape[-self.spatial - 1])
@@ -90,10 +98,14 @@ def lazy_layers(kind: type, module: Any, name: str) -> list[Any]:
     """Return the lazy classes of the layers NAME1d, NAME2d and NAME3d of a module."""
     layers = [getattr(module, f"{name}{spatial}d") for spatial in (1, 2, 3)]
     return [
-        type(f"Lazy{layer.__name__}", (kind, layer), {"__module__": __name__, "cls_to_become": layer})
+        type(
+            f"Lazy{layer.__name__}", (kind, layer), {"__module__": __name__, "cls_to_become": layer}
+        )
         for layer in layers
     ]
 
 
 LazyConv1d, LazyConv2d, LazyConv3d = lazy_layers(LazyConvolution, conv, "Conv")
-LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_layers(LazyBatchNormalization, batchnorm, "BatchNorm")
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_layers(
+    LazyBatchNormalization, batchnorm, "BatchNorm"
+)

@@ -24,7 +24,8 @@ class _Loss(Module):
 
         class SmoothL1Loss(_Loss, function="smooth_l1_loss", passes="beta")
 
-    The function gets the inputs, and as keywords the reduction and the attributes that `passes` names.
+    The function gets the inputs, and as keywords the reduction and the attributes that `passes`
+    names.
     """
 
     _function = ""
@@ -42,7 +43,9 @@ class _Loss(Module):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return self._call(input, target)
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         self.reduction = _reduction(size_average, reduce, reduction)
 
@@ -106,7 +109,9 @@ class NLLLoss(_WeightedLoss, function="nll_loss", passes="weight ignore_index"):
         self.ignore_index = ignore_index
 
 
-class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", passes="weight ignore_index label_smoothing"):
+class CrossEntropyLoss(
+    _WeightedLoss, function="cross_entropy", passes="weight ignore_index label_smoothing"
+):
     """Cross-entropy of logits (N, C, ...) with class indices or class probabilities."""
 
     def __init__(
@@ -126,7 +131,9 @@ class BCELoss(_WeightedLoss, function="binary_cross_entropy", passes="weight"):
     """Binary cross-entropy of probabilities."""
 
 
-class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits", passes="weight pos_weight"):
+class BCEWithLogitsLoss(
+    _Loss, function="binary_cross_entropy_with_logits", passes="weight pos_weight"
+):
     """Binary cross-entropy of logits; `pos_weight` weights the positive targets."""
 
     def __init__(
@@ -194,7 +201,9 @@ class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
     """Hinge loss of class scores (N, C) with several labels per sample."""
 
 
-class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss", passes="weight"):
+class MultiLabelSoftMarginLoss(
+    _WeightedLoss, function="multilabel_soft_margin_loss", passes="weight"
+):
     """Binary cross-entropy of several labels per sample."""
 
 
@@ -214,7 +223,10 @@ class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", passes="p mar
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+            raise ValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D "
+                "instead"
+            )
         store(self, locals(), "p margin")
 
 
@@ -233,7 +245,9 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss, function="hinge_embedding_loss", passes="margin"):
-    """The distance of similar pairs (target 1), max(0, margin - distance) of dissimilar ones (-1)."""
+    """The distance of similar pairs (target 1), max(0, margin - distance) of dissimilar ones
+    (-1).
+    """
 
     default_margin = 1.0
 
@@ -308,9 +322,13 @@ class TripletMarginWithDistanceLoss(
 class CTCLoss(_Loss, function="ctc_loss", passes="blank zero_infinity"):
     """Connectionist temporal classification."""
 
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
         super().__init__(reduction=reduction)
         store(self, locals(), "blank zero_infinity")
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
         return self._call(log_probs, targets, input_lengths, target_lengths)

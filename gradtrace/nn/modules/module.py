@@ -1,8 +1,8 @@
 """Module: a tree of layers with their parameters, buffers and children.
 
-Attributes that are Parameters, Buffers or Modules live in `_parameters`, `_buffers` and `_modules` and are found there
-by `__getattr__`; all others are plain attributes. Hooks and the state_dict are in files of their own
-(https://pytorch.org/docs/stable/generated/torch.nn.Module.html).
+Attributes that are Parameters, Buffers or Modules live in `_parameters`, `_buffers` and `_modules`
+and are found there by `__getattr__`; all others are plain attributes. Hooks and the state_dict are
+in files of their own (https://pytorch.org/docs/stable/generated/torch.nn.Module.html).
 """
 
 from __future__ import annotations
@@ -43,11 +43,15 @@ __all__ = [
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
-    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
 
 
 class Module(Hooked, Stateful, OwnConstructor):
-    """Base of all layers and models: assign parameters and modules in `__init__`, compute in `forward`."""
+    """Base of all layers and models: assign parameters and modules in `__init__`, compute in
+    `forward`.
+    """
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -59,9 +63,13 @@ class Module(Hooked, Stateful, OwnConstructor):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
         if kwargs:
-            raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            raise TypeError(
+                f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
         if args:
-            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+            raise TypeError(
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         state = self.__dict__
         state["training"] = True
         state["_parameters"] = {}
@@ -89,7 +97,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         self._check_name("buffer", name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or "
+                "None required)"
             )
         self._buffers[name] = _registered(_global_buffer_hooks, self, name, tensor)
         if persistent:
@@ -107,12 +116,15 @@ class Module(Hooked, Stateful, OwnConstructor):
             return
         if not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
             )
         if param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                "created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the "
+                "forward() method."
             )
         self._parameters[name] = _registered(_global_parameter_hooks, self, name, param)
 
@@ -137,7 +149,8 @@ class Module(Hooked, Stateful, OwnConstructor):
     # ---- attributes
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__" == name[-2:]:  # copy and numpy ask for special names, which no parameter may answer
+        # copy and numpy ask for special names, which no parameter may answer
+        if name[:2] == "__" == name[-2:]:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         state = self.__dict__
         try:
@@ -156,7 +169,9 @@ class Module(Hooked, Stateful, OwnConstructor):
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
-        parametrized: Any = getattr((state.get("_modules") or {}).get("parametrizations"), "_modules", ())
+        parametrized: Any = getattr(
+            (state.get("_modules") or {}).get("parametrizations"), "_modules", ()
+        )
         if name in parametrized:
             from gradtrace.nn.utils.parametrize import list_of
 
@@ -171,7 +186,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         elif name in state.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter "
+                    "or None expected)"
                 )
             self.register_parameter(name, None)
         elif name in state.get("_modules", ()):
@@ -193,22 +209,27 @@ class Module(Hooked, Stateful, OwnConstructor):
         if isinstance(value, Module):
             if name in self._parameters:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter "
+                    "or None expected)"
                 )
             self._forget(name, state, self._buffers)
         elif value is not None:
             raise TypeError(
-                f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or "
+                "None expected)"
             )
         self._modules[name] = _registered(_global_module_hooks, self, name, value)
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, "
+                "torch.Tensor or None expected)"
             )
         persistent = name not in self._non_persistent_buffers_set
-        self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else persistent)
+        self.register_buffer(
+            name, value, value.persistent if isinstance(value, Buffer) else persistent
+        )
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -222,13 +243,21 @@ class Module(Hooked, Stateful, OwnConstructor):
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        names = [
+            *dir(type(self)),
+            *self.__dict__,
+            *self._parameters,
+            *self._modules,
+            *self._buffers,
+        ]
         return sorted({name for name in names if not name[:1].isdigit()})
 
     # ---- by dotted name
 
     def get_submodule(self, target: str) -> Module:
-        """Return the submodule at a dotted path; raise AttributeError for a name that does not exist."""
+        """Return the submodule at a dotted path; raise AttributeError for a name that does not
+        exist.
+        """
         module = self
         for item in target.split(".") if target else ():
             if not hasattr(module, item):
@@ -239,7 +268,9 @@ class Module(Hooked, Stateful, OwnConstructor):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put `module` at a dotted path whose parent exists; `strict` requires an existing submodule there."""
+        """Put `module` at a dotted path whose parent exists; `strict` requires an existing
+        submodule there.
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -278,9 +309,15 @@ class Module(Hooked, Stateful, OwnConstructor):
 
     # ---- walking the tree: each object is met once, in order of registration
 
-    def _named_members(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self, own: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, member in module.__dict__[own].items():
                 if member is None or id(member) in seen:
@@ -329,7 +366,9 @@ class Module(Hooked, Stateful, OwnConstructor):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
@@ -352,7 +391,8 @@ class Module(Hooked, Stateful, OwnConstructor):
             for param in self._parameters.values():
                 if param is None:
                     continue
-                grad, applied = param.grad, fn(param)
+                grad = param.grad
+                applied = fn(param)
                 param.data = applied
                 if grad is not None:
                     grad.data = fn(grad)
@@ -394,7 +434,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         return self._apply(lambda t: t.cuda(device))
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only device is the CPU.
+        """Cast floating-point parameters and buffers to a dtype or a tensor's dtype; the only
+        device is the CPU.
 
         A `memory_format` has no effect.
         """
@@ -402,7 +443,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         device = None
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
-                dtype, device = arg.dtype, arg.device
+                dtype = arg.dtype
+                device = arg.device
             elif isinstance(arg, (dtypes.dtype, type)):
                 dtype = arg
             elif not isinstance(arg, bool):
@@ -414,7 +456,8 @@ class Module(Hooked, Stateful, OwnConstructor):
             return self
         if not dtype.is_floating_point:
             raise TypeError(
-                "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=" + str(dtype)
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype="
+                + str(dtype)
             )
         return self._cast(dtype)
 
@@ -457,7 +500,9 @@ class Module(Hooked, Stateful, OwnConstructor):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        child_lines = [f"({name}): {indent(repr(child), 2)}" for name, child in self._modules.items()]
+        child_lines = [
+            f"({name}): {indent(repr(child), 2)}" for name, child in self._modules.items()
+        ]
         if len(extra_lines) == 1 and not child_lines:
             return f"{self._get_name()}({extra})"
         lines = extra_lines + child_lines

@@ -39,13 +39,18 @@ class LayerNorm(_ScaleAndShift, function="layer_norm", passes="normalized_shape 
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         self._register(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
+        return (
+            f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class GroupNorm(_ScaleAndShift, function="group_norm", passes="num_groups weight bias eps"):
@@ -64,18 +69,23 @@ class GroupNorm(_ScaleAndShift, function="group_norm", passes="num_groups weight
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
         store(self, locals(), "num_groups num_channels eps affine")
         self._register(num_channels, affine, bias, device, dtype)
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_groups}, {self.num_channels}, {attributes(self, 'eps', 'affine')}, bias={self.bias is not None}"
+            f"{self.num_groups}, {self.num_channels}, {attributes(self, 'eps', 'affine')}, "
+            f"bias={self.bias is not None}"
         )
 
 
 class RMSNorm(Module):
-    """Divide the last dimensions by their root mean square; eps None is the dtype's machine epsilon."""
+    """Divide the last dimensions by their root mean square; eps None is the dtype's machine
+    epsilon.
+    """
 
     def __init__(
         self,
@@ -86,10 +96,14 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        add_parameter(self, "weight", self.normalized_shape if elementwise_affine else None, device, dtype)
+        add_parameter(
+            self, "weight", self.normalized_shape if elementwise_affine else None, device, dtype
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -22,7 +22,8 @@ class _Pad(Module):
 
     def __init_subclass__(cls, spatial: int = 0, mode: str = "", **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.spatial, cls.mode = spatial or cls.spatial, mode or cls.mode
+        cls.spatial = spatial or cls.spatial
+        cls.mode = mode or cls.mode
 
     def __init__(self, padding: Any) -> None:
         super().__init__()

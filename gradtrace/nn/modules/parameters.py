@@ -14,7 +14,11 @@ from gradtrace.nn.parameter import Parameter
 
 
 def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 def _described(value: Any, tensor_kind: str) -> str:
@@ -58,13 +62,18 @@ class ParameterList(Module):
 
     def extend(self, values: Iterable[Any]) -> Any:
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError("ParameterList.extend should be called with an iterable, but got " + type(values).__name__)
+            raise TypeError(
+                "ParameterList.extend should be called with an iterable, but got "
+                + type(values).__name__
+            )
         for value in values:
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({i}): {_described(p, str(getattr(p, 'dtype', '')))}" for i, p in enumerate(self))
+        return "\n".join(
+            f"  ({i}): {_described(p, str(getattr(p, 'dtype', '')))}" for i, p in enumerate(self)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -82,7 +91,8 @@ class ParameterDict(Module):
     def _checked(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type "
+                "is "
                 f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
             )
         if key[:2] == "__" == key[-2:]:  # the keys are attributes, but not Python's

@@ -88,7 +88,10 @@ class AvgPool1d(
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
-        windows = (repeated(n, 1) for n in (kernel_size, kernel_size if stride is None else stride, padding))
+        windows = (
+            repeated(n, 1)
+            for n in (kernel_size, kernel_size if stride is None else stride, padding)
+        )
         super().__init__(*windows, ceil_mode, count_include_pad)
 
 
@@ -107,7 +110,9 @@ class _AvgPool(
         divisor_override: int | None = None,
     ) -> None:
         stride = kernel_size if stride is None else stride
-        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        super().__init__(
+            kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
 
 
 class AvgPool2d(_AvgPool, function="avg_pool2d"):
@@ -128,7 +133,8 @@ class _FractionalMaxPool(FunctionModule):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        name, n = type(self).__name__, 2 if self._function.endswith("2d") else 3
+        name = type(self).__name__
+        n = 2 if self._function.endswith("2d") else 3
         sizes = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,)
         if n == 3 and not all(size > 0 for size in sizes):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
@@ -138,15 +144,21 @@ class _FractionalMaxPool(FunctionModule):
         self.output_size = None if output_size is None else repeated(output_size, n)
         self.output_ratio = None if output_ratio is None else repeated(output_ratio, n)
         if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < self.output_ratio[i] < 1 for i in range(n)):
+        if self.output_ratio is not None and not all(
+            0 < self.output_ratio[i] < 1 for i in range(n)
+        ):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Tensor:
         sizes = self.output_size, self.output_ratio, self.return_indices
-        return function_of(self)(input, self.kernel_size, *sizes, _random_samples=self._random_samples)
+        return function_of(self)(
+            input, self.kernel_size, *sizes, _random_samples=self._random_samples
+        )
 
 
 class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
@@ -158,7 +170,9 @@ class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
 
 
 class _LPPoolNd(FunctionModule, shows="norm_type kernel_size stride ceil_mode"):
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         store(self, locals(), "norm_type kernel_size stride ceil_mode")
 

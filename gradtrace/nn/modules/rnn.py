@@ -1,7 +1,7 @@
 """Recurrent layers and cells, composed step by step of linear maps and gates.
 
-A cell is a function of the input's gates and the hidden state; the layers run it over time, for each layer and
-direction (formulas: https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html).
+A cell is a function of the input's gates and the hidden state; the layers run it over time, for
+each layer and direction (formulas: https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html).
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from gradtrace.engine.operators.op import d, elementwise_op
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
-from gradtrace.nn.modules.utils import add_parameter, function, new_parameter, store, tensor_of, unusual
+from gradtrace.nn.modules.utils import (
+    add_parameter,
+    function,
+    new_parameter,
+    store,
+    tensor_of,
+    unusual,
+)
 
 State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
@@ -38,24 +45,35 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
     return ((h - n) * z + n,)
 
 
-# (index of the weights, input, state, whether it runs backwards) to the outputs of all steps and the final state
+# (index of the weights, input, state, whether it runs backwards) to the outputs of all steps and
+# the final state
 RunLayer = Callable[[int, Tensor, State, bool], "tuple[Tensor, State]"]
 RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 # mode: (the function of one step, gates per hidden unit)
 MODES: dict[str, tuple[RecurrentStep, int]] = {
-    "RNN_TANH": (lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).tanh(),), 1),
-    "RNN_RELU": (lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).relu(),), 1),
+    "RNN_TANH": (
+        lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).tanh(),),
+        1,
+    ),
+    "RNN_RELU": (
+        lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).relu(),),
+        1,
+    ),
     "LSTM": (_lstm_step, 4),
     "GRU": (_gru_step, 3),
 }
 
 
 # One layer of a float32 LSTM, which is a single operator in PyTorch on the CPU and in the graph.
-mkldnn_layer = elementwise_op("mkldnn_rnn_layer(self)", lambda a: a, self=d("", lambda xp, g, out, self: g))
+mkldnn_layer = elementwise_op(
+    "mkldnn_rnn_layer(self)", lambda a: a, self=d("", lambda xp, g, out, self: g)
+)
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
-    """Return the contribution of the input (not of the hidden state) to the gates, for all steps at once."""
+    """Return the contribution of the input (not of the hidden state) to the gates, for all steps at
+    once.
+    """
     return F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
 
 
@@ -68,7 +86,9 @@ def _zeros(input: Tensor, *shape: int) -> Tensor:
 
 
 class RNNBase(Module):
-    """Base class with the weights of all layers and directions, and the loop over them. `mode` is a key of MODES."""
+    """Base class with the weights of all layers and directions, and the loop over them. `mode` is a
+    key of MODES.
+    """
 
     def __init__(
         self,
@@ -85,7 +105,10 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        names = "mode input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size"
+        names = (
+            "mode input_size hidden_size num_layers bias batch_first dropout bidirectional "
+            "proj_size"
+        )
         store(self, locals(), names)
         self._check_options()
         self.dropout = float(dropout)
@@ -97,25 +120,41 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_options(self) -> None:
-        if isinstance(self.dropout, bool) or not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout <= 1:
+        if (
+            isinstance(self.dropout, bool)
+            or not isinstance(self.dropout, (int, float))
+            or not 0 <= self.dropout <= 1
+        ):
             raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+                "dropout should be a number in range [0, 1] representing the probability of an "
+                "element being zeroed"
             )
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={self.dropout} and num_layers={self.num_layers}",
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                "dropout expects "
+                f"num_layers greater than 1, but got dropout={self.dropout} and "
+                f"num_layers={self.num_layers}",
                 stacklevel=4,
             )
-        for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+        for name, kind in (
+            ("bias", bool),
+            ("batch_first", bool),
+            ("input_size", int),
+            ("hidden_size", int),
+        ):
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+                raise TypeError(
+                    f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+                )
         for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if self.proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+            raise ValueError(
+                "proj_size should be a positive integer or zero to disable projections"
+            )
         if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
         if self.mode not in MODES:
@@ -161,12 +200,14 @@ class RNNBase(Module):
         weight = tensor_of(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                "Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
             )
         if input.size(-1) != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.size(-1)}"
             )
 
     def _check_state(self, state: State, batch: int) -> None:
@@ -184,7 +225,9 @@ class RNNBase(Module):
         return (h, _zeros(input, count, batch, self.hidden_size)) if self.mode == "LSTM" else (h,)
 
     def _run(self, input: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """Map batched input, in the layer's order of dimensions, to the last layer's output and all final states."""
+        """Map batched input, in the layer's order of dimensions, to the last layer's output and all
+        final states.
+        """
         time_first = input.transpose(0, 1) if self.batch_first else input
         batch = time_first.size(1)
         if not time_first.size(0):
@@ -198,22 +241,30 @@ class RNNBase(Module):
             output = output.transpose(0, 1) if self.mode == "LSTM" else output.transpose_(0, 1)
         return output, hidden
 
-    def _through_layers(self, output: Tensor, state: State, one_layer: RunLayer) -> tuple[Tensor, State]:
+    def _through_layers(
+        self, output: Tensor, state: State, one_layer: RunLayer
+    ) -> tuple[Tensor, State]:
         """Run all layers in both directions; return the last output and the final states."""
         finals = []
         for layer in range(self.num_layers):
             directions = []
             for reverse in range(len(self._suffixes())):
                 index = layer * len(self._suffixes()) + reverse
-                steps, final = one_layer(index, output, tuple(s[index] for s in state), bool(reverse))
+                steps, final = one_layer(
+                    index, output, tuple(s[index] for s in state), bool(reverse)
+                )
                 directions.append(steps)
                 finals.append(final)
             output = function("cat")(directions, -1) if self.bidirectional else directions[0]
             if self.dropout and layer < self.num_layers - 1:
                 output = F.dropout(output, self.dropout, self.training)
-        return output, tuple(function("stack")([final[i] for final in finals], 0) for i in range(len(state)))
+        return output, tuple(
+            function("stack")([final[i] for final in finals], 0) for i in range(len(state))
+        )
 
-    def _run_layer(self, index: int, input: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
+    def _run_layer(
+        self, index: int, input: Tensor, state: State, reverse: bool
+    ) -> tuple[Tensor, State]:
         weights = self._weights(index)
         gates = gates_of(weights, input).unbind(0)
         outputs: list[Tensor] = []
@@ -221,7 +272,12 @@ class RNNBase(Module):
             state = self._one_step(weights, gate, state)
             outputs.append(state[0])
         output = function("stack")(outputs[::-1] if reverse else outputs, 0)
-        if self.mode == "LSTM" and not self.bidirectional and not self.proj_size and is_single(output):
+        if (
+            self.mode == "LSTM"
+            and not self.bidirectional
+            and not self.proj_size
+            and is_single(output)
+        ):
             output = mkldnn_layer(output)
         return output, state
 
@@ -259,12 +315,23 @@ class RNNBase(Module):
         kind = "batched 3-D" if batched else "unbatched 2-D"
         if len(dims) == 2:
             raise RuntimeError(
-                f"For {kind} input, hx and cx should also be {wanted}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
+                f"For {kind} input, hx and cx should also be {wanted}-D but got ({dims[0]}-D, "
+                f"{dims[1]}-D) tensors"
             )
-        raise RuntimeError(f"For {kind} input, hx should also be {wanted}-D but got {dims[0]}-D tensor")
+        raise RuntimeError(
+            f"For {kind} input, hx should also be {wanted}-D but got {dims[0]}-D tensor"
+        )
 
     def extra_repr(self) -> str:
-        options = unusual(self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False)
+        options = unusual(
+            self,
+            proj_size=0,
+            num_layers=1,
+            bias=True,
+            batch_first=False,
+            dropout=0,
+            bidirectional=False,
+        )
         return f"{self.input_size}, {self.hidden_size}{options}"
 
 
@@ -274,16 +341,21 @@ def _no_projection(kwargs: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; (L, N, in) and (layers, N, hid) to (L, N, hid) and h."""
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; (L, N, in) and (layers, N, hid) to (L, N,
+    hid) and h.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         _no_projection(kwargs)
         if len(args) > 3:
-            nonlinearity, args = args[3], args[:3] + args[4:]
+            nonlinearity = args[3]
+            args = args[:3] + args[4:]
         else:
             nonlinearity = kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+            raise ValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
@@ -318,7 +390,13 @@ class RNNCellBase(Module):
     """Base class of cells: the weights of one step, and shape checks."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         store(self, locals(), "input_size hidden_size bias")
@@ -363,13 +441,19 @@ class RNNCellBase(Module):
 
     def _check_shapes(self, input: Tensor, state: State) -> None:
         if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}"
+            )
         for i, s in enumerate(state):
             if s.size(0) != input.size(0):
-                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}")
+                raise RuntimeError(
+                    f"Input batch size {input.size(0)} doesn't match hidden{i} batch size "
+                    f"{s.size(0)}"
+                )
             if s.size(1) != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
+                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected "
+                    f"{self.hidden_size}"
                 )
 
 
@@ -391,20 +475,29 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
+        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[
+            0
+        ]
 
 
 class LSTMCell(RNNCellBase):
     """One step of LSTM: (N, in) and (h, c) to (h, c)."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: State | None = None) -> State:
         if isinstance(hx, Tensor):
-            raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
+            raise TypeError(
+                "lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
+            )
         return self._step(input, hx, "LSTM")
 
 
@@ -412,7 +505,12 @@ class GRUCell(RNNCellBase):
     """One step of GRU: (N, in) and (N, hid) to (N, hid)."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 

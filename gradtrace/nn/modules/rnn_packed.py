@@ -1,4 +1,6 @@
-"""Recurrent layers on a PackedSequence: the batch shrinks as sequences end, and grows in the reverse direction."""
+"""Recurrent layers on a PackedSequence: the batch shrinks as sequences end, and grows in the
+reverse direction.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from gradtrace.nn.utils.packing import PackedSequence
 State = tuple[Any, ...]
 
 
-def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+def run_packed(
+    layer: Any, packed: PackedSequence, state: State | None
+) -> tuple[PackedSequence, State]:
     """Run `layer`, an RNNBase, on packed input; return packed output and the final states."""
     data, batch_sizes, order, back = packed
     sizes = batch_sizes.tolist()
@@ -33,10 +37,13 @@ def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple
     return PackedSequence(output, batch_sizes, order, back), hidden
 
 
-def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: State) -> tuple[list[Tensor], State]:
+def forwards(
+    layer: Any, index: int, data: Tensor, sizes: list[int], state: State
+) -> tuple[list[Tensor], State]:
     """Return the outputs of all steps, and the final states, starting with the longest sequence."""
     weights = layer._weights(index)
-    steps, ended = [], []
+    steps = []
+    ended = []
     for gates in gates_of(weights, data).split(sizes):
         n = gates.size(0)
         if n < state[0].size(0):
@@ -47,18 +54,27 @@ def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: Stat
     ended.append(state)
     if len(ended) == 1:
         return steps, state
-    return steps, tuple(function("cat")([part[i] for part in reversed(ended)], 0) for i in range(len(state)))
+    return steps, tuple(
+        function("cat")([part[i] for part in reversed(ended)], 0) for i in range(len(state))
+    )
 
 
-def backwards(layer: Any, index: int, data: Tensor, sizes: list[int], first: State) -> tuple[list[Tensor], State]:
-    """Do the same as `forwards` from the last step, where only the longest sequences are active, to the first."""
+def backwards(
+    layer: Any, index: int, data: Tensor, sizes: list[int], first: State
+) -> tuple[list[Tensor], State]:
+    """Do the same as `forwards` from the last step, where only the longest sequences are active, to
+    the first.
+    """
     weights = layer._weights(index)
     steps: list[Tensor] = []
     state = tuple(s[: sizes[-1]] for s in first)
     for gates in reversed(gates_of(weights, data).split(sizes)):
-        n, have = gates.size(0), state[0].size(0)
+        n = gates.size(0)
+        have = state[0].size(0)
         if n > have:
-            state = tuple(function("cat")([s, f[have:n]], 0) for s, f in zip(state, first, strict=True))
+            state = tuple(
+                function("cat")([s, f[have:n]], 0) for s, f in zip(state, first, strict=True)
+            )
         state = layer._one_step(weights, gates, state)
         steps.append(state[0])
     return steps[::-1], state

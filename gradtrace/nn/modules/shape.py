@@ -1,4 +1,6 @@
-"""Layers that reshape, resize or compare: Flatten, Unflatten, PixelShuffle, Fold, Upsample, distances."""
+"""Layers that reshape, resize or compare: Flatten, Unflatten, PixelShuffle, Fold, Upsample,
+distances.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Unflatten(Module):
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
-                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+                "unflattened_size must be a tuple of ints, but found type "
+                f"{type(unflattened_size).__name__}"
             )
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
@@ -71,11 +74,18 @@ class ChannelShuffle(FunctionModule, function="channel_shuffle", passes="groups"
         super().__init__(groups)
 
 
-class Fold(FunctionModule, function="fold", passes="output_size kernel_size dilation padding stride"):
+class Fold(
+    FunctionModule, function="fold", passes="output_size kernel_size dilation padding stride"
+):
     """Sum sliding blocks (N, C k, L) into an image."""
 
     def __init__(
-        self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+        self,
+        output_size: Any,
+        kernel_size: Any,
+        dilation: Any = 1,
+        padding: Any = 0,
+        stride: Any = 1,
     ) -> None:
         super().__init__(output_size, kernel_size, dilation, padding, stride)
 
@@ -83,7 +93,9 @@ class Fold(FunctionModule, function="fold", passes="output_size kernel_size dila
 class Unfold(FunctionModule, function="unfold", passes="kernel_size dilation padding stride"):
     """Extract the sliding blocks of an image as (N, C k, L)."""
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+    def __init__(
+        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
 
 

@@ -16,7 +16,8 @@ class _Table(FunctionModule):
     padding_message = ""
 
     def _setup(self, weight: Tensor | None, requires_grad: bool, device: Any, dtype: Any) -> None:
-        rows, columns = self.num_embeddings, self.embedding_dim
+        rows = self.num_embeddings
+        columns = self.embedding_dim
         if self.padding_idx is not None:
             if not -rows <= self.padding_idx < rows:
                 raise AssertionError(self.padding_message)
@@ -42,7 +43,11 @@ def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
     return embeddings.shape[0], embeddings.shape[1]
 
 
-class Embedding(_Table, function="embedding", passes="weight padding_idx max_norm norm_type scale_grad_by_freq sparse"):
+class Embedding(
+    _Table,
+    function="embedding",
+    passes="weight padding_idx max_norm norm_type scale_grad_by_freq sparse",
+):
     """Rows of weight (num_embeddings, embedding_dim) by index: (*) to (*, embedding_dim).
 
     The weight is initialised standard normal; the row `padding_idx` is zero and gets no gradient.
@@ -65,11 +70,18 @@ class Embedding(_Table, function="embedding", passes="weight padding_idx max_nor
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        store(self, locals(), "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse")
+        store(
+            self,
+            locals(),
+            "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse",
+        )
         self._setup(_weight, not _freeze, device, dtype)
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, padding_idx=None, max_norm=None)}"
+        text = (
+            f"{self.num_embeddings}, "
+            f"{self.embedding_dim}{unusual(self, padding_idx=None, max_norm=None)}"
+        )
         return text + unusual(self, norm_type=2, scale_grad_by_freq=False, sparse=False)
 
     @classmethod
@@ -85,11 +97,23 @@ class Embedding(_Table, function="embedding", passes="weight padding_idx max_nor
     ) -> Any:
         """Create a table with the given rows, frozen unless `freeze` is False."""
         rows, columns = _rows_and_columns(embeddings)
-        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            embeddings,
+            freeze,
+        )
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of rows; bags are rows of a 2-D input, or start at `offsets`."""
+    """Sums, means or maxima of bags of rows; bags are rows of a 2-D input, or start at
+    `offsets`.
+    """
 
     padding_message = "padding_idx must be within num_embeddings"
 
@@ -109,11 +133,17 @@ class EmbeddingBag(_Table):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        store(self, locals(), "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq")
+        store(
+            self,
+            locals(),
+            "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq",
+        )
         store(self, locals(), "mode sparse include_last_offset")
         self._setup(_weight, True, device, dtype)
 
-    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
         further = (per_sample_weights, self.include_last_offset, self.padding_idx)
         return F.embedding_bag(input, self.weight, offsets, *options, *further)

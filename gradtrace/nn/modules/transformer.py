@@ -1,6 +1,8 @@
-"""The Transformer: encoder and decoder layers of attention and feed-forward blocks, and stacks of them.
+"""The Transformer: encoder and decoder layers of attention and feed-forward blocks, and stacks of
+them.
 
-https://pytorch.org/docs/stable/generated/torch.nn.Transformer.html. Outputs are those of PyTorch without its fast path.
+https://pytorch.org/docs/stable/generated/torch.nn.Transformer.html. Outputs are those of PyTorch
+without its fast path.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def _clones(module: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """Base class of encoder and decoder layers: self-attention, feed-forward, norms; `blocks` counts the residuals."""
+    """Base class of encoder and decoder layers: self-attention, feed-forward, norms; `blocks`
+    counts the residuals.
+    """
 
     blocks = 0
 
@@ -60,7 +64,11 @@ class _Layer(Module):
         super().__init__()
         options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         for name in ("self_attn", "multihead_attn")[: self.blocks - 1]:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options))
+            setattr(
+                self,
+                name,
+                MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options),
+            )
         self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **options)
@@ -82,9 +90,17 @@ class _Layer(Module):
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    def _attend(self, attention: Module, x: Tensor, source: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
+    def _attend(
+        self, attention: Module, x: Tensor, source: Tensor, mask: Any, padding: Any, causal: bool
+    ) -> Tensor:
         return attention(
-            x, source, source, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
+            x,
+            source,
+            source,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+            is_causal=causal,
         )[0]
 
 
@@ -94,7 +110,11 @@ class TransformerEncoderLayer(_Layer):
     blocks = 2
 
     def forward(
-        self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
+        self,
+        src: Tensor,
+        src_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
             return self._attend(self.self_attn, x, x, src_mask, src_key_padding_mask, is_causal)
@@ -122,7 +142,14 @@ class TransformerDecoderLayer(_Layer):
             return self._attend(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
         def remember(x: Tensor) -> Tensor:
-            return self._attend(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+            return self._attend(
+                self.multihead_attn,
+                x,
+                memory,
+                memory_mask,
+                memory_key_padding_mask,
+                memory_is_causal,
+            )
 
         x = self._residual(self._residual(tgt, 1, attend), 2, remember)
         return self._residual(x, 3, self._feed_forward)
@@ -145,10 +172,19 @@ class TransformerEncoder(Module):
         self.norm = norm
 
     def forward(
-        self, src: Tensor, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+        self,
+        src: Tensor,
+        mask: Any = None,
+        src_key_padding_mask: Any = None,
+        is_causal: bool | None = None,
     ) -> Tensor:
         for layer in self.layers:
-            src = layer(src, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=src_key_padding_mask)
+            src = layer(
+                src,
+                src_mask=mask,
+                is_causal=bool(is_causal),
+                src_key_padding_mask=src_key_padding_mask,
+            )
         return src if self.norm is None else self.norm(src)
 
 
@@ -226,7 +262,9 @@ class Transformer(Module):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
         return self.decoder(
             tgt,
             memory,
@@ -240,6 +278,8 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Return a (sz, sz) mask with -inf above the diagonal: no position attends to a later one."""
+        """Return a (sz, sz) mask with -inf above the diagonal: no position attends to a later
+        one.
+        """
         full = function("full")((sz, sz), float("-inf"), device=device, dtype=dtype)
         return function("triu")(full, diagonal=1)

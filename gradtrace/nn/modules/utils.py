@@ -1,4 +1,6 @@
-"""What several families of layers share: layers that only call a function, repeated sizes, new parameters."""
+"""What several families of layers share: layers that only call a function, repeated sizes, new
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ class FunctionModule(Module):
 
         class Softplus(FunctionModule, function="softplus", passes="beta threshold")
 
-    The function gets the input, then the attributes that `passes` names. They are also the arguments of `__init__` and
-    what the layer's text shows, unless `shows` names others. The function is looked up when it is called, so that its
-    family of operators is imported only then.
+    The function gets the input, then the attributes that `passes` names. They are also the
+    arguments of `__init__` and what the layer's text shows, unless `shows` names others. The
+    function is looked up when it is called, so that its family of operators is imported only then.
     """
 
     _function = ""
@@ -30,7 +32,9 @@ class FunctionModule(Module):
     _fields: tuple[str, ...] = ()
     _shows: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, function: str = "", passes: str = "", shows: str = "", **keywords: Any) -> None:
+    def __init_subclass__(
+        cls, function: str = "", passes: str = "", shows: str = "", **keywords: Any
+    ) -> None:
         super().__init_subclass__(**keywords)
         cls._function = function or cls._function
         if passes:
@@ -52,13 +56,18 @@ class FunctionModule(Module):
 
 
 def _forward(name: str, passed: tuple[str, ...]) -> Callable[[Any, Tensor], Tensor]:
-    """Return the method that calls the function NAME of nn.functional on the input and the attributes in `passed`."""
+    """Return the method that calls the function NAME of nn.functional on the input and the
+    attributes in `passed`.
+    """
     values = attrgetter(*passed)
     call: Any = lambda self, input: getattr(F, name)(input, *values(self))
     if len(passed) == 1:
         call = lambda self, input: getattr(F, name)(input, values(self))
     call.__name__ = call.__qualname__ = "forward"
-    call.__annotations__ = {"input": "Tensor", "return": "Any" if "return_indices" in passed else "Tensor"}
+    call.__annotations__ = {
+        "input": "Tensor",
+        "return": "Any" if "return_indices" in passed else "Tensor",
+    }
     return call
 
 
@@ -68,7 +77,9 @@ def repeated(value: Any, n: int) -> tuple[Any, ...]:
 
 
 def _ntuple(n: int) -> Any:
-    """Return the function that repeats a number n times, under PyTorch's private name, which scripts import."""
+    """Return the function that repeats a number n times, under PyTorch's private name, which
+    scripts import.
+    """
     return lambda value: repeated(value, n)
 
 
@@ -89,7 +100,9 @@ def add_parameter(module: Module, name: str, shape: Any, device: Any, dtype: Any
 
 
 def tensor_of(module: Any, name: str) -> Any:
-    """Return the tensor `module.name`. TypeError for any other attribute, which a program may not get by its name."""
+    """Return the tensor `module.name`. TypeError for any other attribute, which a program may not
+    get by its name.
+    """
     if not isinstance(module, Module):
         raise TypeError(f"{typename(module)} is not a Module")
     value = getattr(module, name)
@@ -99,7 +112,9 @@ def tensor_of(module: Any, name: str) -> Any:
 
 
 def store(module: Module, values: Mapping[str, Any], names: str) -> None:
-    """Set attributes of a new layer: of `values`, the local variables of its `__init__`, those with these names."""
+    """Set attributes of a new layer: of `values`, the local variables of its `__init__`, those with
+    these names.
+    """
     for name in words(names):
         setattr(module, name, values[name])
 
@@ -110,16 +125,23 @@ def attributes(module: Module, *names: str) -> str:
 
 
 def unusual(module: Module, **usual: Any) -> str:
-    """Return ", name=value" for each attribute that differs from its usual value, for extra_repr."""
+    """Return ", name=value" for each attribute that differs from its usual value, for
+    extra_repr.
+    """
     shown = ((name, getattr(module, name)) for name in usual)
     return "".join(f", {name}={value}" for name, value in shown if value != usual[name])
 
 
 def function_of(layer: Any) -> Any:
-    """Return the function of nn.functional that a layer calls; raise TypeError if its class names anything else."""
+    """Return the function of nn.functional that a layer calls; raise TypeError if its class names
+    anything else.
+    """
     function = ops.find(ops.api.functional, layer._function)
     if function is None:
-        raise TypeError(f"{typename(layer)} calls '{layer._function}', which is not a function of torch.nn.functional")
+        raise TypeError(
+            f"{typename(layer)} calls '{layer._function}', which is not a function of "
+            "torch.nn.functional"
+        )
     return function
 
 

@@ -30,10 +30,16 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 
 
 def get_total_norm(
-    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of all tensors as one vector; optionally raise RuntimeError for inf or nan."""
-    listed, norm_type = _listed(tensors), float(norm_type)
+    """Return the norm of all tensors as one vector; optionally raise RuntimeError for inf or
+    nan.
+    """
+    listed = _listed(tensors)
+    norm_type = float(norm_type)
     if not listed:
         return function("tensor")(0.0)
     with no_grad():
@@ -41,14 +47,18 @@ def get_total_norm(
         total: Tensor = linalg.vector_norm(function("stack")(norms), norm_type)
     if error_if_nonfinite and not abs(total.item()) < float("inf"):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, "
+            "set "
             "`error_if_nonfinite=False`"
         )
     return total
 
 
-def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None
+) -> None:
     """Scale the gradients by max_norm / total_norm if that is below 1."""
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
@@ -67,7 +77,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients so that their total norm is at most `max_norm`; return the norm before scaling."""
+    """Scale all gradients so that their total norm is at most `max_norm`; return the norm before
+    scaling.
+    """
     listed = _listed(parameters)
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
@@ -83,7 +95,8 @@ def clip_grad_norm(
 ) -> Tensor:
     """Do the same as `clip_grad_norm_`, with PyTorch's warning that the name is old."""
     warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
         stacklevel=2,
     )
@@ -121,7 +134,12 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     return module_cls(*args, **kwargs).to_empty(device=kwargs.get("device", "cpu"))
 
 
-FUSION = ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights")
+FUSION = (
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+)
 __getattr__, __dir__ = attach(
     __name__,
     {
@@ -131,7 +149,9 @@ __getattr__, __dir__ = attach(
         "spectral_norm": f"{__name__}.parametrizations:spectral_norm_by_hook",
         "weight_norm": f"{__name__}.parametrizations:weight_norm_by_hook",
     },
-    modules={name: f"{__name__}.{name}" for name in ("fusion", "parametrizations", "parametrize", "rnn")},
+    modules={
+        name: f"{__name__}.{name}" for name in ("fusion", "parametrizations", "parametrize", "rnn")
+    },
     listed=__all__,
     shown_as="torch.nn.utils",
 )

@@ -1,4 +1,6 @@
-"""torch.nn.utils.fusion: a layer and the batch normalisation after it as one layer, for evaluation."""
+"""torch.nn.utils.fusion: a layer and the batch normalisation after it as one layer, for
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ from typing import Any
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.parameter import Parameter
 
-__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+__all__ = [
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+]
 
 Parameters = tuple[Parameter, Parameter]
 
@@ -33,7 +40,14 @@ def fused(layer: Any, bn: Any, fuse: Any, *options: bool) -> Any:
 
 
 def fuse_conv_bn_weights(
-    conv_w: Tensor, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
+    conv_w: Tensor,
+    conv_b: Any,
+    bn_rm: Any,
+    bn_rv: Any,
+    bn_eps: float,
+    bn_w: Any,
+    bn_b: Any,
+    transpose: bool = False,
 ) -> Parameters:
     """Return the weight and the bias of the fused convolution."""
     scale = (bn_rv + bn_eps).rsqrt() * (1 if bn_w is None else bn_w)

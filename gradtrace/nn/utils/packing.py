@@ -1,7 +1,7 @@
 """PackedSequence: a batch of sequences of different lengths without padding, step by step.
 
-https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.PackedSequence.html. The sequences are sorted by length,
-longest first, so `batch_sizes[t]` sequences are active at step t.
+https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.PackedSequence.html. The sequences are
+sorted by length, longest first, so `batch_sizes[t]` sequences are active at step t.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from gradtrace.engine.operators.op import gather_op
 from gradtrace.nn.modules.utils import function
 
 NOT_SORTED = (
-    "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-    "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
+    "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+    "pass "
+    "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+    "requirement if you do not "
     "need ONNX exportability."
 )
 
@@ -30,7 +32,9 @@ unpack_rows = gather_op("pad_packed(self; shape, indices, padding)", lambda a, *
 
 
 class PackedSequence(NamedTuple):
-    """Sequences packed step by step: `data` (sum of lengths, *), the number of sequences per step, their order."""
+    """Sequences packed step by step: `data` (sum of lengths, *), the number of sequences per step,
+    their order.
+    """
 
     data: Tensor
     batch_sizes: Tensor
@@ -45,7 +49,9 @@ def unpacked(a: Any, shape: Any, indices: Any, padding: float) -> Any:
 
 
 def places(lengths: list[int]) -> tuple[Any, list[int]]:
-    """Return (step, sequence) of each packed row, and the batch sizes; lengths are in descending order."""
+    """Return (step, sequence) of each packed row, and the batch sizes; lengths are in descending
+    order.
+    """
     sizes = [sum(n > t for n in lengths) for t in range(lengths[0])]
     steps = np.repeat(np.arange(len(sizes)), sizes)
     rows = np.concatenate([np.arange(n) for n in sizes])
@@ -57,7 +63,8 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack (L, N, *), or (N, L, *) with batch_first; `lengths` is a list or a tensor.
 
-    Raises RuntimeError for lengths that are not positive, of a wrong number, or (with enforce_sorted) not sorted.
+    Raises RuntimeError for lengths that are not positive, of a wrong number, or (with
+    enforce_sorted) not sorted.
     """
     row_lengths = torch_lengths(lengths)
     order = None
@@ -71,7 +78,9 @@ def pack_padded_sequence(
     indices, sizes = places(row_lengths)
     data = pack_rows(input, indices)
     counts = function("tensor")(sizes)
-    return PackedSequence(data, counts) if order is None else PackedSequence(data, counts, order, back)
+    return (
+        PackedSequence(data, counts) if order is None else PackedSequence(data, counts, order, back)
+    )
 
 
 def torch_lengths(lengths: Any) -> list[int]:
@@ -90,16 +99,20 @@ def check_lengths(lengths: list[int], input: Tensor) -> None:
         raise RuntimeError("Cannot pack empty tensors.")
     if len(lengths) != input.shape[1]:
         raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={input.shape[1]})"
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} "
+            f"(batch_size={input.shape[1]})"
         )
     if min(lengths) <= 0:
         raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+            "that is <= 0"
         )
     if sorted(lengths, reverse=True) != lengths:
         raise RuntimeError(NOT_SORTED)
     if lengths[0] > input.shape[0]:
-        raise RuntimeError(f"Expected length of all samples to be at most {input.shape[0]}, but got {lengths[0]}")
+        raise RuntimeError(
+            f"Expected length of all samples to be at most {input.shape[0]}, but got {lengths[0]}"
+        )
 
 
 def lengths_of(batch_sizes: Tensor) -> list[int]:
@@ -108,7 +121,10 @@ def lengths_of(batch_sizes: Tensor) -> list[int]:
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the padded batch and the lengths, in the original order."""
     data, sizes, _, unsorted_indices = sequence
@@ -117,7 +133,8 @@ def pad_packed_sequence(
     if total_length is not None:
         if total_length < longest:
             raise ValueError(
-                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                "Expected total_length to be at least the length of the longest sequence in input, "
+                "but got "
                 f"total_length={total_length} and max sequence length being {longest}"
             )
         longest = total_length
@@ -136,7 +153,9 @@ def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> P
     from gradtrace.nn.utils.rnn import pad_sequence
 
     listed = list(sequences)
-    return pack_padded_sequence(pad_sequence(listed), [s.size(0) for s in listed], enforce_sorted=enforce_sorted)
+    return pack_padded_sequence(
+        pad_sequence(listed), [s.size(0) for s in listed], enforce_sorted=enforce_sorted
+    )
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:

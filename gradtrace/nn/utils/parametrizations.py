@@ -17,7 +17,12 @@ from gradtrace.nn.modules import conv
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function, tensor_of
 from gradtrace.nn.parameter import Parameter, is_lazy
-from gradtrace.nn.utils.parametrize import check_tensor, hook_of, put_tensor, register_parametrization
+from gradtrace.nn.utils.parametrize import (
+    check_tensor,
+    hook_of,
+    put_tensor,
+    register_parametrization,
+)
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -37,14 +42,18 @@ class _Orthogonal(Module):
 
     base: Any
 
-    def __init__(self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+    def __init__(
+        self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True
+    ) -> None:
         super().__init__()
-        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
         if use_trivialization:
             self.register_buffer("base", None)
 
     def forward(self, X: Any) -> Any:
-        n, k = X.size(-2), X.size(-1)
+        n = X.size(-2)
+        k = X.size(-1)
         is_wide = n < k
         if is_wide:
             X, n, k = X.mT, k, n
@@ -57,7 +66,9 @@ class _Orthogonal(Module):
         return Q.mT if is_wide else Q
 
     def rotation(self, X: Any, n: int, k: int) -> Any:
-        """Return the exponential or the Cayley transform of a skew-symmetric matrix, given by its lower triangle."""
+        """Return the exponential or the Cayley transform of a skew-symmetric matrix, given by its
+        lower triangle.
+        """
         if n != k:
             X = function("cat")([X, X.new_zeros(n, n - k).expand(*X.shape[:-2], -1, -1)], dim=-1)
         A = X - X.mH
@@ -71,26 +82,33 @@ class _Orthogonal(Module):
         """Return the matrix that is mapped to Q, or to its orthogonal factor."""
         if Q.shape != self.shape:
             raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
+                f"shape {Q.shape}."
             )
         if not hasattr(self, "base"):
             raise NotImplementedError(
-                "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                "It is not possible to assign to the matrix exponential or the Cayley "
+                "parametrizations when "
                 "use_trivialization=False."
             )
         negative = function("zeros_like")(Q)
         negative.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         if Q.size(-2) < Q.size(-1):
             Q = Q.mT
-        n, k = Q.size(-2), Q.size(-1)
+        n = Q.size(-2)
+        k = Q.size(-1)
         if n != k:
-            Q = function("cat")([Q, function("randn")(*Q.shape[:-2], n, n - k, dtype=Q.dtype)], dim=-1)
+            Q = function("cat")(
+                [Q, function("randn")(*Q.shape[:-2], n, n - k, dtype=Q.dtype)], dim=-1
+            )
         self.base = Q.clone() if n == k and is_orthogonal(Q) else make_orthogonal(Q)
         return negative
 
 
 def reflected(X: Any) -> Any:
-    """Return the product of the Householder reflections of the columns of X, with the signs of its diagonal."""
+    """Return the product of the Householder reflections of the columns of X, with the signs of its
+    diagonal.
+    """
     A = X.tril(-1)
     tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
     Q = linalg.householder_product(A, tau)
@@ -99,7 +117,8 @@ def reflected(X: Any) -> Any:
 
 def is_orthogonal(Q: Any) -> bool:
     """Return whether the columns of a matrix are orthonormal, up to rounding."""
-    n, k = Q.size(-2), Q.size(-1)
+    n = Q.size(-2)
+    k = Q.size(-1)
     identity = function("eye")(k, dtype=Q.dtype)
     eps = 10.0 * n * float(np.finfo(Q.numpy().dtype).eps)
     return bool((Q.mH @ Q).allclose(identity, atol=eps))
@@ -112,7 +131,11 @@ def make_orthogonal(A: Any) -> Any:
 
 
 def orthogonal(
-    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+    module: Module,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
 ) -> Module:
     """Keep a matrix of a module orthogonal; https://arxiv.org/abs/1909.09501.
 
@@ -122,7 +145,9 @@ def orthogonal(
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
-        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+        raise ValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
+        )
     if orthogonal_map is None:
         orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
     if orthogonal_map not in ORTHOGONAL_MAPS:
@@ -151,13 +176,20 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+    def __init__(
+        self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+    ) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got "
+                f"{dim})"
+            )
         check_iterations(n_power_iterations)
-        self.dim, self.eps, self.n_power_iterations = dim % ndim, eps, n_power_iterations
+        self.dim = dim % ndim
+        self.eps = eps
+        self.n_power_iterations = n_power_iterations
         if ndim > 1:
             matrix = as_matrix(weight, self.dim)
             u, v = (matrix.new_empty(n).normal_(0, 1) for n in matrix.shape)
@@ -185,7 +217,9 @@ class _SpectralNorm(Module):
 
 def check_iterations(n: int) -> None:
     if n <= 0:
-        raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n}")
+        raise ValueError(
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={n}"
+        )
 
 
 def as_matrix(weight: Any, dim: int) -> Any:
@@ -197,14 +231,22 @@ def as_matrix(weight: Any, dim: int) -> Any:
 def output_dim(module: Module, dim: int | None) -> int:
     if dim is not None:
         return dim
-    return int(isinstance(module, (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)))
+    return int(
+        isinstance(module, (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d))
+    )
 
 
 def spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
 ) -> Module:
     """Divide a weight by its largest singular value, found by power iteration."""
-    parametrization = _SpectralNorm(tensor_of(module, name), n_power_iterations, output_dim(module, dim), eps)
+    parametrization = _SpectralNorm(
+        tensor_of(module, name), n_power_iterations, output_dim(module, dim), eps
+    )
     return register_parametrization(module, name, parametrization)
 
 
@@ -212,10 +254,13 @@ def spectral_norm(
 
 
 class WeightNormHook:
-    """The hook of torch.nn.utils.weight_norm, which computes `NAME` from the parameters `NAME_g` and `NAME_v`."""
+    """The hook of torch.nn.utils.weight_norm, which computes `NAME` from the parameters `NAME_g`
+    and `NAME_v`.
+    """
 
     def __init__(self, name: str, dim: int) -> None:
-        self.name, self.dim = name, dim
+        self.name = name
+        self.dim = dim
 
     def compute_weight(self, module: Module) -> Any:
         g, v = (tensor_of(module, f"{self.name}_{part}") for part in "gv")
@@ -228,7 +273,8 @@ class WeightNormHook:
 def weight_norm_by_hook(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Split a weight into `NAME_g` and `NAME_v` (torch.nn.utils.weight_norm)."""
     warnings.warn(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        "`torch.nn.utils.weight_norm` is deprecated in favor of "
+        "`torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
         stacklevel=2,
     )
@@ -247,8 +293,10 @@ def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
         raise RuntimeError(f"Cannot register two {title} hooks on the same parameter {name}")
     if is_lazy(tensor_of(module, name)):
         raise ValueError(
-            f"The module passed to `{kind.__name__.removesuffix('Hook')}` can't have uninitialized parameters. Make "
-            f"sure to run the dummy forward before applying {title.replace('_norm', '')} normalization"
+            f"The module passed to `{kind.__name__.removesuffix('Hook')}` can't have uninitialized "
+            "parameters. Make "
+            f"sure to run the dummy forward before applying {title.replace('_norm', '')} "
+            "normalization"
         )
 
 
@@ -270,11 +318,16 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 
 class SpectralNormHook:
-    """The hook of torch.nn.utils.spectral_norm: it computes `NAME` from `NAME_orig`, `NAME_u` and `NAME_v`."""
+    """The hook of torch.nn.utils.spectral_norm: it computes `NAME` from `NAME_orig`, `NAME_u` and
+    `NAME_v`.
+    """
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         check_iterations(n_power_iterations)
-        self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
+        self.name = name
+        self.n_power_iterations = n_power_iterations
+        self.dim = dim
+        self.eps = eps
 
     def compute_weight(self, module: Module, iterate: bool) -> Any:
         weight, u, v = (tensor_of(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
@@ -284,7 +337,8 @@ class SpectralNormHook:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(matrix.mv(v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()
+                u = u.clone()
+                v = v.clone()
         return weight / u.dot(matrix.mv(v))
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -292,9 +346,15 @@ class SpectralNormHook:
 
 
 def spectral_norm_by_hook(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
 ) -> Module:
-    """Divide a weight by its largest singular value before each call (torch.nn.utils.spectral_norm)."""
+    """Divide a weight by its largest singular value before each call
+    (torch.nn.utils.spectral_norm).
+    """
     refuse_second(module, name, SpectralNormHook, "spectral_norm")
     hook = SpectralNormHook(name, n_power_iterations, output_dim(module, dim), eps)
     weight: Any = check_tensor(module._parameters.pop(name))

@@ -1,7 +1,8 @@
-"""torch.nn.utils.parametrize: replace a tensor of a module by a function of other, trained parameters.
+"""torch.nn.utils.parametrize: replace a tensor of a module by a function of other, trained
+parameters.
 
-https://pytorch.org/docs/stable/generated/torch.nn.utils.parametrize.register_parametrization.html. A module keeps its
-class; `Module.__getattr__` computes a parametrised tensor at each access.
+https://pytorch.org/docs/stable/generated/torch.nn.utils.parametrize.register_parametrization.html.
+A module keeps its class; `Module.__getattr__` computes a parametrised tensor at each access.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
-CHANGED = "Registering a parametrization may not change the {} of the tensor, unless {} flag is enabled."
+CHANGED = (
+    "Registering a parametrization may not change the {} of the tensor, unless {} flag is enabled."
+)
 
 _cache: dict[tuple[int, str], Tensor] | None = None
 
@@ -40,7 +43,9 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrisations of one tensor, and their inputs: `original`, or `original0`, `original1`, ..."""
+    """The parametrisations of one tensor, and their inputs: `original`, or `original0`,
+    `original1`, ...
+    """
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
@@ -51,15 +56,20 @@ class ParametrizationList(ModuleList):
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
                     value = module.right_inverse(value)
-        wanted = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+        wanted = (
+            "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+        )
         if not isinstance(value, (Tensor, Sequence)):
             raise ValueError(wanted + type(value).__name__)
         self.is_tensor = isinstance(value, Tensor)
         self.ntensors = 1 if self.is_tensor else len(value)
         for i, part in enumerate(() if self.is_tensor else value):
             if not isinstance(part, Tensor):
-                raise ValueError(f"{wanted}element {i} of the sequence with type {type(part).__name__}.")
-        shape, dtype = original.shape, original.dtype
+                raise ValueError(
+                    f"{wanted}element {i} of the sequence with type {type(part).__name__}."
+                )
+        shape = original.shape
+        dtype = original.dtype
         if isinstance(value, Tensor):
             if value.dtype is not dtype:
                 raise ValueError(
@@ -70,11 +80,17 @@ class ParametrizationList(ModuleList):
             self._register("original", original)
         else:
             for i, part in enumerate(value):
-                tensor = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
+                tensor = (
+                    Parameter(part.detach(), original.requires_grad)
+                    if isinstance(original, Parameter)
+                    else part
+                )
                 self._register(f"original{i}", tensor)
         if not unsafe:
             changed = CHANGED.format("{0}", "`unsafe`")
-            _check(self(), shape, dtype, changed, "\nunparametrized {0}: {1}\nparametrized {0}: {2}")
+            _check(
+                self(), shape, dtype, changed, "\nunparametrized {0}: {1}\nparametrized {0}: {2}"
+            )
 
     def _register(self, name: str, value: Tensor) -> None:
         if isinstance(value, Parameter):
@@ -87,9 +103,13 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                    raise RuntimeError(
+                        f"parametrization {type(module).__name__} does not implement right_inverse."
+                    )
                 value = module.right_inverse(value)
-            for own, part in zip(self._originals(), (value,) if self.is_tensor else value, strict=True):
+            for own, part in zip(
+                self._originals(), (value,) if self.is_tensor else value, strict=True
+            ):
                 own.data = check_tensor(part).data
 
     def _names(self) -> list[str]:
@@ -107,7 +127,9 @@ class ParametrizationList(ModuleList):
 
 
 def list_of(module: Any, name: str) -> ParametrizationList:
-    """Return the parametrisations of a tensor; raise TypeError if the module's tables hold anything else there."""
+    """Return the parametrisations of a tensor; raise TypeError if the module's tables hold anything
+    else there.
+    """
     listed = vars(module)["_modules"]["parametrizations"] if isinstance(module, Module) else None
     parametrization_list = listed._modules[name] if type(listed) is ModuleDict else None
     if type(parametrization_list) is not ParametrizationList:
@@ -115,7 +137,9 @@ def list_of(module: Any, name: str) -> ParametrizationList:
     return parametrization_list
 
 
-def _check(value: Any, shape: Any, dtype: Any, changed: str, both: str, what: str = "A parametrization") -> None:
+def _check(
+    value: Any, shape: Any, dtype: Any, changed: str, both: str, what: str = "A parametrization"
+) -> None:
     """Raise ValueError unless `value` is a tensor of this shape and dtype."""
     if not isinstance(value, Tensor):
         raise ValueError(f"{what} must return a tensor. Got {type(value).__name__}.")
@@ -125,8 +149,12 @@ def _check(value: Any, shape: Any, dtype: Any, changed: str, both: str, what: st
 
 
 def _check_added(parametrization: Any, tensor: Tensor, name: str) -> None:
-    """Raise ValueError unless a further parametrisation, and its right inverse, keep the tensor's shape and dtype."""
-    added, shape, dtype = parametrization(tensor), tensor.shape, tensor.dtype
+    """Raise ValueError unless a further parametrisation, and its right inverse, keep the tensor's
+    shape and dtype.
+    """
+    added = parametrization(tensor)
+    shape = tensor.shape
+    dtype = tensor.dtype
     both = f"\nmodule.{name}.{{0}}: {{1}}\nparametrization(module.{name}).{{0}}: {{2}}"
     _check(added, shape, dtype, CHANGED.format("{0}", "the `unsafe`"), both)
     if hasattr(parametrization, "right_inverse"):
@@ -163,7 +191,9 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Replace a parameter or buffer of a module by `parametrization` applied to its original value."""
+    """Replace a parameter or buffer of a module by `parametrization` applied to its original
+    value.
+    """
     if not isinstance(module, Module):
         raise TypeError(f"{typename(module)} is not a Module")
     parametrization.train(module.training)
@@ -177,7 +207,8 @@ def register_parametrization(
     original = module._parameters.get(tensor_name, module._buffers.get(tensor_name))
     if original is None:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
+            "with name "
             f"'{tensor_name}'"
         )
     new_list = ParametrizationList([parametrization], original, unsafe)
@@ -190,15 +221,20 @@ def register_parametrization(
     return module
 
 
-def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a tensor an ordinary parameter again, with its computed value if `leave_parametrized`, else the original."""
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make a tensor an ordinary parameter again, with its computed value if `leave_parametrized`,
+    else the original.
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations: Any = module._modules["parametrizations"]
     parametrization_list = list_of(module, tensor_name)
     if not leave_parametrized and not parametrization_list.is_tensor:
         raise ValueError(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a "
             "sequence of tensors."
         )
     original = parametrization_list._originals()[0]
@@ -228,7 +264,8 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give `to_module` the parametrisations of one or all tensors of `from_module`, and the same originals.
+    """Give `to_module` the parametrisations of one or all tensors of `from_module`, and the same
+    originals.
 
     Raises TypeError where the tables of a module hold anything but parametrisations and tensors.
     """
@@ -257,7 +294,9 @@ def put_tensor(module: Any, name: str, tensor: Any) -> None:
 
 
 def hook_of(module: Module, name: str, kind: type, field: str = "name") -> tuple[Any, Any]:
-    """Return the key and the forward pre-hook of a class for a parameter, whose name the hook has in `field`."""
+    """Return the key and the forward pre-hook of a class for a parameter, whose name the hook has
+    in `field`.
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and getattr(hook, field, None) == name:
             return key, hook
@@ -265,7 +304,9 @@ def hook_of(module: Module, name: str, kind: type, field: str = "name") -> tuple
 
 
 def check_tensor(value: Any) -> Tensor:
-    """Return a tensor; raise TypeError for any other value, which the tables of a module may hold in place of one."""
+    """Return a tensor; raise TypeError for any other value, which the tables of a module may hold
+    in place of one.
+    """
     if not isinstance(value, Tensor):
         raise TypeError(f"a value of a module's parameter must be a Tensor, not {typename(value)}")
     return value

@@ -21,11 +21,16 @@ __all__ = [
 
 
 def pad_sequence(
-    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+    sequences: Iterable[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
 ) -> Tensor:
     """Stack sequences (L_i, *) into one tensor (max L, N, *), or (N, max L, *) with batch_first."""
     if padding_side not in ("left", "right"):
-        raise RuntimeError("Expected padding_side to be one of left or right, but got " + padding_side + ".")
+        raise RuntimeError(
+            "Expected padding_side to be one of left or right, but got " + padding_side + "."
+        )
     listed = list(sequences)
     if not listed:
         raise RuntimeError("received an empty list of sequences")
@@ -41,7 +46,9 @@ def pad_sequence(
     return function("stack")(padded, 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
     """Return the sequences of the given lengths, without their padding."""
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [sequence[:length] for sequence, length in zip(batch, lengths.tolist(), strict=True)]

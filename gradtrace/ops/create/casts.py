@@ -27,7 +27,8 @@ def to(
         if isinstance(argument, (dtypes.dtype, type)):
             dtype = dtypes.as_dtype(argument)
         elif isinstance(argument, Tensor):
-            dtype, device = argument.dtype, argument.device
+            dtype = argument.dtype
+            device = argument.device
         elif isinstance(argument, (str, describe.device)) or type(argument) is int:
             device = argument
     if device is not None:
@@ -58,7 +59,9 @@ for _name, _target in (
 
 
 @public("type", forms="m")
-def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
+def torch_type(
+    self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False
+) -> Tensor | str:
     """Return the type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
@@ -99,7 +102,9 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     if isinstance(other, (int, float)):
         other = Tensor._wrap(np.asarray(other, self.dtype.np))
     if not isinstance(other, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+        raise TypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
+        )
     check_takes(tuple(self.shape), tuple(other.shape))
     return inplace(assign, self, other)
 

@@ -1,4 +1,6 @@
-"""Functions that create tensors from data or filled with one value; the records that cast, copy and fill."""
+"""Functions that create tensors from data or filled with one value; the records that cast, copy and
+fill.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +49,17 @@ NEGATIVE_STRIDES = (
 def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
     """Return an array filled with one value; raise RuntimeError if the dtype cannot hold it."""
     try:
-        single = dtype.itemsize == 2 and dtypes.count(shape) == 1  # PyTorch fills one element without the check
+        # PyTorch fills one element without the check
+        single = dtype.itemsize == 2 and dtypes.count(shape) == 1
         return np.full(shape, value if single else fitting(value, dtype), dtype)
     except (OverflowError, ValueError):
-        name = {"uint8": "uint8_t", "int8": "int8_t", "int16": "short", "int32": "int", "int64": "int64_t"}[dtype.name]
+        name = {
+            "uint8": "uint8_t",
+            "int8": "int8_t",
+            "int16": "short",
+            "int32": "int",
+            "int64": "int64_t",
+        }[dtype.name]
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
@@ -80,7 +89,9 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Create a leaf tensor by copying `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
+    """Create a leaf tensor by copying `data`: a number, nested lists, an array or a tensor
+    (torch.tensor).
+    """
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
         return finish(data, requires_grad, device)
     if isinstance(data, Tensor):
@@ -90,12 +101,18 @@ def tensor(
     elif isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if is_array(data):
-        return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad, device)
+        return finish(
+            np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)),
+            requires_grad,
+            device,
+        )
     return finish(from_nested(data, dtype), requires_grad, device)
 
 
 def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
-    """Convert nested sequences of numbers to an array; raise ValueError if ragged, TypeError for other values."""
+    """Convert nested sequences of numbers to an array; raise ValueError if ragged, TypeError for
+    other values.
+    """
     shape = nested_shape(data)
     flat: list[Any] = []
     if 0 not in shape:
@@ -110,7 +127,9 @@ def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
 
 
 def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
-    """Convert numbers that overflow an integer dtype: uint8 wraps negative values, others raise, as in PyTorch."""
+    """Convert numbers that overflow an integer dtype: uint8 wraps negative values, others raise, as
+    in PyTorch.
+    """
     if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
         raise ValueError("Overflow when unpacking long long")
     if wanted is not dtypes.uint8 or any(v != v or not -256 < v < 256 for v in flat):
@@ -128,7 +147,9 @@ def is_sequence(data: Any) -> bool:
 
 
 def nested_shape(data: Any) -> Ints:
-    """Return the sizes of nested sequences, judged by their first items; a tensor in them counts as a number."""
+    """Return the sizes of nested sequences, judged by their first items; a tensor in them counts as
+    a number.
+    """
     shape: list[int] = []
     while is_sequence(data):
         shape.append(len(data))
@@ -147,7 +168,9 @@ def flatten_nested(data: Any, shape: Ints, depth: int, flat: list[Any]) -> None:
     if not (is_sequence(data) or (isinstance(data, Tensor) and data.ndim)):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+        raise ValueError(
+            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
+        )
     if depth + 1 == len(shape):
         flat.extend(data)
         return
@@ -156,7 +179,9 @@ def flatten_nested(data: Any, shape: Ints, depth: int, flat: list[Any]) -> None:
 
 
 def number_for(value: Any, wanted: dtypes.dtype) -> float:
-    """Convert a list item to a number for an array of dtype `wanted`; raise TypeError if that is impossible."""
+    """Convert a list item to a number for an array of dtype `wanted`; raise TypeError if that is
+    impossible.
+    """
     kind = type(value)
     if kind in NUMBERS:
         number: float = value
@@ -164,7 +189,9 @@ def number_for(value: Any, wanted: dtypes.dtype) -> float:
         if not (isinstance(value, (Tensor, float, int)) or is_numpy_scalar(value)):
             raise TypeError(f"must be real number, not {kind.__name__}")
         number = float(value)
-    elif isinstance(value, float) or (wanted is dtypes.bool_ and is_numpy_scalar(value) and value.dtype.kind == "b"):
+    elif isinstance(value, float) or (
+        wanted is dtypes.bool_ and is_numpy_scalar(value) and value.dtype.kind == "b"
+    ):
         number = value.item()  # numpy's float64 or bool
     elif not hasattr(kind, "__index__"):
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -176,7 +203,12 @@ def number_for(value: Any, wanted: dtypes.dtype) -> float:
 
 def is_numpy_scalar(value: Any) -> bool:
     is_sized = hasattr(type(value), "__len__")  # an array, or a column of pandas
-    return hasattr(value, "item") and hasattr(value, "dtype") and not is_sized and not isinstance(value, Tensor)
+    return (
+        hasattr(value, "item")
+        and hasattr(value, "dtype")
+        and not is_sized
+        and not isinstance(value, Tensor)
+    )
 
 
 def plain_number(value: Any) -> Any:
@@ -218,7 +250,9 @@ def shared_array(array: Array) -> Tensor:
 
 @public(forms="f")
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
-    """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its memory."""
+    """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its
+    memory.
+    """
     wanted = as_dtype(dtype)
     if isinstance(data, Tensor):
         check_device(device)
@@ -238,7 +272,9 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Convert as `as_tensor` does; `copy` is True for new memory, False for shared memory, None for either."""
+    """Convert as `as_tensor` does; `copy` is True for new memory, False for shared memory, None for
+    either.
+    """
     wanted = as_dtype(dtype)
     is_shared = isinstance(obj, Tensor) or is_array(obj)
     if copy is False and not is_shared:
@@ -267,7 +303,12 @@ def from_numpy(ndarray: Array) -> Tensor:
 
 @public(forms="f")
 def frombuffer(
-    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: Any,
+    *,
+    dtype: dtypes.dtype,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Create a tensor that shares the memory of a bytes-like object (torch.frombuffer)."""
     return finish(shared_array(np.frombuffer(buffer, np_of(dtype), count, offset)), requires_grad)
@@ -289,7 +330,9 @@ def legacy_made(args: tuple[Any, ...], dtype: dtypes.dtype) -> Tensor:
 
 
 def legacy_data(args: tuple[Any, ...]) -> Ints:
-    """Return the sizes passed to a legacy tensor type as ints; raise TypeError for other arguments."""
+    """Return the sizes passed to a legacy tensor type as ints; raise TypeError for other
+    arguments.
+    """
     for value in args:
         if isinstance(value, str):
             raise TypeError("new(): invalid data type 'str'")
@@ -319,7 +362,8 @@ def _filled(name: str, value: float) -> None:
         raw = np.full(shape, value, np_of(dtype))
         return finish(raw, requires_grad, device)
 
-    make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
+    make.__name__ = name
+    make.__doc__ = f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
 
     def make_like(
@@ -333,21 +377,29 @@ def _filled(name: str, value: float) -> None:
         raw = filled_like(input, value, np_of(dtype, input.dtype))
         return finish(raw, requires_grad, device)
 
-    make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
+    make_like.__name__ = name + "_like"
+    make_like.__doc__ = f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)
 
     def new(
-        self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+        self: Tensor,
+        *size: Any,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
+        requires_grad: bool = False,
     ) -> Tensor:
         raw = np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype))
         return finish(raw, requires_grad, device)
 
-    new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
+    new.__name__ = "new_" + name
+    new.__doc__ = f"`{name}` with the dtype of this tensor."
     public("new_" + name, forms="m")(new)
 
 
 def named_sizes(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the sizes given by keyword; raise TypeError for any other keyword, or if sizes are given twice."""
+    """Return the sizes given by keyword; raise TypeError for any other keyword, or if sizes are
+    given twice.
+    """
     unknown = next((key for key in named if key != "size"), None)
     if unknown is not None:
         raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
@@ -361,7 +413,9 @@ def checked_sizes(shape: Ints, name: str = "") -> Ints:
         if n < 0:
             if name == "zeros":
                 raise RuntimeError("zeros: Dimension size must be non-negative.")
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
     return shape
 
 
@@ -382,7 +436,8 @@ def dtype_of_fill(value: Any) -> dtypes.dtype:
         return value.dtype
     if isinstance(value, (bool, int, float)):
         return dtypes.of_number(value)
-    is_integer = is_numpy_scalar(value) and value.dtype.kind in "iu"  # numpy's bool gives floats too
+    # numpy's bool gives floats too
+    is_integer = is_numpy_scalar(value) and value.dtype.kind in "iu"
     return dtypes.int64 if is_integer else dtypes.get_default_dtype()
 
 
@@ -396,9 +451,13 @@ def full(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Create a tensor filled with one value, whose type determines the default dtype (torch.full)."""
+    """Create a tensor filled with one value, whose type determines the default dtype
+    (torch.full).
+    """
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
     shape = checked_sizes(sizes((size,)))
     kind = np_of(dtype, dtype_of_fill(fill_value))
     return finish(full_of(shape, plain_number(fill_value), kind), requires_grad, device)
@@ -432,12 +491,19 @@ def new_full(
 ) -> Tensor:
     """`full` with the dtype of this tensor (Tensor.new_full)."""
     place = device
-    return full(size, fill_value, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad)
+    return full(
+        size, fill_value, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad
+    )
 
 
 @public(forms="m")
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    requires_grad: bool = False,
+    device: object = None,
 ) -> Tensor:
     """Create a tensor from `data` with the dtype of this tensor (Tensor.new_tensor)."""
     return tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
@@ -445,10 +511,16 @@ def new_tensor(
 
 @public(forms="f")
 def scalar_tensor(
-    s: Tensor | float, *, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+    s: Tensor | float,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Create a 0-d tensor, by default of the default dtype (torch.scalar_tensor)."""
-    return full((), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+    return full(
+        (), s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad
+    )
 
 
 @public(forms="f")

@@ -1,4 +1,6 @@
-"""Legacy tensor types: torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor), x.type(torch.DoubleTensor)."""
+"""Legacy tensor types: torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor),
+x.type(torch.DoubleTensor).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gradtrace.ops.create.factories import legacy_made
 
 
 class LegacyType(type):
-    """Metaclass of the legacy tensor types; the instances of such a type are the tensors of one dtype."""
+    """Metaclass of the legacy tensor types; the instances of such a type are the tensors of one
+    dtype.
+    """
 
     dtype: dtypes.dtype
 
@@ -24,13 +28,17 @@ class LegacyType(type):
     def __call__(cls, *args: Any) -> Tensor:
         """Create a tensor of the given sizes, or from the given data."""
         if len(args) == 1 and isinstance(args[0], Tensor) and args[0].dtype is not cls.dtype:
-            raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
+            raise TypeError(
+                f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}"
+            )
         return legacy_made(args, cls.dtype)
 
 
 @api.public(forms="m")
 def new(self: Tensor, *args: Any, device: object = None) -> Tensor:
-    """Create a tensor of this dtype from data, or of the given sizes, which is empty without any (Tensor.new)."""
+    """Create a tensor of this dtype from data, or of the given sizes, which is empty without any
+    (Tensor.new).
+    """
     check_device(device)
     tensor: Tensor = api.functions[f"{self.dtype.scalar_type}Tensor"](*args)
     return tensor.to(self.device)

@@ -1,4 +1,6 @@
-"""Evenly spaced numbers: arange, range, linspace, logspace, with the rounding of PyTorch's kernels."""
+"""Evenly spaced numbers: arange, range, linspace, logspace, with the rounding of PyTorch's
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def arange(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """start, start + step, ... before end; int64 for integers, else the default dtype (torch.arange)."""
+    """start, start + step, ... before end; int64 for integers, else the default dtype
+    (torch.arange).
+    """
     if end is None:
         start, end = 0, start
         if end is None:
@@ -43,7 +47,9 @@ def arange(
     kind = range_dtype("arange", dtype, dtypes.get_default_dtype() if some_float else dtypes.int64)
     check_range(low, high, by)
     if kind == np.int64 and some_float:
-        low, high, by = int(low), int(high), int(by)
+        low = int(low)
+        high = int(high)
+        by = int(by)
         if by == 0:
             raise ValueError("step must be nonzero")
     count = max(math.ceil((high - low) / by) if some_float else -((low - high) // by), 0)
@@ -80,20 +86,24 @@ def check_range(start: float, end: float, step: float) -> None:
 def steps_up(start: float, step: float, count: int, kind: NumpyDtype) -> Array:
     """Return start + i * step for i < count, with the rounding of PyTorch's kernel.
 
-    The kernel computes in a wider type: float64 for float32, float32 for float16, int64 for integers. It works on
-    vectors of 32 bytes, two at a time: the first number of each is rounded to the dtype, and the others are computed
-    from this rounded number. Numbers left over at the end are each computed from `start`.
+    The kernel computes in a wider type: float64 for float32, float32 for float16, int64 for
+    integers. It works on vectors of 32 bytes, two at a time: the first number of each is rounded to
+    the dtype, and the others are computed from this rounded number. Numbers left over at the end
+    are each computed from `start`.
     """
     number = np.arange(count)
     if kind.kind != "f":
         return (int(start) + number * int(step)).astype(kind)
     wide: Any = np.dtype(np.float32 if kind.itemsize == 2 else np.float64)
-    low, by = wide.type(start), wide.type(step)
+    low = wide.type(start)
+    by = wide.type(step)
     values = fused_multiply_add(low, by, number.astype(wide)).astype(kind)
     lanes = 32 // kind.itemsize
     whole = count - count % (2 * lanes)
     first = values[:whole:lanes].repeat(lanes).astype(wide)
-    values[:whole] = fused_multiply_add(first, by, (number[:whole] % lanes).astype(wide)).astype(kind)
+    values[:whole] = fused_multiply_add(first, by, (number[:whole] % lanes).astype(wide)).astype(
+        kind
+    )
     return values
 
 
@@ -116,13 +126,16 @@ def linspace(
                 "dimension(s)."
             )
     kind = range_dtype("linspace", dtype, dtypes.get_default_dtype())
-    low, high = plain_number(start), plain_number(end)
+    low = plain_number(start)
+    high = plain_number(end)
     check_steps(steps)
-    first, last = rounded(low, kind), rounded(high, kind)
+    first = rounded(low, kind)
+    last = rounded(high, kind)
     if steps < 2:
         return finish(np.full(steps, first), requires_grad, device)
     if kind.kind != "f":
-        first, last = np.float64(first), np.float64(last)
+        first = np.float64(first)
+        last = np.float64(last)
     step = (last - first) / first.dtype.type(steps - 1)
     values = from_both_ends(first, last, step, steps, fused=kind.itemsize > 2 or kind.kind != "f")
     return finish(values.astype(kind), requires_grad, device)
@@ -141,14 +154,18 @@ def logspace(
 ) -> Tensor:
     """base ** linspace(start, end, steps) (torch.logspace)"""
     kind = range_dtype("logspace", dtype, dtypes.get_default_dtype())
-    low, high = plain_number(start), plain_number(end)
+    low = plain_number(start)
+    high = plain_number(end)
     check_steps(steps)
     if steps < 2:
         powers = np.full(steps, float(low))
     else:
-        first, last = rounded(low, kind), rounded(high, kind)
+        first = rounded(low, kind)
+        last = rounded(high, kind)
         gap = last - first if kind.kind == "f" else int(last) - int(first)
-        powers = from_both_ends(np.float64(first), np.float64(last), np.float64(gap) / (steps - 1), steps, fused=False)
+        powers = from_both_ends(
+            np.float64(first), np.float64(last), np.float64(gap) / (steps - 1), steps, fused=False
+        )
     values = [power(float(base), exponent) for exponent in powers.tolist()]
     return finish(np.array(values, np.float64).astype(kind), requires_grad, device)
 
@@ -172,9 +189,12 @@ def rounded(value: float, kind: NumpyDtype) -> Any:
 
 
 def from_both_ends(low: Any, high: Any, step: Any, steps: int, *, fused: bool) -> Array:
-    """Return evenly spaced numbers: the first half computed from `low` upwards, the second from `high` downwards."""
+    """Return evenly spaced numbers: the first half computed from `low` upwards, the second from
+    `high` downwards.
+    """
     number = np.arange(steps)
-    up, down = number.astype(low.dtype), (steps - 1 - number).astype(low.dtype)
+    up = number.astype(low.dtype)
+    down = (steps - 1 - number).astype(low.dtype)
     first = fused_multiply_add(low, step, up) if fused else low + step * up
     last = fused_multiply_add(high, -step, down) if fused else high - step * down
     return np.where(number < steps // 2, first, last)

@@ -1,4 +1,6 @@
-"""Gathering and scattering by index tensors and masks: gather, scatter, index_select, where, masked_fill, nonzero."""
+"""Gathering and scattering by index tensors and masks: gather, scatter, index_select, where,
+masked_fill, nonzero.
+"""
 
 from __future__ import annotations
 
@@ -106,22 +108,30 @@ where_mixed = elementwise_op("where_mixed(condition, self, other; np_dtype)",
 
 @public("where")
 def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """Select input where condition holds, else other; with the condition alone, nonzero (torch.where)."""
+    """Select input where condition holds, else other; with the condition alone, nonzero
+    (torch.where).
+    """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
         raise TypeError("where() takes the condition alone, or both input and other")
     if not isinstance(condition, Tensor):
-        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+        raise TypeError(
+            f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}"
+        )
     if condition.dtype is not dtypes.bool_ and condition.dtype is not dtypes.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.scalar_type}"
         )
-    input, other = python_number(input), python_number(other)
+    input = python_number(input)
+    other = python_number(other)
     operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
     wanted = dtypes.result_type(*operands)
-    if all(isinstance(v, Tensor) and v.is_floating_point() for v in (input, other)) and input.dtype is not other.dtype:
+    if (
+        all(isinstance(v, Tensor) and v.is_floating_point() for v in (input, other))
+        and input.dtype is not other.dtype
+    ):
         return where_mixed(condition, input, other, wanted.np)
     return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
 
@@ -129,7 +139,9 @@ def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) ->
 def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
     if isinstance(value, Tensor):
         return value if value.dtype is wanted else cast(value, wanted.np)
-    return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
+    return Tensor._wrap(
+        float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np)
+    )
 
 
 Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[method-assign]
@@ -152,7 +164,9 @@ def choose_scatter(
     *,
     reduce: str | None = None,
 ) -> Choice:
-    """Return a copy with src written (or added, or multiplied) at the index along dim (torch.scatter)."""
+    """Return a copy with src written (or added, or multiplied) at the index along dim
+    (torch.scatter).
+    """
     src = src if src is not None else value
     dim = check_dim(dim, input.ndim)
     index = scatter_index(input, dim, index, src)
@@ -187,14 +201,18 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @in_both_forms("index_add")
-def choose_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Choice:
+def choose_index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
+) -> Choice:
     """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
     return index_add, (input, source, dim, added_index(input, dim, index, source), alpha)
 
 
 @in_both_forms("index_put")
-def choose_index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Choice:
+def choose_index_put(
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+) -> Choice:
     """Return a copy with values written (or added) at the indices (torch.index_put)."""
     return index_put, (input, values, put_indices(input, indices, values), accumulate)
 
@@ -210,7 +228,9 @@ def put_indices(self: Tensor, indices: Sequence[Tensor], values: Tensor) -> tupl
 
 def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ...]]:
     if mask.dtype.category != dtypes.BOOL:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
+        )
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -224,7 +244,8 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
 @public("masked_fill")
 def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """Return a copy with value where the mask is True (torch.masked_fill)."""
-    if state.planning and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
+    # a record would store the mask's values
+    if state.planning and mask.dtype.category == dtypes.BOOL:
         broadcast(tuple(mask.shape), tuple(input.shape))
         return where_or_nonzero(mask, value, input)
     record, rest = fill_choice(mask, value)
@@ -258,11 +279,15 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 @public()
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim (torch.nonzero)."""
+    """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim
+    (torch.nonzero).
+    """
     result = np.nonzero(np.atleast_1d(input.shared()))
     if as_tuple:
         return tuple(Tensor._wrap(i) for i in result)
-    return Tensor._wrap(np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64))
+    return Tensor._wrap(
+        np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64)
+    )
 
 
 @public(forms="n")

@@ -1,4 +1,5 @@
-"""Validate index tensors and sources with PyTorch's errors: gather, scatter, index_add, index_copy, take, put.
+"""Validate index tensors and sources with PyTorch's errors: gather, scatter, index_add, index_copy,
+take, put.
 
 Each function returns the index tensor.
 """
@@ -12,7 +13,9 @@ from gradtrace.ops.api import check_dim
 
 
 def integers(index: Tensor, size: int, message: str, kind: type[Exception] = RuntimeError) -> Array:
-    """Return the array of an index tensor; raise an error unless it has signed integers of at least `size` bytes."""
+    """Return the array of an index tensor; raise an error unless it has signed integers of at least
+    `size` bytes.
+    """
     array: Array = index.shared()
     if array.dtype.kind != "i" or array.dtype.itemsize < size:
         raise kind(message)
@@ -32,10 +35,14 @@ def in_range(
     before: str = "",
     from_end: bool = False,
 ) -> None:
-    """Raise an error of type `kind` if an index is outside the dim (counted `from_end` too); name the first one."""
+    """Raise an error of type `kind` if an index is outside the dim (counted `from_end` too); name
+    the first one.
+    """
     wrong = index[(index < (-n if from_end else 0)) | (index >= n)]
     if wrong.size:
-        raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+        raise kind(
+            f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}"
+        )
 
 
 def gather_index(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -68,10 +75,18 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Tensor:
         if src.ndim < i.ndim:
             check_dim(src.ndim, src.ndim)
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    beyond = any(k != dim and n > self.shape[k] for k, n in enumerate(i.shape)) if self.ndim and i.ndim else False
+    beyond = (
+        any(k != dim and n > self.shape[k] for k, n in enumerate(i.shape))
+        if self.ndim and i.ndim
+        else False
+    )
     short = isinstance(src, Tensor) and any(n > m for n, m in zip(i.shape, src.shape, strict=False))
     if beyond or short:
-        more = f" and to be no larger size than src {list(src.shape)}" if isinstance(src, Tensor) else ""
+        more = (
+            f" and to be no larger size than src {list(src.shape)}"
+            if isinstance(src, Tensor)
+            else ""
+        )
         raise RuntimeError(
             f"Expected index {list(i.shape)} to be no larger than self {list(self.shape)} apart from dimension "
             f"{dim}{more}"
@@ -81,7 +96,9 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Tensor:
 
 
 def source_for(index: Tensor, src: Tensor) -> Tensor:
-    """Return the source of a scatter with as many dims as its index: a number and a vector may be mixed."""
+    """Return the source of a scatter with as many dims as its index: a number and a vector may be
+    mixed.
+    """
     return src if src.ndim == index.ndim else src.reshape(-1)[:1].reshape(index.shape)
 
 
@@ -91,7 +108,9 @@ def select_index(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     i = integers(index, 4, "index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim and i.size != 1:
-        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)"
+        )
     if i.size and (int(i.min()) < 0 or int(i.max()) >= length(input, dim)):
         raise IndexError("index out of range in self")
     return index
@@ -104,7 +123,11 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
             f"{index.dtype.scalar_type} and size: {list(index.shape)}"
         )
-    i = integers(index, 4, f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
+    i = integers(
+        index,
+        4,
+        f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}",
+    )
     if self.dtype is not source.dtype:
         raise RuntimeError(
             f"index_add_(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
@@ -126,7 +149,11 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return the validated index of index_copy."""
-    i = integers(index, 8, f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    i = integers(
+        index,
+        8,
+        f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}",
+    )
     if self.dtype is not source.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
@@ -140,7 +167,9 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
         )
     have = length(source, dim)
     if i.size != have:
-        raise IndexError(f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})"
+        )
     in_range(i, dim, length(self, dim), IndexError, "index_copy_(): ")
     return index
 
@@ -159,10 +188,14 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Tensor:
     n = self.numel()
     if name == "take" and not n and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
-    i = integers(index, 8, f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    i = integers(
+        index, 8, f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}"
+    )
     wrong = i[(i < -n) | (i >= n)]
     if wrong.size:
-        raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
+        raise IndexError(
+            f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements."
+        )
     return index
 
 

@@ -1,4 +1,6 @@
-"""`x[...]` and `x[...] = v`: apply basic index items as views from left to right, then at most one advanced index."""
+"""`x[...]` and `x[...] = v`: apply basic index items as views from left to right, then at most one
+advanced index.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ NO_ITEM = (
     "0-dim tensor to a number"
 )
 
-WAS_BYTE = {"was": "uint8"}  # in the dtype of a mask that was given as bytes: messages about it say ByteTensor
+# in the dtype of a mask that was given as bytes: messages about it say ByteTensor
+WAS_BYTE = {"was": "uint8"}
 
 
 def is_advanced(item: object) -> bool:
@@ -30,8 +33,12 @@ def is_advanced(item: object) -> bool:
 
 
 def is_truth(item: object) -> bool:
-    """Return whether an index item is a bool or a 0-d bool tensor, which adds a dim of size 1 (True) or 0 (False)."""
-    return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
+    """Return whether an index item is a bool or a 0-d bool tensor, which adds a dim of size 1
+    (True) or 0 (False).
+    """
+    return isinstance(item, bool) or (
+        isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0
+    )
 
 
 def consumed(item: object) -> int:
@@ -46,8 +53,14 @@ def consumed(item: object) -> int:
 
 
 def as_array(item: Any) -> Any:
-    """Convert an index item with `__array__` to its array or number; return any other item unchanged."""
-    if type(item) in PLAIN_ITEMS or isinstance(item, (Tensor, list)) or not hasattr(type(item), "__array__"):
+    """Convert an index item with `__array__` to its array or number; return any other item
+    unchanged.
+    """
+    if (
+        type(item) in PLAIN_ITEMS
+        or isinstance(item, (Tensor, list))
+        or not hasattr(type(item), "__array__")
+    ):
         return item
     array = np.asarray(item)
     return array if array.ndim else array[()]
@@ -61,13 +74,21 @@ def nested_first(item: object) -> object:
 
 def normalised(tensor: Tensor, key: Any) -> list[Any]:
     """Return the items of an index with the Ellipsis replaced by full slices."""
-    items = [as_array(item) for item in (key if isinstance(key, tuple) or stands_for_tuple(key) else (key,))]
+    items = [
+        as_array(item)
+        for item in (key if isinstance(key, tuple) or stands_for_tuple(key) else (key,))
+    ]
     if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
         if items[0] == 0:
             raise IndexError(NO_ITEM)
         raise IndexError(f"index {items[0]} is out of bounds for dimension 0 with size 0")
     used = sum(consumed(item) for item in items)
-    if not tensor.ndim and len(items) == 1 and isinstance(items[0], slice) and (items[0].step or 1) > 0:
+    if (
+        not tensor.ndim
+        and len(items) == 1
+        and isinstance(items[0], slice)
+        and (items[0].step or 1) > 0
+    ):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > tensor.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
@@ -80,16 +101,22 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
 
 
 def stands_for_tuple(key: object) -> bool:
-    """Return whether a list is read as a tuple of index items, as PyTorch does for short lists of non-numbers."""
+    """Return whether a list is read as a tuple of index items, as PyTorch does for short lists of
+    non-numbers.
+    """
     return (
         isinstance(key, list)
         and len(key) < 32
-        and any(item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice)) for item in key)
+        and any(
+            item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice))
+            for item in key
+        )
     )
 
 
 def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
-    """Apply the basic items of an index as views; return the view and the remaining advanced items (None: a full dim).
+    """Apply the basic items of an index as views; return the view and the remaining advanced items
+    (None: a full dim).
 
     A full slice is a separate step only if it is the whole index, as in PyTorch.
     """
@@ -141,10 +168,13 @@ def selected(tensor: Tensor, dim: int, item: Any, real: int) -> Tensor:
 def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
     step = 1 if item.step is None else item.step.__index__()
     if step <= 0:
-        raise ValueError("step must be greater than zero" if step < 0 else "slice step cannot be zero")
+        raise ValueError(
+            "step must be greater than zero" if step < 0 else "slice step cannot be zero"
+        )
     n = tensor.shape[dim]
     start, stop, _ = slice(
-        None if item.start is None else item.start.__index__(), None if item.stop is None else item.stop.__index__()
+        None if item.start is None else item.start.__index__(),
+        None if item.stop is None else item.stop.__index__(),
     ).indices(n)
     if (start, stop, step) == (0, n, 1) and not keep_full:
         return tensor
@@ -152,7 +182,9 @@ def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
 
 
 def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
-    """Return the advanced items as indices for numpy, checked against the dims they index; tensors stay tensors."""
+    """Return the advanced items as indices for numpy, checked against the dims they index; tensors
+    stay tensors.
+    """
     result: list[Any] = []
     dim = indexed = 0  # PyTorch's message counts only the indexed dims
     for item in advanced:
@@ -166,7 +198,8 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
         else:
             in_range(array, indexed, tensor.shape[dim], IndexError, from_end=True)
         n = array.ndim if array.dtype == bool else 1
-        dim, indexed = dim + n, indexed + n
+        dim = dim + n
+        indexed = indexed + n
         if not isinstance(item, Tensor):
             result.append(array)
         else:
@@ -182,7 +215,11 @@ def as_index(item: Any) -> Array:
         if array.dtype.kind == "f" or array.dtype in (np.int8, np.int16):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return array.astype(np.dtype(bool, metadata=WAS_BYTE)) if array.dtype == np.uint8 else array
-    array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
+    array = (
+        np.asarray(item)
+        if is_array(item) or isinstance(item, bool)
+        else np.asarray(from_nested(item, None))
+    )
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
@@ -211,19 +248,27 @@ def getitem(self: Tensor, key: object) -> Tensor:
 def no_common_shape(advanced: list[Any]) -> IndexError:
     """Return the error for index tensors whose shapes do not broadcast."""
     shapes = ", ".join(str(list(as_index(a).shape)) for a in advanced if a is not None)
-    return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+    return IndexError(
+        f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+    )
 
 
 def setitem(self: Tensor, key: object, value: object) -> None:
     """Implement self[key] = value in place, through a view or by index_put."""
-    if not isinstance(value, (Tensor, int, float)) and not isinstance(value := python_number(value), (int, float)):
+    if not isinstance(value, (Tensor, int, float)) and not isinstance(
+        value := python_number(value), (int, float)
+    ):
         kind = ("numpy." if is_array(value) else "") + type(value).__name__
         raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.scalar_type}Tensor")
     if key is False:  # PyTorch returns before it looks at the value
         return
     target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
     if advanced:
-        source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+        source = (
+            value
+            if isinstance(value, Tensor)
+            else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+        )
         if isinstance(value, Tensor) and value.dtype is not self.dtype:
             if value.ndim or value.dtype.category > self.dtype.category:
                 raise RuntimeError(
@@ -232,7 +277,13 @@ def setitem(self: Tensor, key: object, value: object) -> None:
                 )
             source = value.to(self.dtype)
         try:
-            inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+            inplace(
+                index_put,
+                target,
+                without_leading_ones(source),
+                index_arrays(target, advanced),
+                False,
+            )
         except IndexError as error:
             if "indexing arrays could not be broadcast" in str(error):
                 raise no_common_shape(advanced) from None
@@ -249,7 +300,9 @@ def setitem(self: Tensor, key: object, value: object) -> None:
 
 
 def is_everything(tensor: Tensor, key: object) -> bool:
-    """Return whether an index selects the whole tensor, which is then written directly and not through a view."""
+    """Return whether an index selects the whole tensor, which is then written directly and not
+    through a view.
+    """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return True
     items = key if isinstance(key, tuple) else (key,)

@@ -1,7 +1,7 @@
 """Records of indexing: `x[...]`, `x[...] = v`, and the functions that gather by index tensors.
 
-Basic indices (ints, slices, None, Ellipsis) are views, applied one at a time as in PyTorch, so the last one is the
-grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
+Basic indices (ints, slices, None, Ellipsis) are views, applied one at a time as in PyTorch, so the
+last one is the grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ def take_entries(a: Array, index_array: Array, dim: int) -> Array:
         return np.zeros(index_array.shape, a.dtype)
     if not index_array.ndim and a.ndim:
         return np.array(a[index_array])
-    return np.take_along_axis(a, index_array, dim) if a.ndim else np.array(np.broadcast_to(a, index_array.shape))
+    return (
+        np.take_along_axis(a, index_array, dim)
+        if a.ndim
+        else np.array(np.broadcast_to(a, index_array.shape))
+    )
 
 
 def take_slices(a: Array, dim: int, index_array: Array) -> Array:
@@ -56,7 +60,9 @@ def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
     selected = a[indices]
     if not isinstance(selected, np.ndarray) or is_in_order(a, indices, selected):
         return selected
-    laid = empty_in_order_of(selected.shape, selected.dtype, operand_strides(a, indices, selected.shape))
+    laid = empty_in_order_of(
+        selected.shape, selected.dtype, operand_strides(a, indices, selected.shape)
+    )
     if laid.strides == selected.strides:
         return selected
     laid[...] = selected
@@ -64,15 +70,25 @@ def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
 
 
 def is_in_order(a: Array, indices: tuple[Any, ...], found: Array) -> bool:
-    """Return whether one index in front picks whole entries in row-major order, as most do: then both orders agree."""
-    return len(indices) == 1 and a.flags.c_contiguous and indices[0].flags.c_contiguous and 1 not in found.shape
+    """Return whether one index in front picks whole entries in row-major order, as most do: then
+    both orders agree.
+    """
+    return (
+        len(indices) == 1
+        and a.flags.c_contiguous
+        and indices[0].flags.c_contiguous
+        and 1 not in found.shape
+    )
 
 
 def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Shape]:
-    """Return the strides of `a` and of each index in the result's dims; 0 where they are broadcast to its shape."""
+    """Return the strides of `a` and of each index in the result's dims; 0 where they are broadcast
+    to its shape.
+    """
     kept: list[int] = []
     arrays: list[Array] = []
-    places, dim = [], 0
+    places = []
+    dim = 0
     for place, item in enumerate((*indices, *[slice(None)] * a.ndim)):
         if dim >= a.ndim:
             break
@@ -87,12 +103,16 @@ def operand_strides(a: Array, indices: tuple[Any, ...], shape: Shape) -> list[Sh
     strides = [(*kept[:before], *(0,) * (len(shape) - len(kept)), *kept[before:])]
     for array in np.broadcast_arrays(*arrays):
         placed = array.reshape((1,) * before + array.shape + (1,) * (len(kept) - before))
-        strides.append(tuple(step if n == m else 0 for step, n, m in zip(placed.strides, placed.shape, shape)))
+        strides.append(
+            tuple(step if n == m else 0 for step, n, m in zip(placed.strides, placed.shape, shape))
+        )
     return strides
 
 
 def written(a: Array, where: Any, values: Any, ufunc: str = "") -> Array:
-    """Return a copy of `a` with values at an index; a ufunc ("add") combines them, one by one, with what is there."""
+    """Return a copy of `a` with values at an index; a ufunc ("add") combines them, one by one, with
+    what is there.
+    """
     out = np.array(a)
     if ufunc:
         getattr(np, ufunc).at(out, where, values)
@@ -124,7 +144,9 @@ def fit_kernel(a: Array, shape: Shape) -> Array:
 
 
 def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
-    """Return index arrays g for which a[g] gathers from a at `index_array` along `dim`, as torch.gather does."""
+    """Return index arrays g for which a[g] gathers from a at `index_array` along `dim`, as
+    torch.gather does.
+    """
     full = list(np.ogrid[tuple(slice(0, n) for n in index_array.shape)]) if index_array.ndim else []
     if full:
         full[dim] = index_array
@@ -132,7 +154,9 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
 
 
 def scatter_kernel(a: Array, src: Array, dim: int, index_array: Array, ufunc: str = "") -> Array:
-    return written(a, grid(index_array, dim), src[tuple(slice(0, n) for n in index_array.shape)], ufunc)
+    return written(
+        a, grid(index_array, dim), src[tuple(slice(0, n) for n in index_array.shape)], ufunc
+    )
 
 
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
@@ -173,7 +197,9 @@ gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entrie
 
 
 def put_entries(onto: object, g: Array, shape: Shape, dim: int, index_array: Array) -> Array:
-    """Return zeros of `shape` with the entries of `g` at `index_array` along `dim`, where each position occurs once."""
+    """Return zeros of `shape` with the entries of `g` at `index_array` along `dim`, where each
+    position occurs once.
+    """
     out = np.zeros(shape, g.dtype)
     out[grid(index_array, dim)] = g
     return out
@@ -213,5 +239,7 @@ def narrowed(a: Array, index_array: Array, dim: int) -> Array:
     """Return `a` cropped to the sizes of the index in all dims except `dim`."""
     if a.ndim == 0 or not index_array.size:  # an empty index may have any number of dims
         return a
-    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))
+    bounds = tuple(
+        slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape)
+    )
     return a[bounds]

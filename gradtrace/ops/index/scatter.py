@@ -1,4 +1,6 @@
-"""Out-of-place writes by index: scatter_reduce, index_fill, index_copy, index_reduce, masked_scatter, put."""
+"""Out-of-place writes by index: scatter_reduce, index_fill, index_copy, index_reduce,
+masked_scatter, put.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from gradtrace.engine.operators.rounding import fitting
 from gradtrace.ops.api import Choice, check_dim, public
 from gradtrace.ops.arguments import in_both_forms
 from gradtrace.ops.index.gathering import gathered
-from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index, source_for
+from gradtrace.ops.index.index_checks import (
+    copied_index,
+    filled_index,
+    flat_positions,
+    scatter_index,
+    source_for,
+)
 from gradtrace.ops.index.records import along, grid, written
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
@@ -37,15 +45,20 @@ def neutral(reduce: str, dtype: NumpyDtype) -> float:
     return info.min if reduce == "amax" else info.max
 
 
-def write_counts(shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype) -> Array:
+def write_counts(
+    shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype
+) -> Array:
     """Return how many values are reduced into each element, at least 1."""
     n = np.full(shape, 1 if include_self else 0, dtype)
     np.add.at(n, grid(index, dim), 1)
     return np.maximum(n, 1)
 
 
-def scatter_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool) -> Array:
-    out, where = np.array(a), grid(index, dim)
+def scatter_reduce_kernel(
+    a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool
+) -> Array:
+    out = np.array(a)
+    where = grid(index, dim)
     if not include_self:
         out[where] = neutral(reduce, out.dtype)
     getattr(np, UFUNC[reduce]).at(out, where, src[tuple(slice(0, n) for n in index.shape)])
@@ -61,7 +74,9 @@ def spread(index: Array, dim: int, shape: Shape) -> Array:
     return np.broadcast_to(index.reshape(sizes), tuple(shape))
 
 
-def index_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool) -> Array:
+def index_reduce_kernel(
+    a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool
+) -> Array:
     return scatter_reduce_kernel(a, src, dim, spread(index, dim, src.shape), reduce, include_self)
 
 
@@ -81,38 +96,60 @@ def reduce_grads(
     own: bool,
     name: str,
 ) -> tuple[Operand, Operand]:
-    """Return the gradients of a and src, following PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
+    """Return the gradients of a and src, following PyTorch's scatter_reduce_backward
+    (FunctionsManual.cpp).
+    """
     if name == "index_reduce":
         index = spread(index, dim, tuple(src.shape))
     if reduce == "sum":
-        of_a, of_src = g, xp.gather(g, dim, index)
+        of_a = g
+        of_src = xp.gather(g, dim, index)
     elif reduce == "mean":
-        share = xp.times_array(g, 1 / write_counts(tuple(g.shape), dim, index, own, np.dtype(np.float64)))
-        of_a, of_src = share, xp.gather(share, dim, index)
+        share = xp.times_array(
+            g, 1 / write_counts(tuple(g.shape), dim, index, own, np.dtype(np.float64))
+        )
+        of_a = share
+        of_src = xp.gather(share, dim, index)
     elif reduce == "prod":
         of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own, name)
     else:
-        a_hit, src_hit = one_where(xp, a == out, a), one_where(xp, src == xp.gather(out, dim, index), src)
+        a_hit = one_where(xp, a == out, a)
+        src_hit = one_where(xp, src == xp.gather(out, dim, index), src)
         share = g / xp.scatter_add(a_hit, src_hit, dim, index)
-        of_a, of_src = a_hit * share, src_hit * xp.gather(share, dim, index)
+        of_a = a_hit * share
+        of_src = src_hit * xp.gather(share, dim, index)
     if not own:
         of_a = xp.scatter_value(of_a, dim, index, 0.0)
     return of_a, of_src
 
 
 def prod_grads(
-    xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool, name: str
+    xp: XP,
+    g: Operand,
+    out: Operand,
+    a: Operand,
+    src: Operand,
+    dim: int,
+    index: Array,
+    own: bool,
+    name: str,
 ) -> tuple[Operand, Operand]:
-    """Return the gradients of a and src for "prod": by division, or a separate product where one factor is zero.
+    """Return the gradients of a and src for "prod": by division, or a separate product where one
+    factor is zero.
 
-    If several factors are zero, differentiating the gradient of src again raises RuntimeError: it would be wrong.
+    If several factors are zero, differentiating the gradient of src again raises RuntimeError: it
+    would be wrong.
     """
     filled = xp.where(a == 0, xp.ones_like(a), a)
     of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
     zero = src == 0
-    how_many = xp.gather(xp.scatter_add(xp.zeros_like(a), one_where(xp, zero, src), dim, index), dim, index)
+    how_many = xp.gather(
+        xp.scatter_add(xp.zeros_like(a), one_where(xp, zero, src), dim, index), dim, index
+    )
     single = xp.logical_and(zero, how_many == 1)
-    without = xp.scatter_reduce(a, xp.where(single, xp.ones_like(src), src), dim, index, "prod", own)
+    without = xp.scatter_reduce(
+        a, xp.where(single, xp.ones_like(src), src), dim, index, "prod", own
+    )
     divided = xp.gather(g * out, dim, index) / xp.where(zero, xp.ones_like(src), src)
     of_src = xp.where(single, xp.gather(g * without, dim, index), divided)
     if isinstance(of_src, Tensor) and bool(xp.logical_and(zero, how_many > 1).any()):
@@ -135,7 +172,11 @@ def reduced(name: str) -> Derivative:
         "self src index out",
         lambda xp, wanted, g, out, self, src, dim, index, reduce, own: [
             x if w else None
-            for x, w in zip(reduce_grads(xp, g, out, self, src, dim, index, reduce, own, name), wanted, strict=True)
+            for x, w in zip(
+                reduce_grads(xp, g, out, self, src, dim, index, reduce, own, name),
+                wanted,
+                strict=True,
+            )
         ],
     )
 
@@ -148,7 +189,9 @@ def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:
 
 
 def as_source(xp: XP, taken: Operand, shape: Shape) -> Operand:
-    """Return the gradient of masked_scatter's source: that of the elements taken, then zeros for the others."""
+    """Return the gradient of masked_scatter's source: that of the elements taken, then zeros for
+    the others.
+    """
     return xp.reshape(xp.fit(taken, (int(np.prod(shape)),)), shape)
 
 
@@ -197,7 +240,9 @@ def choose_scatter_reduce(
 ) -> Choice:
     """Reduce the values of src into the elements that index selects (torch.scatter_reduce)."""
     if reduce not in UFUNC:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
     dim = check_dim(dim, input.ndim)
     index = scatter_index(input, dim, index, src)
     src = source_for(index, src) if index.numel() else src
@@ -228,18 +273,28 @@ def choose_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) ->
 
 @in_both_forms("index_reduce")
 def choose_index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> Choice:
     """Reduce slices of source into the given indices (torch.index_reduce)."""
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
     dim = check_dim(dim, input.ndim)
     return index_reduce_record, (input, source, dim, index, reduce, include_self)
 
 
 @in_both_forms("masked_scatter")
 def choose_masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Choice:
-    """Return a copy with the elements of source, in order, where the mask is True (torch.masked_scatter)."""
+    """Return a copy with the elements of source, in order, where the mask is True
+    (torch.masked_scatter).
+    """
     if mask.dtype.name != "bool":
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
@@ -285,7 +340,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     if dim is None:
-        return gathered(input.view(-1), 0, indices.view(-1))  # counts no index from the end, as PyTorch
+        # counts no index from the end, as PyTorch
+        return gathered(input.view(-1), 0, indices.view(-1))
     dim = check_dim(dim, input.ndim)
 
     def without(shape: Shape) -> list[int]:
@@ -294,7 +350,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     common = list(broadcast_shapes(without(input.shape), without(indices.shape)))
     wide = [input.shape[i] if i == dim else n for i, n in enumerate(common)]
     index = [indices.shape[i] if i == dim else n for i, n in enumerate(common)]
-    return gathered(input.expand(wide), dim, non_negative(indices.expand(index), input.shape[dim] if input.ndim else 1))
+    return gathered(
+        input.expand(wide),
+        dim,
+        non_negative(indices.expand(index), input.shape[dim] if input.ndim else 1),
+    )
 
 
 def non_negative(indices: Tensor, n: int) -> Tensor:

@@ -1,7 +1,8 @@
 """Eigenvalues, singular values, QR, and functions built on them: pinv, lstsq, matrix_rank, cond.
 
-Eigenvectors and singular vectors are defined up to sign; those of repeated values up to rotation, so their gradient
-divides by zero. The gradient of eigenvalues or singular values alone involves no division.
+Eigenvectors and singular vectors are defined up to sign; those of repeated values up to rotation,
+so their gradient divides by zero. The gradient of eigenvalues or singular values alone involves no
+division.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Operand
 from gradtrace.engine.operators.op import d, linalg_op
-from gradtrace.ops.arguments import add_parts, linalg_function, need_float, require_float, torch_function
+from gradtrace.ops.arguments import (
+    add_parts,
+    linalg_function,
+    need_float,
+    require_float,
+    torch_function,
+)
 from gradtrace.ops.linalg.matrix import times_transposed, transposed, transposed_times
 from gradtrace.ops.linalg.solve import (
     LinAlgError,
@@ -69,7 +76,9 @@ def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if not a.size:
         return np.zeros(a.shape[:-2], np.int64)
     size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
+    return np.count_nonzero(
+        size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1
+    )
 
 
 def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) -> tuple[Array, ...]:
@@ -112,18 +121,24 @@ def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> O
 
 
 def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], *_: object) -> Operand:
-    """Return the gradient of the SVD A = U S V^T; of full matrices only the first k columns of U and of V count."""
+    """Return the gradient of the SVD A = U S V^T; of full matrices only the first k columns of U
+    and of V count.
+    """
     u, s, vh = out
     gu, gs, gvh = g
     k = s.shape[-1]
-    m, n = u.shape[-2], vh.shape[-1]
+    m = u.shape[-2]
+    n = vh.shape[-1]
     if u.shape[-1] > k:
         first = constant(u, np.eye(u.shape[-1], k))
-        u, gu = xp.matmul(u, first), None if gu is None else xp.matmul(gu, first)
+        u = xp.matmul(u, first)
+        gu = None if gu is None else xp.matmul(gu, first)
     if vh.shape[-2] > k:
         first = constant(u, np.eye(k, vh.shape[-2]))
-        vh, gvh = xp.matmul(first, vh), None if gvh is None else xp.matmul(first, gvh)
-    row, column = xp.unsqueeze(s, s.ndim - 1), xp.unsqueeze(s, s.ndim)
+        vh = xp.matmul(first, vh)
+        gvh = None if gvh is None else xp.matmul(first, gvh)
+    row = xp.unsqueeze(s, s.ndim - 1)
+    column = xp.unsqueeze(s, s.ndim)
     if gu is None and gvh is None:
         return xp.matmul(u * xp.unsqueeze(gs, gs.ndim - 1), vh)
     apart = rows_minus_columns(xp, s * s)
@@ -152,7 +167,9 @@ def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], a: Operand, mode: 
             "mode='reduced') if you are going to differentiate through linalg.qr."
         )
     if mode == "complete" and m > n:
-        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        )
     q, r = out
     gq, gr = g
     gq = xp.zeros_like(q) if gq is None else gq
@@ -164,7 +181,9 @@ def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], a: Operand, mode: 
     beyond = constant(q, np.arange(n) >= m)
     of_beyond = xp.matmul(q, gr * beyond)
     gq = gq + times_transposed(xp, xp.matmul(q, r * beyond), gr * beyond)
-    square = square_qr_grad(xp, gq, times_transposed(xp, gr, first), q, times_transposed(xp, r, first))
+    square = square_qr_grad(
+        xp, gq, times_transposed(xp, gr, first), q, times_transposed(xp, r, first)
+    )
     return xp.matmul(square, first) + of_beyond
 
 
@@ -175,17 +194,26 @@ def square_qr_grad(xp: XP, gq: Operand, gr: Operand, q: Operand, r: Operand) -> 
 
 
 def pinv_grad(xp: XP, g: Operand, out: Operand, a: Operand, *_: object) -> Operand:
-    turned, gt = transposed(xp, out), transposed(xp, g)
+    turned = transposed(xp, out)
+    gt = transposed(xp, g)
     times = xp.matmul
     if a.shape[-2] <= a.shape[-1]:
         k = times(gt, out)
         kt = times(k, turned)
         return (
-            -transposed(xp, times(out, k)) + kt - times(times(a, out), kt) + times(times(turned, out), gt - times(k, a))
+            -transposed(xp, times(out, k))
+            + kt
+            - times(times(a, out), kt)
+            + times(times(turned, out), gt - times(k, a))
         )
     k = times(out, gt)
     tk = times(turned, k)
-    return -transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk - times(times(tk, out), a)
+    return (
+        -transposed(xp, times(k, out))
+        + times(times(gt - times(a, k), out), turned)
+        + tk
+        - times(times(tk, out), a)
+    )
 
 
 def lstsq_grad(
@@ -199,12 +227,16 @@ def lstsq_grad(
     driver: str,
     vector: bool,
 ) -> tuple[Operand | None, ...]:
-    """Return the gradients of A and B, where the solution is pinv(A) B and the residuals are sums of (A X - B)^2."""
+    """Return the gradients of A and B, where the solution is pinv(A) B and the residuals are sums
+    of (A X - B)^2.
+    """
     x = out[0]
     if vector:
-        x, b = xp.unsqueeze(x, x.ndim), xp.unsqueeze(b, b.ndim)
+        x = xp.unsqueeze(x, x.ndim)
+        b = xp.unsqueeze(b, b.ndim)
     gx = None if g[0] is None else xp.unsqueeze(g[0], g[0].ndim) if vector else g[0]
-    parts_a, parts_b = [], []
+    parts_a = []
+    parts_b = []
     if gx is not None:
         inverse = xp.pinv(a, 0.0, rcond, False)
         parts_a.append(pinv_grad(xp, times_transposed(xp, gx, b), inverse, a))
@@ -254,7 +286,9 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
 
 @linalg_function()
 def eigh(input: Tensor, UPLO: str = "L") -> Result:
-    """Eigenvalues and eigenvectors of symmetric matrices, from one triangle of each (torch.linalg.eigh)."""
+    """Eigenvalues and eigenvectors of symmetric matrices, from one triangle of each
+    (torch.linalg.eigh).
+    """
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
@@ -288,7 +322,9 @@ def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
 
 @torch_function()
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Result:
-    """Singular value decomposition (U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
+    """Singular value decomposition (U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older
+    form).
+    """
     u, s, vh = singular(input, not some)
     if not compute_uv:
         m, n = input.shape[-2:]
@@ -320,15 +356,24 @@ def qr(input: Tensor, some: bool = True) -> Result:
     return result_type("qr", "Q", "R")(factored(input, "reduced" if some else "complete"))
 
 
-def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None) -> tuple[Any, Any]:
+def tolerances(
+    input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None
+) -> tuple[Any, Any]:
     """Return the absolute and the relative threshold below which a singular value counts as 0.
 
     Each is a number, or an array (..., 1) with one for each matrix.
     """
-    least, relative = threshold(atol), threshold(rtol)
+    least = threshold(atol)
+    relative = threshold(rtol)
     if relative is None:
         by_type = float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
-        relative = np.where(least > 0, 0.0, by_type) if isinstance(least, np.ndarray) else 0.0 if least else by_type
+        relative = (
+            np.where(least > 0, 0.0, by_type)
+            if isinstance(least, np.ndarray)
+            else 0.0
+            if least
+            else by_type
+        )
     return 0.0 if least is None else least, relative
 
 
@@ -363,12 +408,18 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 @linalg_function(B="other")
-def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
-    """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
+def lstsq(
+    input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> Result:
+    """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values)
+    (torch.linalg.lstsq).
+    """
     check_matrix("torch.linalg.lstsq", input, "input")
     require_float(input, "This function doesn't handle types other than float and double")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
     vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
     if input.shape[-2] != other.shape[-1 if vector else -2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
@@ -396,14 +447,17 @@ def matrix_rank(
 
 @linalg_function()
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
-    """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
+    """Condition number in the norm `p`, by default the ratio of singular values
+    (torch.linalg.cond).
+    """
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix
 
     check_matrix("linalg.cond", input, "")
     if p is None or p in (2, -2):
         values = svdvals(input)
         n = values.shape[-1]
-        high, low = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
+        high = values.narrow(-1, 0, 1)
+        low = values.narrow(-1, n - 1, 1)
         return (low / high if p == -2 else high / low).squeeze(-1)
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, math.inf)):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")

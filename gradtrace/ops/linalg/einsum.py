@@ -1,7 +1,8 @@
 """einsum: sums of products by subscripts, with the same steps as PyTorch.
 
-Every operand is aligned to one order of dims (output subscripts first, then the summed ones) by diagonals, unsqueezes
-and a permute; then operands are multiplied from left to right, each pair by one batched matrix product.
+Every operand is aligned to one order of dims (output subscripts first, then the summed ones) by
+diagonals, unsqueezes and a permute; then operands are multiplied from left to right, each pair by
+one batched matrix product.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ Subscripts = list[str]
 
 @public(forms="f")
 def einsum(*args: Any) -> Tensor:
-    """Evaluate einsum("ij,jk->ik", a, b), or operands each followed by a list of ints as subscripts (torch.einsum)."""
+    """Evaluate einsum("ij,jk->ik", a, b), or operands each followed by a list of ints as subscripts
+    (torch.einsum).
+    """
     if args and isinstance(args[0], Tensor):
         args = from_lists(args)
     if len(args) < 2:
@@ -28,7 +31,8 @@ def einsum(*args: Any) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
-    equation, operands = args[0], list(args[1:])
+    equation = args[0]
+    operands = list(args[1:])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
     inputs, output = parse(equation, operands)
@@ -39,7 +43,9 @@ def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Convert the form einsum(a, [0, 1], b, [1, 2], [0, 2]) to an equation with letters."""
 
     def letters(numbers: Sequence[Any]) -> str:
-        codes = (n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers)
+        codes = (
+            n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers
+        )
         return "".join(ELLIPSIS if code is Ellipsis else chr(code) for code in codes)
 
     pairs = args if len(args) % 2 == 0 else args[:-1]
@@ -55,7 +61,9 @@ def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
     for match in re.finditer(r"\.\.\.|[^ ]", text):
         s = match[0]
         if s[0] == "." and ELLIPSIS in results:
-            raise RuntimeError(f"einsum(): found '.' for {whose} for which an ellipsis was already found")
+            raise RuntimeError(
+                f"einsum(): found '.' for {whose} for which an ellipsis was already found"
+            )
         if s == ".":
             raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
         if s != ELLIPSIS and not (s.isascii() and s.isalpha()):
@@ -111,13 +119,19 @@ def check_output(inputs: list[Subscripts], output: Subscripts) -> None:
         if s == ELLIPSIS:
             continue
         if s in output[:i]:
-            raise RuntimeError(f"einsum(): output subscript {s} appears more than once in the output")
+            raise RuntimeError(
+                f"einsum(): output subscript {s} appears more than once in the output"
+            )
         if s not in labels:
-            raise RuntimeError(f"einsum(): output subscript {s} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {s} does not appear in the equation for any input operand"
+            )
 
 
 def spelled_out(subscripts: Subscripts, ndim: int, width: int) -> Subscripts:
-    """Replace the ellipsis by dims "...0", "...1", ..., numbered so that operands align at the right."""
+    """Replace the ellipsis by dims "...0", "...1", ..., numbered so that operands align at the
+    right.
+    """
     covered = ndim - len(subscripts) + 1
     results: Subscripts = []
     for s in subscripts:
@@ -126,12 +140,22 @@ def spelled_out(subscripts: Subscripts, ndim: int, width: int) -> Subscripts:
 
 
 def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor]) -> Tensor:
-    width = max((t.ndim - len(s) + 1 for s, t in zip(inputs, operands, strict=True) if ELLIPSIS in s), default=0)
+    width = max(
+        (t.ndim - len(s) + 1 for s, t in zip(inputs, operands, strict=True) if ELLIPSIS in s),
+        default=0,
+    )
     dots = [f"...{i}" for i in range(width)]
-    full = [spelled_out(s, t.ndim, width) if ELLIPSIS in s else s for s, t in zip(inputs, operands, strict=True)]
+    full = [
+        spelled_out(s, t.ndim, width) if ELLIPSIS in s else s
+        for s, t in zip(inputs, operands, strict=True)
+    ]
     kept = [label for s in output for label in (dots if s == ELLIPSIS else [s])]
     summed_dots = [s for s in dots if s not in kept]
-    order = kept + summed_dots + sorted({s for subscripts in full for s in subscripts} - set(kept) - set(dots))
+    order = (
+        kept
+        + summed_dots
+        + sorted({s for subscripts in full for s in subscripts} - set(kept) - set(dots))
+    )
     check_sizes(full, operands)
     aligned = [align(t, s, order, i) for i, (t, s) in enumerate(zip(operands, full, strict=True))]
     if len(aligned) == 1:
@@ -188,7 +212,9 @@ def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: 
 
 
 def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
-    """Multiply two aligned operands and sum (keepdim) over the dims `done`, which no later operand has."""
+    """Multiply two aligned operands and sum (keepdim) over the dims `done`, which no later operand
+    has.
+    """
     both = [k for k in done if a.shape[k] != 1 and b.shape[k] != 1]
     only_a = [k for k in done if a.shape[k] != 1 and k not in both]
     only_b = [k for k in done if b.shape[k] != 1 and k not in both]
@@ -200,18 +226,26 @@ def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
 
 
 def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """Multiply by one bmm, summing over `summed`. A dim of both operands is a batch dim, others are rows or columns."""
+    """Multiply by one bmm, summing over `summed`. A dim of both operands is a batch dim, others are
+    rows or columns.
+    """
     rest = [k for k in range(a.ndim) if k not in summed]
     shared = [k for k in rest if a.shape[k] != 1 and b.shape[k] != 1]
     left = [k for k in rest if a.shape[k] != 1 and b.shape[k] == 1]
     right = [k for k in rest if a.shape[k] == 1]
-    batch, rows = numel(a, shared), numel(a, left)
-    inner, columns = numel(a, summed), numel(b, right)
+    batch = numel(a, shared)
+    rows = numel(a, left)
+    inner = numel(a, summed)
+    columns = numel(b, right)
     left_matrices = a.permute(shared + left + summed + right).reshape(batch, rows, inner)
     right_matrices = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
     shape = [a.shape[k] for k in shared + left] + [1] * len(summed) + [b.shape[k] for k in right]
     order = shared + left + summed + right
-    return bmm(left_matrices, right_matrices).view(shape).permute([order.index(k) for k in range(a.ndim)])
+    return (
+        bmm(left_matrices, right_matrices)
+        .view(shape)
+        .permute([order.index(k) for k in range(a.ndim)])
+    )
 
 
 def numel(t: Tensor, dims: list[int]) -> int:

@@ -34,7 +34,9 @@ def unpack(lu: Array) -> tuple[Array, Array]:
 
 def permutation(pivots: Array, m: int, kind: type[Any] | NumpyDtype) -> Array:
     """Return the permutation matrix P of A = P L U from the pivot rows, which count from 1."""
-    return permuted(np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True)
+    return permuted(
+        np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True
+    )
 
 
 def lu_kernel(a: Array) -> tuple[Array, ...]:
@@ -52,7 +54,9 @@ def lu_solve_kernel(lu: Array, pivots: Array, b: Array, adjoint: bool) -> Array:
     if not adjoint:
         return substitute(lu, substitute(lu, permuted(b, pivots), False, True), True, False)
     turned = lu.swapaxes(-1, -2)
-    return permuted(substitute(turned, substitute(turned, b, False, False), True, True), pivots, back=True)
+    return permuted(
+        substitute(turned, substitute(turned, b, False, False), True, True), pivots, back=True
+    )
 
 
 def householder_kernel(a: Array, tau: Array) -> Array:
@@ -69,9 +73,12 @@ def householder_kernel(a: Array, tau: Array) -> Array:
 
 
 def triangles(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
-    """Return the parts (..., m, k) below the diagonal, and (..., k, n) from it on; k is the smaller of m and n."""
+    """Return the parts (..., m, k) below the diagonal, and (..., k, n) from it on; k is the smaller
+    of m and n.
+    """
     m, n = lu.shape[-2:]
-    lower, upper = xp.tril(lu, -1), xp.triu(lu, 0)
+    lower = xp.tril(lu, -1)
+    upper = xp.triu(lu, 0)
     if n > m:
         lower = xp.matmul(lower, constant(lu, np.eye(n, m)))
     if m > n:
@@ -91,9 +98,15 @@ def constant_permutation(like: Operand, pivots: Operand) -> Operand:
     return constant(like, permutation(raw, like.shape[-2], np.float64))
 
 
-def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """Return the gradient of A = P L U; a part of A beyond the leading square adds further triangular products."""
-    m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
+def plu_grad(
+    xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand
+) -> Operand:
+    """Return the gradient of A = P L U; a part of A beyond the leading square adds further
+    triangular products.
+    """
+    m = lower.shape[-2]
+    k = lower.shape[-1]
+    n = upper.shape[-1]
     times = xp.matmul
 
     def transpose(x: Operand) -> Operand:
@@ -101,12 +114,18 @@ def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: 
 
     gl = xp.zeros_like(lower) if gl is None else gl
     gu = xp.zeros_like(upper) if gu is None else gu
-    head, wide = constant(lower, np.eye(k, m)), constant(lower, np.eye(k, n))
+    head = constant(lower, np.eye(k, m))
+    wide = constant(lower, np.eye(k, n))
     beyond = constant(lower, np.arange(n) >= k)
     below = constant(lower, (np.arange(m) >= k)[:, None])
-    square_l, square_u = times(head, lower), times(upper, transpose(wide))
-    from_l = times(transpose(square_l), times(head, gl)) - times(gu * beyond, transpose(upper * beyond))
-    from_u = times(times(gu, transpose(wide)), transpose(square_u)) - times(transpose(lower * below), gl * below)
+    square_l = times(head, lower)
+    square_u = times(upper, transpose(wide))
+    from_l = times(transpose(square_l), times(head, gl)) - times(
+        gu * beyond, transpose(upper * beyond)
+    )
+    from_u = times(times(gu, transpose(wide)), transpose(square_u)) - times(
+        transpose(lower * below), gl * below
+    )
     inner = xp.tril(from_l, -1) + xp.triu(from_u, 0)
 
     def after_l(x: Operand) -> Operand:
@@ -139,7 +158,14 @@ def lu_unpack_grad(xp: XP, g: Sequence[Any], out: object, lu: Operand, *_: objec
 
 
 def lu_solve_grad(
-    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, lu: Operand, pivots: Operand, b: Operand, adjoint: bool
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    out: Operand,
+    lu: Operand,
+    pivots: Operand,
+    b: Operand,
+    adjoint: bool,
 ) -> tuple[Operand | None, ...]:
     of_b = xp.lu_solve(lu, pivots, g, not adjoint)
     if not wanted[0]:
@@ -151,7 +177,9 @@ def lu_solve_grad(
         of_product = -times_transposed(xp, xp.matmul(p, out), of_b)
     else:
         of_product = -times_transposed(xp, xp.matmul(p, of_b), out)
-    of_lu = xp.tril(times_transposed(xp, of_product, upper), -1) + xp.triu(transposed_times(xp, lower, of_product), 0)
+    of_lu = xp.tril(times_transposed(xp, of_product, upper), -1) + xp.triu(
+        transposed_times(xp, lower, of_product), 0
+    )
     return of_lu, None, of_b if wanted[2] else None
 
 
@@ -159,7 +187,9 @@ def householder_grad(
     xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, a: Operand, tau: Operand
 ) -> tuple[Operand | None, ...]:
     """Backpropagate through Q = H1 H2 ... Hk E with H = I - tau v v^T."""
-    m, n, k = a.shape[-2], a.shape[-1], tau.shape[-1]
+    m = a.shape[-2]
+    n = a.shape[-1]
+    k = tau.shape[-1]
     vectors = xp.tril(a, -1) + constant(g, np.eye(m, n))
     columns = [constant(g, np.eye(n)[:, i : i + 1]) for i in range(n)]
     steps = [
@@ -172,10 +202,12 @@ def householder_grad(
     inner = [constant(g, np.eye(m, n))]
     for v, t in reversed(steps):
         inner.append(inner[-1] - t * xp.matmul(v, transposed_times(xp, v, inner[-1])))
-    of_vectors, of_tau = xp.zeros_like(a), xp.zeros_like(tau)
+    of_vectors = xp.zeros_like(a)
+    of_tau = xp.zeros_like(tau)
     for i, (v, t) in enumerate(steps):
         after = inner[k - 1 - i]
-        left, right = transposed_times(xp, v, after), transposed_times(xp, v, g)
+        left = transposed_times(xp, v, after)
+        right = transposed_times(xp, v, g)
         of_v = -t * (times_transposed(xp, g, left) + times_transposed(xp, after, right))
         of_vectors = of_vectors + times_transposed(xp, of_v, columns[i])
         entry = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
@@ -206,7 +238,9 @@ householder_record = linalg_op("householder_product(input, tau)", householder_ke
 # ---- the public names
 
 
-def factorised(name: str, a: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+def factorised(
+    name: str, a: Tensor, pivot: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     if a.ndim < 2:
         raise RuntimeError(
             f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
@@ -231,14 +265,18 @@ def need_pivoting(pivot: bool) -> None:
 
 @linalg_function()
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
-    """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
+    """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot
+    (torch.linalg.lu_factor).
+    """
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
     return result_type("linalg_lu_factor", "LU", "pivots")(pair)
 
 
 @linalg_function()
 def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Result:
-    """LU factorisation (LU, pivots, info) that does not raise for a zero pivot (torch.linalg.lu_factor_ex)."""
+    """LU factorisation (LU, pivots, info) that does not raise for a zero pivot
+    (torch.linalg.lu_factor_ex).
+    """
     result = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
     return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(result)
 
@@ -260,16 +298,22 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tens
 
 
 @torch_function(forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
-def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Result:
+def lu_unpack(
+    input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Result:
     """Unpack an LU factorisation into (P, L, U) (torch.lu_unpack)."""
-    return result_type("lu_unpack", "P", "L", "U")(lu_unpack_record(input, pivots, unpack_data, unpack_pivots))
+    return result_type("lu_unpack", "P", "L", "U")(
+        lu_unpack_record(input, pivots, unpack_data, unpack_pivots)
+    )
 
 
 @torch_function("lu_solve", forms="l", renamed={"LU": "input", "B": "other"})
 def linalg_lu_solve(
     input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
-    """Solve A @ X = other (X @ A if not `left`, A.T if `adjoint`) from the LU factors of A (torch.linalg.lu_solve)."""
+    """Solve A @ X = other (X @ A if not `left`, A.T if `adjoint`) from the LU factors of A
+    (torch.linalg.lu_solve).
+    """
     check_float("torch.linalg.lu_solve", input)
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
@@ -285,7 +329,9 @@ def lu_solve(input: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
 
 @linalg_function()
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """First n columns of H1 H2 ... Hk, with vectors below the diagonal of input (torch.linalg.householder_product)."""
+    """First n columns of H1 H2 ... Hk, with vectors below the diagonal of input
+    (torch.linalg.householder_product).
+    """
     check_matrix("torch.linalg.householder_product", input, "input")
     if input.shape[-2] < input.shape[-1]:
         raise RuntimeError(

@@ -1,4 +1,6 @@
-"""Products of matrices and vectors, and `matmul`, which dispatches to them by the number of dims as PyTorch does."""
+"""Products of matrices and vectors, and `matmul`, which dispatches to them by the number of dims as
+PyTorch does.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,19 @@ def type_name(a: Array) -> str:
 
 
 def product(a: Array, b: Array) -> Array:
-    """Return a @ b of checked operands; half precision is computed in float32, as numpy has no fast kernel for it."""
+    """Return a @ b of checked operands; half precision is computed in float32, as numpy has no fast
+    kernel for it.
+    """
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
-        kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
+        kernel = (
+            ("dot", "addmv_impl_cpu")[a.ndim - 1]
+            if b.ndim == 1
+            else "bmm"
+            if a.ndim == 3
+            else "addmm_impl_cpu_"
+        )
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     if a.ndim == 1 and a.dtype.kind == "f":
         return dot_product(a, b)
@@ -42,7 +52,9 @@ def mm_kernel(a: Array, b: Array) -> Array:
     check_inner(a, b)
     if a.dtype != b.dtype:
         first, second = (dtypes.of_raw(x).c_name for x in (a, b))
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {first} != {second}"
+        )
     return product(a, b)
 
 
@@ -66,9 +78,13 @@ def check_mv(a: Array, v: Array, input_ndim: int, length: int) -> None:
     if not a.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if a.ndim != 2 or v.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {input_ndim}, {a.ndim}, {v.ndim}")
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {input_ndim}, {a.ndim}, {v.ndim}"
+        )
     if a.shape[1] != v.shape[0] or length not in (1, a.shape[0]):
-        raise RuntimeError(f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})"
+        )
 
 
 def dot_kernel(a: Array, b: Array) -> Array:
@@ -90,25 +106,32 @@ def bmm_kernel(a: Array, b: Array) -> Array:
     for operand, name in ((a, "batch1"), (b, "batch2")):
         if operand.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
-    want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
+    want = [a.shape[0], a.shape[2]]
+    got = list(b.shape[:2])
     if want != got:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}."
+        )
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {type_name(a)} but found {type_name(b)}")
     return product(a, b)
 
 
 def scaled_sum(input: Array, beta: float, result: Array, alpha: float) -> Array:
-    """Return beta * input + alpha * result in result's dtype and shape; beta 0 ignores the input, even nan."""
+    """Return beta * input + alpha * result in result's dtype and shape; beta 0 ignores the input,
+    even nan.
+    """
     if result.dtype.kind in "iu":
-        beta, alpha = int(beta), int(alpha)
+        beta = int(beta)
+        alpha = int(alpha)
     if alpha != 1:
         result = result * alpha
     check_expand(input, result.shape)
     if beta == 0:
         return result
     input = input if beta == 1 else input * beta
-    # The product is a new array: adding in place saves a temporary (a 0-d product is a numpy scalar, not an array).
+    # The product is a new array: adding in place saves a temporary (a 0-d product is a numpy
+    # scalar, not an array).
     return np.add(result, input, out=result, casting="same_kind") if result.ndim else result + input
 
 
@@ -129,18 +152,28 @@ def addmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) ->
         and a.ndim == b.ndim == 2
         and beta == alpha == 1
         and a.dtype is b.dtype is input.dtype
-        and (a.shape[1] == b.shape[0] and input.shape[0] == b.shape[1] and a.dtype.kind == "f" and a.size and b.size)
+        and (
+            a.shape[1] == b.shape[0]
+            and input.shape[0] == b.shape[1]
+            and a.dtype.kind == "f"
+            and a.size
+            and b.size
+        )
     ):  # fast path for a linear layer
         out = product(a, b)
         return np.add(out, input, out)
     if input.dtype != b.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}"
+        )
     for matrix, name in ((a, "mat1"), (b, "mat2")):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     check_inner(a, b)
     if a.dtype != b.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(a)} and {type_name(b)}")
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {type_name(a)} and {type_name(b)}"
+        )
     check_expand(input, (a.shape[0], b.shape[1]))
     return scaled_sum(input, beta, product(a, b), alpha)
 
@@ -158,9 +191,12 @@ def addr_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> 
     if common.kind in "iub":
         for number, name in ((beta, "beta"), (alpha, "alpha")):
             if isinstance(number, float):
-                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+                raise RuntimeError(
+                    f"For integral input tensors, argument {name} must not be a floating point number."
+                )
     if common.kind == "b":
-        beta, alpha = bool(beta), bool(alpha)
+        beta = bool(beta)
+        alpha = bool(alpha)
     return scaled_sum(input, beta, np.multiply.outer(a.astype(common), b.astype(common)), alpha)
 
 
@@ -191,7 +227,9 @@ def transposed_times(xp: XP, a: Operand, b: Operand) -> Operand:
 
 
 def flipped(xp: XP, x: Operand) -> Operand:
-    """Transpose the last two dims; for a single matrix by `t`, as in PyTorch, since its node has another name."""
+    """Transpose the last two dims; for a single matrix by `t`, as in PyTorch, since its node has
+    another name.
+    """
     return xp.t(x) if x.ndim == 2 else transposed(xp, x)
 
 
@@ -295,15 +333,25 @@ def _pair(record: Op, second: str) -> None:
     torch_function(name, renamed={second: "other"})(function)
 
 
-for _record, _second in ((mm, "mat2"), (mv, "vec"), (dot, "tensor"), (vdot, "other"), (bmm, "mat2")):
+for _record, _second in (
+    (mm, "mat2"),
+    (mv, "vec"),
+    (dot, "tensor"),
+    (vdot, "other"),
+    (bmm, "mat2"),
+):
     _pair(_record, _second)
 
 
 def _added(record: Op) -> None:
-    def choose(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Choice:
+    def choose(
+        input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1
+    ) -> Choice:
         return record, (input, first, second, beta, alpha)
 
-    choose.__doc__ = f"beta * input + alpha * (first @ second); beta 0 ignores the input (torch.{record.name})."
+    choose.__doc__ = (
+        f"beta * input + alpha * (first @ second); beta 0 ignores the input (torch.{record.name})."
+    )
     renamed = dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
     in_both_forms(record.name, renamed=renamed)(choose)
 
@@ -314,14 +362,19 @@ for _record in (addmm, addmv, addr, addbmm, baddbmm):
 
 @torch_function(forms="fml", renamed={"tensor2": "other", "mat2": "other"})
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Product of vectors, matrices, or batches of matrices with broadcast batch dims (torch.matmul)."""
+    """Product of vectors, matrices, or batches of matrices with broadcast batch dims
+    (torch.matmul).
+    """
     if not isinstance(other, Tensor):
         raise not_a_tensor("matmul", "other", 2, other)
-    left, right = input.ndim, other.ndim
+    left = input.ndim
+    right = other.ndim
     if left == 2 and right == 2:
         return mm(input, other)
     if not left or not right:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
+        )
     if left == 1 and right == 1:
         return dot(input, other)
     if left == 2 and right == 1:
@@ -334,7 +387,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def folds(a: Tensor, b: Tensor) -> bool:
-    """Return whether PyTorch computes a batch times one matrix (or vector) as one matrix product."""
+    """Return whether PyTorch computes a batch times one matrix (or vector) as one matrix
+    product.
+    """
     larger, smaller = (a, b) if a.ndim >= b.ndim else (b, a)
     if smaller.ndim > 2:
         return False
@@ -367,7 +422,8 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
             return matmul(a, b.squeeze(0))
     batch = broadcast_batches(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
     count = int(np.prod(batch, dtype=np.int64))
-    n, inner = (a.shape[-2] if a.ndim > 1 else 1), a.shape[-1]
+    n = a.shape[-2] if a.ndim > 1 else 1
+    inner = a.shape[-1]
     left = a.expand((*batch, n, inner)).reshape(count, n, inner)
     shape = (*batch, *((n,) if a.ndim > 1 else ()))
     if b.ndim == 1:
@@ -379,7 +435,8 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
 
 def broadcast_batches(a: Ints, b: Ints) -> Ints:
     n = max(len(a), len(b))
-    a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    a = (1,) * (n - len(a)) + a
+    b = (1,) * (n - len(b)) + b
     for i in range(n - 1, -1, -1):
         if a[i] != b[i] and 1 not in (a[i], b[i]):
             raise RuntimeError(
@@ -390,7 +447,9 @@ def broadcast_batches(a: Ints, b: Ints) -> Ints:
 
 @torch_function(forms="n")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
+    """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out)
+    (torch.nn.functional.linear).
+    """
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"

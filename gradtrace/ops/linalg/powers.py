@@ -12,7 +12,13 @@ from gradtrace.ops.api import functions, public
 from gradtrace.ops.arguments import linalg_function, torch_function
 from gradtrace.ops.create.factories import assign, clone
 from gradtrace.ops.linalg.matrix import flipped, matmul, mm, vdot
-from gradtrace.ops.linalg.solve import check_float, check_square, check_square_floats, constant, inverse
+from gradtrace.ops.linalg.solve import (
+    check_float,
+    check_square,
+    check_square_floats,
+    constant,
+    inverse,
+)
 
 # The [13/13] Pade approximant of exp, exact to double precision up to this norm (Higham 2005).
 PADE = (
@@ -42,15 +48,20 @@ def pade(x: Array) -> Array:
     x4 = x2 @ x2
     x6 = x4 @ x2
     b = PADE
-    odd = x @ (x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * unit)
-    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * unit
+    odd = x @ (
+        x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * unit
+    )
+    even = (
+        x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * unit
+    )
     return np.linalg.solve(even - odd, even + odd)
 
 
 def exp_grad(xp: XP, g: Operand, out: object, a: Operand) -> Operand:
     """Return the gradient of exp(A) for G: the upper right block of exp([[A^T, G], [0, A^T]])."""
     n = a.shape[-1]
-    first, second = constant(g, np.eye(2 * n, n)), constant(g, np.eye(2 * n, n, -n))
+    first = constant(g, np.eye(2 * n, n))
+    second = constant(g, np.eye(2 * n, n, -n))
     turned = flipped(xp, a)
 
     def block(x: Operand, row: Operand, column: Operand) -> Operand:
@@ -75,9 +86,13 @@ def exponential(input: Tensor) -> Tensor:
 
 @linalg_function("matrix_power", forms="fml")
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
+    """Raise square matrices to the n-th power; a negative n inverts them
+    (torch.linalg.matrix_power).
+    """
     if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+        raise TypeError(
+            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
+        )
     check_square("linalg.matrix_power", input)
     if n == 0:
         unit = np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype.np), input.shape)
@@ -108,18 +123,25 @@ def check_chain(tensors: list[Tensor]) -> None:
         end = i in (0, len(tensors) - 1)
         if t.ndim not in ((1, 2) if end else (2,)):
             which = "the first tensor" if i == 0 else "the last tensor" if end else f"tensor {i}"
-            raise RuntimeError(f"multi_dot(): {which} must be {'1D or ' if end else ''}2D but got {t.ndim}D")
+            raise RuntimeError(
+                f"multi_dot(): {which} must be {'1D or ' if end else ''}2D but got {t.ndim}D"
+            )
 
 
 def best_splits(sizes: list[int]) -> list[list[int]]:
-    """Return the split of each subchain that minimises the number of multiplications (CLRS 15.2)."""
+    """Return the split of each subchain that minimises the number of multiplications (CLRS
+    15.2).
+    """
     n = len(sizes) - 1
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            options = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            options = [
+                cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
+            ]
             cost[i][j] = min(options)
             split[i][j] = i + options.index(cost[i][j])
     return split
@@ -127,10 +149,13 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
 
 @public(forms="l")
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Multiply a chain of matrices in the cheapest order; the ends may be vectors (torch.linalg.multi_dot)."""
+    """Multiply a chain of matrices in the cheapest order; the ends may be vectors
+    (torch.linalg.multi_dot).
+    """
     chain = list(tensors)
     check_chain(chain)
-    first, last = chain[0].ndim == 1, chain[-1].ndim == 1
+    first = chain[0].ndim == 1
+    last = chain[-1].ndim == 1
     if first:
         chain[0] = chain[0].unsqueeze(0)
     if last:
@@ -187,7 +212,11 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
     if input.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = input.shape[0] if N is None else N
-    out = linalg_vander(input, N=n) if n > 1 else Tensor._wrap(np.ones((*input.shape, n), input.dtype.np))
+    out = (
+        linalg_vander(input, N=n)
+        if n > 1
+        else Tensor._wrap(np.ones((*input.shape, n), input.dtype.np))
+    )
     return out if increasing else out.flip(-1)
 
 

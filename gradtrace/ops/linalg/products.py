@@ -1,6 +1,8 @@
-"""Products over chosen dims: einsum, tensordot, inner, outer, kron, cross; cdist; lerp, addcmul, addcdiv.
+"""Products over chosen dims: einsum, tensordot, inner, outer, kron, cross; cdist; lerp, addcmul,
+addcdiv.
 
-einsum, tensordot, inner and kron are composed of the same operators as in PyTorch, so that their graphs are the same.
+einsum, tensordot, inner and kron are composed of the same operators as in PyTorch, so that their
+graphs are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from gradtrace.engine.data.types import XP, Array, Operand, Raw
 from gradtrace.engine.operators.op import PASS_ON, arith_op, contraction_op, d, elementwise_op
 from gradtrace.engine.operators.rounding import blend, fitting, in_float32, multiply_add
 from gradtrace.ops.api import Choice, is_int, public
-from gradtrace.ops.arguments import count, in_both_forms, need_float, one_dim, require_float, torch_function
+from gradtrace.ops.arguments import (
+    count,
+    in_both_forms,
+    need_float,
+    one_dim,
+    require_float,
+    torch_function,
+)
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.matrix import broadcast_batches, dot, mm
 from gradtrace.ops.linalg.vector_norm import distance_grad, norm_kernel
@@ -33,7 +42,9 @@ def cdist_kernel(a: Array, b: Array, p: float) -> Array:
     return norm_kernel(a[..., :, None, :] - b[..., None, :, :], p, (max(a.ndim, b.ndim),), False)
 
 
-def cdist_grad(xp: XP, g: Operand, x1: Operand, x2: Operand, out: Operand, p: float, which: int) -> Operand:
+def cdist_grad(
+    xp: XP, g: Operand, x1: Operand, x2: Operand, out: Operand, p: float, which: int
+) -> Operand:
     away = xp.unsqueeze(x1, x1.ndim - 1) - xp.unsqueeze(x2, x2.ndim - 2)
     part = distance_grad(xp, g, away, out, p)
     if which:
@@ -120,7 +131,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product (torch.kron)."""
     n = max(input.ndim, other.ndim)
-    a, b = (1,) * (n - input.ndim) + tuple(input.shape), (1,) * (n - other.ndim) + tuple(other.shape)
+    a = (1,) * (n - input.ndim) + tuple(input.shape)
+    b = (1,) * (n - other.ndim) + tuple(other.shape)
     left = unsafe_view(input, tuple(size for x in a for size in (x, 1)))
     right = unsafe_view(other, tuple(size for y in b for size in (1, y)))
     return unsafe_view(left * right, tuple(x * y for x, y in zip(a, b, strict=True)))
@@ -128,13 +140,16 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @public(forms="f")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Contract the last `dims` dims of a with the first of b, or two lists of dims (torch.tensordot)."""
+    """Contract the last `dims` dims of a with the first of b, or two lists of dims
+    (torch.tensordot).
+    """
     first, second = contracted_dims(a, b, dims)
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
     sizes = 1
     for i, j in zip(first, second, strict=True):
-        x, y = a.shape[i], b.shape[j]
+        x = a.shape[i]
+        y = b.shape[j]
         if y == 1:
             a = a.sum(i, keepdim=True)
         elif x == 1:
@@ -149,11 +164,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             sizes *= x
     free_a = [i for i in range(a.ndim) if i not in first]
     free_b = [i for i in range(b.ndim) if i not in second]
-    left, right = a.permute(free_a + first), b.permute(second + free_b)
+    left = a.permute(free_a + first)
+    right = b.permute(second + free_b)
     shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
     if count(shape) == 1:
         return dot(left.flatten(), right.flatten()).reshape(shape)
-    rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
+    rows = count(a.shape, tuple(free_a))
+    columns = count(b.shape, tuple(free_b))
     return mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
 
 
@@ -169,7 +186,9 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[in
     first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
     if len(first) != len(second):
         raise RuntimeError("both dimension lists should have same length")
-    return [one_dim("tensordot", i, a.ndim) for i in first], [one_dim("tensordot", j, b.ndim) for j in second]
+    return [one_dim("tensordot", i, a.ndim) for i in first], [
+        one_dim("tensordot", j, b.ndim) for j in second
+    ]
 
 
 @torch_function("cross")
@@ -212,14 +231,20 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @public("cdist", forms="f")
-def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: object = None) -> Tensor:
+def pairwise_distances(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: object = None
+) -> Tensor:
     """p-norm distances between all pairs of rows, (..., P, R) (torch.cdist)."""
     for points, name in ((x1, "X1"), (x2, "X2")):
         if points.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D")
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {name} got: {points.ndim}D"
+            )
         require_float(points, f"cdist only supports floating-point dtypes, {name} got: {{}}")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast_batches(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
@@ -230,7 +255,11 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
 def choose_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Choice:
     """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
     for term, name in ((end, "end"), (weight, "weight")):
-        if isinstance(term, Tensor) and term.dtype is not input.dtype and not (name == "weight" and term.ndim == 0):
+        if (
+            isinstance(term, Tensor)
+            and term.dtype is not input.dtype
+            and not (name == "weight" and term.ndim == 0)
+        ):
             raise RuntimeError(
                 f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {term.dtype.cpp_name}"
             )
@@ -250,7 +279,9 @@ def choose_addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: fl
 
 @in_both_forms("addcdiv")
 def choose_addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Choice:
-    """Return input + value * tensor1 / tensor2 (torch.addcdiv); raise RuntimeError for two integer tensors."""
+    """Return input + value * tensor1 / tensor2 (torch.addcdiv); raise RuntimeError for two integer
+    tensors.
+    """
     if tensor1.dtype.category != dtypes.FLOAT and tensor2.dtype.category != dtypes.FLOAT:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "

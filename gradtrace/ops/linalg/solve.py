@@ -1,7 +1,7 @@
 """Inverses, determinants and linear systems over batches of matrices.
 
-The kernels call LAPACK through numpy. Where PyTorch continues with a singular matrix but numpy raises, or where PyTorch
-reports which pivot is zero, `eliminate` does the elimination step by step.
+The kernels call LAPACK through numpy. Where PyTorch continues with a singular matrix but numpy
+raises, or where PyTorch reports which pivot is zero, `eliminate` does the elimination step by step.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from gradtrace.ops.results import Result, result_type
 
 
 class LinAlgError(RuntimeError):
-    """Raised for a matrix that cannot be inverted, factorised or solved with (torch.linalg.LinAlgError)."""
+    """Raised for a matrix that cannot be inverted, factorised or solved with
+    (torch.linalg.LinAlgError).
+    """
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 linalg["LinAlgError"] = LinAlgError
 
-SMALL = 32  # up to this size a determinant is the product of pivots; above it, LAPACK's logarithm is used
+# up to this size a determinant is the product of pivots; above it, LAPACK's logarithm is used
+SMALL = 32
 
 
 # ---- checks shared by linalg
@@ -36,7 +39,9 @@ SMALL = 32  # up to this size a determinant is the product of pivots; above it, 
 
 def check_matrix(name: str, a: Tensor, letter: str = "A") -> None:
     if a.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor {letter}{' ' * bool(letter)}must have at least 2 dimensions.")
+        raise RuntimeError(
+            f"{name}: The input tensor {letter}{' ' * bool(letter)}must have at least 2 dimensions."
+        )
 
 
 def check_square(name: str, a: Tensor) -> None:
@@ -64,14 +69,18 @@ def failed(info: Tensor) -> bool:
 
 
 def first_failure(info: Array) -> tuple[str, int]:
-    """Return the start of an error message and the info of the first batch element whose info is not 0."""
+    """Return the start of an error message and the info of the first batch element whose info is
+    not 0.
+    """
     flat = info.reshape(-1)
     where = int(np.flatnonzero(flat)[0])
     return f"(Batch element {where}): " if info.ndim else "", int(flat[where])
 
 
 def constant(like: Operand, raw: Array) -> Operand:
-    """Convert an array to a constant for a rule: the array itself, or a tensor if the rule runs on tensors."""
+    """Convert an array to a constant for a rule: the array itself, or a tensor if the rule runs on
+    tensors.
+    """
     kind = like.dtype.np if isinstance(like, Tensor) else like.dtype
     raw = np.asarray(raw, kind)
     return Tensor._wrap(raw) if isinstance(like, Tensor) else raw
@@ -81,7 +90,9 @@ def constant(like: Operand, raw: Array) -> Operand:
 
 
 def eliminate(a: Array) -> tuple[Array, Array, Array]:
-    """Factorise (..., m, n) by LU with partial pivoting; return factors, pivots (from 1), first zero pivot or 0."""
+    """Factorise (..., m, n) by LU with partial pivoting; return factors, pivots (from 1), first
+    zero pivot or 0.
+    """
     shape = a.shape
     lu = np.array(a).reshape(math.prod(shape[:-2]), *shape[-2:])
     k = min(shape[-2:])
@@ -101,7 +112,9 @@ def eliminate(a: Array) -> tuple[Array, Array, Array]:
 
 
 def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
-    """Solve a triangular A X = B with broadcast batches; a zero on the diagonal gives inf or nan."""
+    """Solve a triangular A X = B with broadcast batches; a zero on the diagonal gives inf or
+    nan.
+    """
     n = a.shape[-1]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
@@ -116,8 +129,12 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 def permuted(b: Array, pivots: Array, back: bool = False) -> Array:
     """Swap the rows of b (..., m, k) as the pivots (..., n) say; `back` undoes it."""
     batch = np.broadcast_shapes(pivots.shape[:-1], b.shape[:-2])
-    flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(math.prod(batch), *b.shape[-2:])
-    rows = np.broadcast_to(pivots, (*batch, pivots.shape[-1])).reshape(len(flat), pivots.shape[-1]) - 1
+    flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(
+        math.prod(batch), *b.shape[-2:]
+    )
+    rows = (
+        np.broadcast_to(pivots, (*batch, pivots.shape[-1])).reshape(len(flat), pivots.shape[-1]) - 1
+    )
     every = np.arange(len(flat))
     order = range(rows.shape[1])
     for j in reversed(order) if back else order:
@@ -130,7 +147,8 @@ def solve_kernel(a: Array, b: Array, left: bool, vector: bool) -> tuple[Array, A
     if vector:
         b = b[..., None]
     if not left:
-        a, b = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
+        a = a.swapaxes(-1, -2)
+        b = b.swapaxes(-1, -2)
     x, info = solve_checked(a, b)
     if not left:
         x = x.swapaxes(-1, -2)
@@ -173,7 +191,9 @@ def inverse_grad(xp: XP, g: Operand, inverse: Operand) -> Operand:
 
 
 def adjugate(xp: XP, a: Operand) -> Operand:
-    """Return the transposed cofactors, a polynomial in A (Faddeev-LeVerrier), finite and smooth for singular A too."""
+    """Return the transposed cofactors, a polynomial in A (Faddeev-LeVerrier), finite and smooth for
+    singular A too.
+    """
     n = a.shape[-1]
     unit = constant(a, np.eye(n))
     m = unit
@@ -184,7 +204,9 @@ def adjugate(xp: XP, a: Operand) -> Operand:
 
 
 def det_grad_of_arrays(xp: XP, g: Array, out: Array, a: Array) -> Array:
-    """Return the gradient of det for arrays: zeros if det is 0, since PyTorch solves A^T x = det(A) in this case."""
+    """Return the gradient of det for arrays: zeros if det is 0, since PyTorch solves A^T x = det(A)
+    in this case.
+    """
     result: Any = det_grad(xp, g, out, a)
     scalar_shape = (*a.shape[:-2], 1, 1)
     nothing = np.where(np.signbit(out).reshape(scalar_shape), result * 0, 0)
@@ -196,7 +218,9 @@ def det_grad(xp: XP, g: Operand, out: Operand, a: Operand) -> Operand:
     g = xp.reshape(g, scalar_shape)
     if state.planning:  # a plan must not depend on values
         inverse = xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
-        return g * xp.where(xp.reshape(out == 0, scalar_shape), transposed(xp, adjugate(xp, a)), inverse)
+        return g * xp.where(
+            xp.reshape(out == 0, scalar_shape), transposed(xp, adjugate(xp, a)), inverse
+        )
     if bool((out == 0).any()):
         return 0.0 + g * transposed(xp, adjugate(xp, a))
     return g * xp.reshape(out, scalar_shape) * transposed(xp, xp.inv_ex(a)[0])
@@ -243,7 +267,8 @@ slogdet = linalg_op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), "sign(d
 def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square_floats("linalg.inv", a)
     out, info = inv_ex(a)
-    if check_errors and not state.planning and failed(info):  # in a plan a singular matrix gives nan
+    # in a plan a singular matrix gives nan
+    if check_errors and not state.planning and failed(info):
         batch, pivot = first_failure(info.array)
         raise LinAlgError(
             f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the "
@@ -254,7 +279,9 @@ def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
 
 @linalg_function()
 def inv(input: Tensor) -> Tensor:
-    """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one (torch.linalg.inv)."""
+    """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one
+    (torch.linalg.inv).
+    """
     return inverse("linalg.inv", input, True)[0]
 
 
@@ -264,7 +291,9 @@ expose(inv, "inverse")
 @linalg_function("inv_ex")
 def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Result:
     """Inverse and info, which is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
-    return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
+    return result_type("linalg_inv_ex", "inverse", "info")(
+        inverse("linalg.inv_ex", input, check_errors)
+    )
 
 
 @linalg_function("det", forms="fml")
@@ -281,13 +310,17 @@ def sign_and_log(name: str, input: Tensor) -> tuple[Tensor, Tensor]:
 
 @linalg_function("slogdet")
 def linalg_slogdet(input: Tensor) -> Result:
-    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet) (torch.linalg.slogdet)."""
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet)
+    (torch.linalg.slogdet).
+    """
     return result_type("linalg_slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
 @torch_function("slogdet")
 def old_slogdet(input: Tensor) -> Result:
-    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet) (torch.slogdet)."""
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet)
+    (torch.slogdet).
+    """
     return result_type("slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
@@ -300,7 +333,9 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
-    """Return whether b holds vectors and not matrices; raise for shapes and dtypes that do not match."""
+    """Return whether b holds vectors and not matrices; raise for shapes and dtypes that do not
+    match.
+    """
     check_square_floats(name, a)
     if a.dtype is not b.dtype:
         raise RuntimeError(
@@ -323,25 +358,35 @@ def check_sizes(name: str, a: Tensor, shape: Ints, left: bool) -> None:
         )
 
 
-def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+def solved(
+    name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor]:
     vector = check_solve("linalg.solve", a, b, left)
     x, info = solve_ex(a, b, left, vector)
     if check_errors and not state.planning and failed(info):
         batch, _ = first_failure(info.array)
-        raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
+        raise LinAlgError(
+            f"torch.{name}: {batch}The solver failed because the input matrix is singular."
+        )
     return x, info
 
 
 @linalg_function(B="other")
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
-    """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices (torch.linalg.solve)."""
+    """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices
+    (torch.linalg.solve).
+    """
     return solved("linalg.solve", input, other, left, True)[0]
 
 
 @linalg_function("solve_ex", B="other")
-def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Result:
+def solve_and_info(
+    input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False
+) -> Result:
     """solve without an error for singular matrices: (result, info) (torch.linalg.solve_ex)."""
-    return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))
+    return result_type("linalg_solve_ex", "result", "info")(
+        solved("linalg.solve_ex", input, other, left, check_errors)
+    )
 
 
 @torch_function(forms="l")
@@ -349,8 +394,10 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """Inverse for tensordot over `ind` dims (torch.linalg.tensorinv)."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    first, last = tuple(input.shape[:ind]), tuple(input.shape[ind:])
-    n, m = math.prod(first), math.prod(last)
+    first = tuple(input.shape[:ind])
+    last = tuple(input.shape[ind:])
+    n = math.prod(first)
+    m = math.prod(last)
     if n != m:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
@@ -361,11 +408,14 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 
 @torch_function(forms="l", renamed={"B": "other"})
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """Solve tensordot(input, X) = other after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
+    """Solve tensordot(input, X) = other after moving `dims` of input to the end
+    (torch.linalg.tensorsolve).
+    """
     if dims is not None:
         input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
     shape = tuple(input.shape[other.ndim :])
-    n, m = math.prod(shape), other.numel()
+    n = math.prod(shape)
+    m = other.numel()
     if math.prod(input.shape[: other.ndim]) != n:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "

@@ -1,7 +1,7 @@
 """Sparse matrices in coordinates (torch.sparse_coo_tensor), and their products with dense ones.
 
-A SparseTensor is a tensor of indices and a tensor of values; gradients go to the values. It is not a Tensor: it has the
-few methods that programs with adjacency matrices call.
+A SparseTensor is a tensor of indices and a tensor of values; gradients go to the values. It is not
+a Tensor: it has the few methods that programs with adjacency matrices call.
 """
 
 from __future__ import annotations
@@ -39,13 +39,27 @@ def product_kernel(values: Array, dense: Array, rows: Array, columns: Array, siz
 
 
 def product_values(
-    xp: XP, g: Operand, out: Any, values: Any, dense: Operand, rows: Array, columns: Array, size: int
+    xp: XP,
+    g: Operand,
+    out: Any,
+    values: Any,
+    dense: Operand,
+    rows: Array,
+    columns: Array,
+    size: int,
 ) -> Operand:
     return xp.sum_dim(xp.index_select(g, 0, rows) * xp.index_select(dense, 0, columns), (1,))
 
 
 def product_dense(
-    xp: XP, g: Operand, out: Any, values: Any, dense: Operand, rows: Array, columns: Array, size: int
+    xp: XP,
+    g: Operand,
+    out: Any,
+    values: Any,
+    dense: Operand,
+    rows: Array,
+    columns: Array,
+    size: int,
 ) -> Operand:
     return xp.sparse_mm(values, g, columns, rows, dense.shape[0])
 
@@ -72,7 +86,9 @@ class SparseTensor:
 
     __slots__ = ("_coalesced", "_node", "_places", "_stored", "shape")
 
-    def __init__(self, places: Array, stored: Tensor, shape: Shape, node: str = "", coalesced: bool = False) -> None:
+    def __init__(
+        self, places: Array, stored: Tensor, shape: Shape, node: str = "", coalesced: bool = False
+    ) -> None:
         self._places, self._stored, self.shape = places, stored, Size(shape)
         self._node = node or "SparseCooTensorWithDimsAndTensorsBackward0"
         self._coalesced = coalesced
@@ -82,7 +98,9 @@ class SparseTensor:
 
     # ---- facts
 
-    layout, is_sparse, _version = layout("torch.sparse_coo"), True, 0
+    layout = layout("torch.sparse_coo")
+    is_sparse = True
+    _version = 0
 
     def is_inference(self) -> bool:
         return False
@@ -131,7 +149,9 @@ class SparseTensor:
 
     def _require_coalesced(self, what: str) -> None:
         if not self._coalesced:
-            raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
+            raise RuntimeError(
+                f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
+            )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -139,7 +159,12 @@ class SparseTensor:
     def __repr__(self) -> str:
         node = self._node if self._stored.grad_fn is not None or self._stored.requires_grad else ""
         return sparse_text(
-            self._places, self._stored._data, tuple(self.shape), self.dtype.name, dtypes.get_default_dtype().name, node
+            self._places,
+            self._stored._data,
+            tuple(self.shape),
+            self.dtype.name,
+            dtypes.get_default_dtype().name,
+            node,
         )
 
     # ---- other forms
@@ -195,11 +220,15 @@ class SparseTensor:
     def mm(self, mat2: Any, record: OneResult = sparse_mm) -> Tensor:
         """Return the product with a dense matrix."""
         if not isinstance(mat2, Tensor):
-            raise RuntimeError("gradtrace multiplies sparse tensors by dense ones: call to_dense() of the second")
+            raise RuntimeError(
+                "gradtrace multiplies sparse tensors by dense ones: call to_dense() of the second"
+            )
         if self.ndim != 2 or mat2.ndim != 2:
             raise RuntimeError(f"mm: expected 2D tensors, but got {self.ndim}D and {mat2.ndim}D")
         if self.shape[1] != mat2.shape[0]:
-            raise RuntimeError(f"mm: Argument #3 (dense): Expected dim 0 size {self.shape[1]}, got {mat2.shape[0]}")
+            raise RuntimeError(
+                f"mm: Argument #3 (dense): Expected dim 0 size {self.shape[1]}, got {mat2.shape[0]}"
+            )
         return record(self._stored, mat2, *self._places, self.shape[0])
 
     def mv(self, vec: Tensor) -> Tensor:
@@ -223,7 +252,9 @@ class SparseTensor:
         return self._scaled(other, "__truediv__", "DivBackward0")
 
     def _scaled(self, other: Any, method: str, node: str) -> Any:
-        if not isinstance(other, (int, float)) and not (isinstance(other, Tensor) and not other.ndim):
+        if not isinstance(other, (int, float)) and not (
+            isinstance(other, Tensor) and not other.ndim
+        ):
             return NotImplemented
         return self._with(getattr(self._stored, method)(other), node)
 
@@ -232,13 +263,19 @@ class SparseTensor:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Tensor):
-            raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+            raise RuntimeError(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+            )
         if not isinstance(other, SparseTensor):
             return NotImplemented
         if self.shape != other.shape:
-            raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {self.shape} != {other.shape}")
+            raise RuntimeError(
+                f"add: expected sizes of 'self' and 'other' to match, but {self.shape} != {other.shape}"
+            )
         places = np.concatenate([self._places, other._places], 1)
-        total = SparseTensor(places, concatenated([self._stored, other._stored]), self.shape).coalesce()
+        total = SparseTensor(
+            places, concatenated([self._stored, other._stored]), self.shape
+        ).coalesce()
         return total._with(total._stored, "AddBackward0")
 
     def __radd__(self, other: Any) -> Any:
@@ -260,11 +297,16 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> SparseTensor:
-    """Return a sparse tensor of values at indices of shape (dims, count) (torch.sparse_coo_tensor)."""
+    """Return a sparse tensor of values at indices of shape (dims, count)
+    (torch.sparse_coo_tensor).
+    """
     check_device(device)
     if not isinstance(size, (tuple, list, type(None))):
-        raise TypeError(f"sparse_coo_tensor(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    where, stored = as_tensor(indices), as_tensor(values, dtypes.as_dtype(dtype))
+        raise TypeError(
+            f"sparse_coo_tensor(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+        )
+    where = as_tensor(indices)
+    stored = as_tensor(values, dtypes.as_dtype(dtype))
     places = np.array(where.shared(), np.int64)
     stored = stored.requires_grad_() if requires_grad else stored
     if places.ndim != 2:
@@ -276,7 +318,9 @@ def sparse_coo_tensor(
         )
     shape = tuple((places.max(1) + 1).tolist() if size is None else map(index, size))
     if len(shape) != len(places):
-        raise RuntimeError(f"number of dimensions must be sparse_dim ({len(places)}), but got {len(shape)}")
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({len(places)}), but got {len(shape)}"
+        )
     for dim, (positions, bound) in enumerate(zip(places, shape, strict=True)):
         if positions.size and positions.min() < 0:
             raise RuntimeError(f"found negative index {positions.min()} for dim {dim}")

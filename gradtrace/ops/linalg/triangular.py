@@ -33,7 +33,9 @@ def solve_triangular_kernel(a: Array, b: Array, upper: bool, left: bool, unit: b
 
 
 def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive (0: none)."""
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive (0:
+    none).
+    """
     source = a.swapaxes(-1, -2) if upper else a
     try:
         out, info = np.linalg.cholesky(source), np.zeros(a.shape[:-2], np.int32)
@@ -43,7 +45,9 @@ def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
 
 
 def partial_cholesky(a: Array) -> tuple[Array, Array]:
-    """Factorise column by column up to the first pivot that is not positive, which is left unchanged."""
+    """Factorise column by column up to the first pivot that is not positive, which is left
+    unchanged.
+    """
     flat = np.tril(a).reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     info = np.zeros(len(flat), np.int32)
     for b, m in enumerate(flat):
@@ -90,7 +94,9 @@ def solve_triangular_grad(
 
 
 def cholesky_grad(xp: XP, g: Operand, factor: Operand, a: object, upper: bool) -> Operand:
-    """Return the gradient of the Cholesky factor: symmetric as in PyTorch, although the kernel reads one triangle."""
+    """Return the gradient of the Cholesky factor: symmetric as in PyTorch, although the kernel
+    reads one triangle.
+    """
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
     half = xp.tril(transposed_times(xp, lower, g), 0)
     whole = half + transposed(xp, xp.tril(half, -1))
@@ -98,13 +104,21 @@ def cholesky_grad(xp: XP, g: Operand, factor: Operand, a: object, upper: bool) -
     return xp.solve_triangular(lower, inner, False, False, False) * 0.5
 
 
-def cholesky_inverse_grad(xp: XP, g: Operand, out: Operand, factor: Operand, upper: bool) -> Operand:
+def cholesky_inverse_grad(
+    xp: XP, g: Operand, out: Operand, factor: Operand, upper: bool
+) -> Operand:
     middle = xp.matmul(out, xp.matmul(g + transposed(xp, g), out))
     return -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
 
 
 def cholesky_solve_grad(
-    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, b: Operand, factor: Operand, upper: bool
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    out: Operand,
+    b: Operand,
+    factor: Operand,
+    upper: bool,
 ) -> tuple[Operand | None, ...]:
     of_b = xp.cholesky_solve(g, factor, upper)
     if not wanted[1]:
@@ -131,14 +145,18 @@ def triangular_solve_grad(
     of_a: Operand | None = None
     if g[0] is not None:
         source = transposed(xp, a) if transpose else a
-        of_a, of_b = solve_triangular_grad(xp, (True, True), g[0], out[0], source, b, upper != transpose, True, unit)
+        of_a, of_b = solve_triangular_grad(
+            xp, (True, True), g[0], out[0], source, b, upper != transpose, True, unit
+        )
         of_a = transposed(xp, of_a) if transpose and of_a is not None else of_a
     if g[1] is not None:
         of_a = g[1] if of_a is None else of_a + g[1]
     return of_b if wanted[0] else None, of_a if wanted[1] else None
 
 
-def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit: bool) -> tuple[Array, Array]:
+def old_triangular_kernel(
+    b: Array, a: Array, upper: bool, transpose: bool, unit: bool
+) -> tuple[Array, Array]:
     source = a.swapaxes(-1, -2) if transpose else a
     return substitute(source, b, upper != transpose, unit), a.copy()
 
@@ -170,9 +188,16 @@ cholesky_solve_record = linalg_op("cholesky_solve(self, factor; upper)", cholesk
 
 @linalg_function("solve_triangular", B="other")
 def linalg_solve_triangular(
-    input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True, unitriangular: bool = False
+    input: Tensor,
+    other: Tensor,
+    *,
+    upper: bool = NOT_GIVEN,
+    left: bool = True,
+    unitriangular: bool = False,
 ) -> Tensor:
-    """Solve input @ X = other for triangular input; a zero diagonal does not raise (torch.linalg.solve_triangular)."""
+    """Solve input @ X = other for triangular input; a zero diagonal does not raise
+    (torch.linalg.solve_triangular).
+    """
     if upper is NOT_GIVEN:
         raise missing_arguments("linalg_solve_triangular", ["upper"])
     check_square("linalg.solve_triangular", input)
@@ -182,9 +207,15 @@ def linalg_solve_triangular(
 
 @torch_function(renamed={"A": "other", "b": "input"})
 def triangular_solve(
-    input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    input: Tensor,
+    other: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
 ) -> Result:
-    """Solve other @ X = input; return (solution, copy of the matrix) (torch.triangular_solve, the older form)."""
+    """Solve other @ X = input; return (solution, copy of the matrix) (torch.triangular_solve, the
+    older form).
+    """
     for matrix, name in ((input, "b"), (other, "A")):
         if matrix.ndim < 2:
             raise RuntimeError(
@@ -213,13 +244,17 @@ def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tu
 
 @torch_function("cholesky", forms="l")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite (torch.linalg.cholesky)."""
+    """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite
+    (torch.linalg.cholesky).
+    """
     return factor_and_info("linalg.cholesky", input, upper, True)[0]
 
 
 @torch_function("cholesky_ex", forms="l")
 def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Result:
-    """Cholesky factor, and info: 0 or the order of the minor that is not positive (torch.linalg.cholesky_ex)."""
+    """Cholesky factor, and info: 0 or the order of the minor that is not positive
+    (torch.linalg.cholesky_ex).
+    """
     pair = factor_and_info("linalg.cholesky_ex", input, upper, check_errors)
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
@@ -246,5 +281,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     """Solve A @ X = input from the Cholesky factor input2 of A (torch.cholesky_solve)."""
     for matrix, name in ((input, "b"), (input2, "u")):
         if matrix.ndim < 2:
-            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead")
+            raise RuntimeError(
+                f"{name} should have at least 2 dimensions, but has {matrix.ndim} dimensions instead"
+            )
     return cholesky_solve_record(input, input2, upper)

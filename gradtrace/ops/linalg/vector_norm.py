@@ -1,7 +1,7 @@
 """Norms of vectors and matrices, and dist and renorm, which build on them.
 
-At 0 the gradient of every norm is 0. An infinity norm shares its gradient evenly among the elements of largest
-magnitude.
+At 0 the gradient of every norm is 0. An infinity norm shares its gradient evenly among the elements
+of largest magnitude.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from gradtrace.engine.operators.op import d, normalization_op, reduction_op
 from gradtrace.engine.operators.rounding import dot_product
 from gradtrace.ops import find
 from gradtrace.ops.api import Choice, is_int, linalg
-from gradtrace.ops.arguments import count, in_both_forms, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops.arguments import (
+    count,
+    in_both_forms,
+    one_dim,
+    require_float,
+    some_dims,
+    torch_function,
+)
 from gradtrace.ops.pointwise.arithmetic import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 
@@ -25,7 +32,9 @@ NOT_FLOAT = "linalg.vector_norm: Expected a floating point or complex tensor as 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
-def norm_kernel(a: Array, p: float, dims: Ints | None, keepdim: bool, dtype: NumpyDtype | None = None) -> Array:
+def norm_kernel(
+    a: Array, p: float, dims: Ints | None, keepdim: bool, dtype: NumpyDtype | None = None
+) -> Array:
     if dtype is not None:
         a = a.astype(dtype)
     if p == 2 and a.dtype.itemsize >= 4:
@@ -48,17 +57,29 @@ def norm_kernel(a: Array, p: float, dims: Ints | None, keepdim: bool, dtype: Num
 
 
 def restore_dims(xp: XP, x: Operand, self: Operand, dims: Ints | None, keepdim: bool) -> Operand:
-    """Restore the reduced dims of a norm, or of its gradient, so that it broadcasts against the input."""
+    """Restore the reduced dims of a norm, or of its gradient, so that it broadcasts against the
+    input.
+    """
     return x if dims is None or keepdim else with_dims(xp, x, self.shape, dims)
 
 
 def norm_grad(
-    xp: XP, g: Operand, out: Operand, self: Operand, p: float, dims: Ints | None, keepdim: bool, *_: object
+    xp: XP,
+    g: Operand,
+    out: Operand,
+    self: Operand,
+    p: float,
+    dims: Ints | None,
+    keepdim: bool,
+    *_: object,
 ) -> Operand | None:
-    """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be inf or nan."""
+    """Return the gradient of a norm, None for p = 0; `where` masks zeros, at which a factor may be
+    inf or nan.
+    """
     if p == 0:
         return None
-    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
+    g = restore_dims(xp, g, self, dims, keepdim)
+    norm = restore_dims(xp, out, self, dims, keepdim)
     if p == 2:
         return g * xp.zeroed(self / norm, norm == 0)
     zero = xp.zeros_like(self)
@@ -82,7 +103,8 @@ def norm_grad(
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
-    """Return the gradient of the differences `away` (..., M), whose p-norms (...) are the distances.
+    """Return the gradient of the differences `away` (..., M), whose p-norms (...) are the
+    distances.
 
     For p = 0 it is 0; for p = inf each of the largest elements gets the full gradient.
     """
@@ -105,16 +127,22 @@ def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
 
 
-def renorm_grad(xp: XP, g: Operand, out: object, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
+def renorm_grad(
+    xp: XP, g: Operand, out: object, self: Operand, p: float, dim: int, maxnorm: float
+) -> Operand:
     dims = tuple(i for i in range(self.ndim) if i != dim)
     norm = xp.vector_norm(self, p, dims, True)
     inner = xp.sum_dim(g * self, dims, True)
-    slope = xp.where(norm > maxnorm, inner * (-maxnorm / ((norm + 1e-7) * (norm + 1e-7))), xp.zeros_like(norm))
+    slope = xp.where(
+        norm > maxnorm, inner * (-maxnorm / ((norm + 1e-7) * (norm + 1e-7))), xp.zeros_like(norm)
+    )
     of_norm = norm_grad(xp, slope, norm, self, p, dims, True)
     return g * renorm_scale(xp, norm, maxnorm) + xp.where(norm > maxnorm, of_norm, xp.zeros_like(g))
 
 
-def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p: float, sign: int) -> Operand | None:
+def dist_grad(
+    xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p: float, sign: int
+) -> Operand | None:
     part = norm_grad(xp, g, out, self - other, p, None, False)
     return part if part is None or sign > 0 else -part
 
@@ -138,11 +166,20 @@ renorm = normalization_op("renorm(self; p, dim, maxnorm)", renorm_kernel,
 
 @torch_function("vector_norm", forms="l")
 def norm_of_vector(
-    input: Tensor, ord: float | str = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    ord: float | str = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """(sum of abs(x) ** ord) ** (1 / ord); ord 0 counts non-zeros, inf and -inf give max and min (torch.linalg)."""
+    """(sum of abs(x) ** ord) ** (1 / ord); ord 0 counts non-zeros, inf and -inf give max and min
+    (torch.linalg).
+    """
     if isinstance(ord, (str, Tensor)) or ord is None:
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise TypeError(
+            f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
+        )
     require_float(input, NOT_FLOAT)
     dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not dtype.is_floating_point:
@@ -179,12 +216,16 @@ def norm_of_matrix(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2 (torch.linalg.matrix_norm)."""
+    """Norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2
+    (torch.linalg.matrix_norm).
+    """
     size = ord if isinstance(ord, str) else abs(ord)
     if size not in ("fro", "nuc", 1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if input.ndim < 2:
-        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
     dims = check_matrix_dims(input, dim)
     if ord == "fro":
         return norm_of_vector(input, 2, dims, keepdim, dtype=dtype)
@@ -194,7 +235,9 @@ def norm_of_matrix(
         return extreme(sums, ord, row - (not keepdim and row > column), keepdim)
     if dtype is not None:
         input = input.to(dtype)
-    values = find(linalg, "svdvals")(input.permute([i for i in range(input.ndim) if i not in dims] + list(dims)))
+    values = find(linalg, "svdvals")(
+        input.permute([i for i in range(input.ndim) if i not in dims] + list(dims))
+    )
     last = values.ndim - 1
     out = values.sum(-1, keepdim=keepdim) if ord == "nuc" else extreme(values, ord, last, keepdim)
     if not keepdim:
@@ -224,7 +267,9 @@ def linalg_norm(
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
-    of_matrix = isinstance(ord, str) or (input.ndim == 2 if dim is None else not is_int(dim) and len(dim) == 2)
+    of_matrix = isinstance(ord, str) or (
+        input.ndim == 2 if dim is None else not is_int(dim) and len(dim) == 2
+    )
     if of_matrix:
         dim = dim if dim is not None else (0, 1) if input.ndim == 2 else (-2, -1)
         return norm_of_matrix(input, ord, dim, keepdim, dtype=dtype)
@@ -255,7 +300,9 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     refuse_bools([input._data, other._data])
     if not (input.is_floating_point() or other.is_floating_point()):
         kind = max(input.dtype, other.dtype, key=lambda dtype: dtype.category).scalar_type
-        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind} instead.")
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {kind} instead."
+        )
     return dist(input, other, float(p))
 
 
@@ -267,6 +314,8 @@ def choose_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Choice:
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
     require_float(input, NOT_FLOAT)
     return renorm, (input, float(p), one_dim("renorm", dim, input.ndim), float(maxnorm))

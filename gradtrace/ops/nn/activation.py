@@ -1,7 +1,7 @@
 """Activations: elementwise functions of torch.nn.functional.
 
-The derivatives at kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds; leaky_relu, elu and prelu use the
-negative side at 0.
+The derivatives at kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds; leaky_relu, elu
+and prelu use the negative side at 0.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.pointwise.elementary import rectified, sigmoid_kernel
 from gradtrace.ops.pointwise.elementary import relu as relu_record
 
-exponential, expm1, log1p, tanh = in_float64("exp"), in_float64("expm1"), in_float64("log1p"), in_float64("tanh")
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+exponential = in_float64("exp")
+expm1 = in_float64("expm1")
+log1p = in_float64("log1p")
+tanh = in_float64("tanh")
+SELU_ALPHA = 1.6732632423543772
+SELU_SCALE = 1.0507009873554805
 
 
 def gelu_kernel(x: Array, approximate: str) -> Array:
@@ -43,7 +47,8 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
     if x.dtype == np.float16:
         return in_float32(softplus_kernel, x, beta, threshold)
-    beta, threshold = fitting(beta, x.dtype), fitting(threshold, x.dtype)
+    beta = fitting(beta, x.dtype)
+    threshold = fitting(threshold, x.dtype)
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
     return select(scaled > threshold, x, log1p(exponential(low)) / beta)
@@ -53,7 +58,9 @@ def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
     if x.dtype == np.float16:
         return in_float32(elu_kernel, x, alpha, scale, input_scale)
     alpha = fitting(alpha, x.dtype)
-    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(
+        x.dtype
+    )
 
 
 def silu_grad(xp: XP, g: Operand, out: object, x: Operand) -> Operand:
@@ -159,7 +166,9 @@ ISSUE = (
 
 
 def without_backward(output: Tensor, name: str) -> Tensor:
-    """Return the output of an in-place activation with a negative slope, whose input cannot be found from it."""
+    """Return the output of an in-place activation with a negative slope, whose input cannot be
+    found from it.
+    """
 
     def refuse(grads: Any) -> None:
         raise RuntimeError(
@@ -173,7 +182,9 @@ def without_backward(output: Tensor, name: str) -> Tensor:
     return output
 
 
-def _with_inplace(name: str, record: OneResult, doc: str, *numbers: float, forms: str = "n") -> Callable[..., Tensor]:
+def _with_inplace(
+    name: str, record: OneResult, doc: str, *numbers: float, forms: str = "n"
+) -> Callable[..., Tensor]:
     """Expose an activation whose only argument is `inplace`; `numbers` are those of the record."""
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
@@ -242,7 +253,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 @public(forms="n")
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """Clamp x to [min_val, max_val] (torch.nn.functional.hardtanh)."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -297,13 +310,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     wrapped = check_dim(dim, input.ndim)
     if input.shape[wrapped] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {wrapped} is size {input.shape[wrapped]}")
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {wrapped} is size {input.shape[wrapped]}"
+        )
     return apply(glu_record, input, False, wrapped)
 
 
 @public(forms="fmn")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Return x where positive, else weight * x; one weight, or one per channel (dim 1) (torch.nn.functional.prelu)."""
+    """Return x where positive, else weight * x; one weight, or one per channel (dim 1)
+    (torch.nn.functional.prelu).
+    """
     if weight.numel() != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -314,7 +331,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"channel size = {channels}."
             )
     if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
     if weight.dtype is not input.dtype:
         raise RuntimeError(
             f"prelu: Type promoting not supported. Got {input.dtype.scalar_type} and {weight.dtype.scalar_type}"
@@ -325,9 +344,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 @public(forms="fn")
 def rrelu(
-    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu with a random slope per element in training, else the mean slope (torch.nn.functional.rrelu)."""
+    """leaky_relu with a random slope per element in training, else the mean slope
+    (torch.nn.functional.rrelu).
+    """
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -339,7 +364,9 @@ def rrelu(
     slopes = np.ones(input.shape)
     least, most = (float(input.dtype.np.type(bound)) for bound in (lower, upper))
     count = int(negative.sum())
-    slopes[negative] = sample(None, count, lambda stream: stream.uniform64(count)) * (most - least) + least
+    slopes[negative] = (
+        sample(None, count, lambda stream: stream.uniform64(count)) * (most - least) + least
+    )
     return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
 
 

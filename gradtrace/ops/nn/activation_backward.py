@@ -1,8 +1,9 @@
-"""Backward operators of the activations, which PyTorch shows as one node each in the graph of a gradient.
+"""Backward operators of the activations, which PyTorch shows as one node each in the graph of a
+gradient.
 
-The second derivative of a piecewise linear function is 0. The others follow PyTorch's formulas (derivatives.yaml,
-https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), or differentiate the steps of the
-first derivative (`fused`).
+The second derivative of a piecewise linear function is 0. The others follow PyTorch's formulas
+(derivatives.yaml, https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml),
+or differentiate the steps of the first derivative (`fused`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from gradtrace.engine.operators.select import where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
-ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
-SIXTH = 0.1666666716337204  # hardsigmoid's slope: 1/6 rounded to float32 as in PyTorch, also for float64
-# The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
-KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
+ROOT_HALF = math.sqrt(0.5)
+ROOT_TWO_PI = math.sqrt(2 * math.pi)
+# hardsigmoid's slope: 1/6 rounded to float32 as in PyTorch, also for float64
+SIXTH = 0.1666666716337204
+# The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x +
+# CUBIC x^3)).
+KAPPA = math.sqrt(2 / math.pi)
+CUBIC = 0.044715
 
 exponential = in_float64("exp")
 
@@ -41,7 +46,9 @@ def masked(
     scalar: Callable[..., float] | None = None,
     node: str | None = None,
 ) -> None:
-    """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
+    """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for
+    its input.
+    """
     backward = f"{name}_backward"
     elementwise_op(f"{backward}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), formula,
         scalar=scalar, node=node, self=ZERO_GRAD, g=f"{backward}(grad, self, {numbers})")  # fmt: skip
@@ -93,7 +100,8 @@ def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
 
 def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
     s = xp.sigmoid(x * beta)
-    return xp.where(x * beta >= threshold, xp.zeros_like(g), xp.sigmoid_backward(g, s) * beta)  # nan stays nan
+    # nan stays nan
+    return xp.where(x * beta >= threshold, xp.zeros_like(g), xp.sigmoid_backward(g, s) * beta)
 
 
 def log_sigmoid_grad(g: Array, x: Array) -> Array:
@@ -138,7 +146,8 @@ fused("gelu_backward(g, self; approximate)", gelu_grad, kind="elementwise",
 
 def glu_grad(xp: XP, g: Operand, x: Operand, dim: int) -> Operand:
     n = x.shape[dim] // 2
-    a, b = xp.slice(x, dim, 0, n, 1), xp.slice(x, dim, n, 2 * n, 1)
+    a = xp.slice(x, dim, 0, n, 1)
+    b = xp.slice(x, dim, n, 2 * n, 1)
     s = xp.sigmoid(b)
     return xp.cat((g * s, g * (a * s * (1 - s))), dim)
 
@@ -158,7 +167,8 @@ def below_zero(xp: XP, x: Operand, a: Operand) -> Operand:
 # fmt: off
 fused("glu_backward(g, self; dim)", glu_grad, kind="structural",
     formula="cat((g * s, g * a * s * (1 - s)), dim); s = 1 / (1 + exp(-b)); (a, b) = chunk(self, 2, dim)")
-# PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its second one 0.
+# PyTorch's operator has two results. At 0 its first derivative is that of the negative side, its
+# second one 0.
 elementwise_op("prelu_input_backward(g, self, weight)", lambda g, x, weight: prelu_input_grad(ARRAY, g, x, weight),
     "where(self > 0, g, weight * g)", node="PreluKernelBackwardBackward0",
     g=d("self weight", lambda xp, gg, out, g, self, weight: xp.where(self >= 0, gg, gg * weight)), self=ZERO_GRAD,

@@ -1,6 +1,7 @@
 """Adaptive pooling: a given number of windows of nearly equal size, which may overlap by one.
 
-Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input is treated as an image of height 1.
+Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input is treated as an
+image of height 1.
 """
 
 from __future__ import annotations
@@ -19,13 +20,23 @@ from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.patches import PerDim, widen_half
 from gradtrace.ops.nn.pool import NO_INPUT_GRAD, divided, index_record, refuse_empty
 from gradtrace.ops.nn.pool_arguments import check_tensor
-from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
+from gradtrace.ops.nn.pool_windows import (
+    Taps,
+    adaptive,
+    add_windows,
+    dual,
+    find_maxima,
+    irregular,
+    regular,
+)
 from gradtrace.ops.reduce.sums import mean_dim
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def taps_of(n: int, out: int) -> Taps:
-    """Return the taps (see `pool_windows`) of the windows along one dim; even windows give slices, which are faster."""
+    """Return the taps (see `pool_windows`) of the windows along one dim; even windows give slices,
+    which are faster.
+    """
     if out and n % out == 0:
         return regular(n, out, n // out, n // out, 0)
     return irregular(*adaptive(n, out))
@@ -41,7 +52,8 @@ def cells(sizes: Ints, outs: Ints) -> Array:
 
 
 def average_kernel(a: Array, outs: Ints) -> Array:
-    sizes, total = a.shape[-len(outs) :], widen_half(a)
+    sizes = a.shape[-len(outs) :]
+    total = widen_half(a)
     for i, out in enumerate(outs):
         total = add_windows(total, a.ndim - len(outs) + i, out, taps_of(sizes[i], out))
     return divided(total, cells(sizes, outs)).astype(a.dtype, copy=False)
@@ -58,12 +70,15 @@ def average_back(g: Array, sizes: Ints) -> Array:
 
 
 def max_kernel(a: Array, outs: Ints) -> tuple[Array, Array]:
-    sizes, best = a.shape, a
+    sizes = a.shape
+    best = a
     index: Any = 0
     for i in reversed(range(len(outs))):
         dim = a.ndim - len(outs) + i
         starts, _ = adaptive(sizes[dim], outs[i])
-        best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
+        best, index = find_maxima(
+            best, index, dim, prod(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts
+        )
     return best, index
 
 
@@ -72,7 +87,8 @@ WINDOW = "floor(x * n / sizes) <= i < ceil((x + 1) * n / sizes)"
 
 
 def average_record(n: int) -> OneResult:
-    name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
+    name = f"adaptive_avg_pool{n}d"
+    node = f"AdaptiveAvgPool{n}DBackward"
     window_op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
         self=NO_INPUT_GRAD)  # fmt: skip
@@ -123,10 +139,13 @@ def check_output_size(name: str, input: Tensor, output_size: Any, n: int) -> Int
 
 
 def check_shape(name: str, input: Tensor, outs: Ints) -> None:
-    n, shape = len(outs), list(input.shape)
+    n = len(outs)
+    shape = list(input.shape)
     if input.ndim not in (n + 1, n + 2):
         colon = "" if "avg" in name else ":"
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {shape}")
+        raise RuntimeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {shape}"
+        )
     first = -n if "avg" in name else 1 if input.ndim == n + 2 else 0
     for dim in range(first % input.ndim, input.ndim):
         if not shape[dim]:
@@ -135,7 +154,9 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
                 f"with dimension {dim} being empty"
             )
     if prod(checked_sizes((*shape[:-n], *outs))) >= 2**60:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}")
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={shape[:-n] + list(outs)}"
+        )
     need_float(input, name)
 
 
@@ -161,12 +182,16 @@ def one_length(name: str, input: Tensor, output_size: Any) -> int:
         )
     outs = lengths(name, "output_size", output_size, 1, " (position 2)")
     if len(outs) != 1:
-        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(outs)})")
+        raise RuntimeError(
+            f"{name}() argument 'output_size' should contain one int (got {len(outs)})"
+        )
     return outs[0]
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: PerDim) -> Tensor:
-    """Average pooling into `output_size` windows over the last dim (torch.nn.functional.adaptive_avg_pool1d)."""
+    """Average pooling into `output_size` windows over the last dim
+    (torch.nn.functional.adaptive_avg_pool1d).
+    """
     outs = (1, one_length("adaptive_avg_pool1d", input, output_size))
     dim = input.ndim - 1
     return squeeze_dim(average("adaptive_avg_pool2d", unsqueeze(input, dim), outs), dim)
@@ -195,7 +220,9 @@ def max_with_indices(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
 def _averages(n: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{n}d"
     return named(
-        lambda input, output_size: average(name, input, check_output_size(name, input, output_size, n)),
+        lambda input, output_size: average(
+            name, input, check_output_size(name, input, output_size, n)
+        ),
         name,
         (
             f"Mean of each of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
@@ -211,11 +238,15 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
         "With return_indices also their flat positions within the plane."
     )
 
-    def function(input: Tensor, output_size: PerDim, return_indices: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def function(
+        input: Tensor, output_size: PerDim, return_indices: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
         result = both(input, output_size)
         return result if return_indices else result[0]
 
-    def with_indices(input: Tensor, output_size: PerDim, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    def with_indices(
+        input: Tensor, output_size: PerDim, return_indices: bool = False
+    ) -> tuple[Tensor, Tensor]:
         return both(input, output_size)
 
     record = maxima[max(n, 2)]
@@ -228,4 +259,6 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
 expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
 for _n, _both in ((1, max_with_indices1d), (2, max_with_indices(2)), (3, max_with_indices(3))):
     _expose_max(_n, _both)
-adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {
+    n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)
+}

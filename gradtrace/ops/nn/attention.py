@@ -1,7 +1,7 @@
 """Scaled dot product attention (Vaswani et al., https://arxiv.org/abs/1706.03762).
 
-PyTorch has two implementations, which differ in the graph: batches of heads (4-d inputs) use a fused kernel with one
-node; other inputs are composed of products and a softmax.
+PyTorch has two implementations, which differ in the graph: batches of heads (4-d inputs) use a
+fused kernel with one node; other inputs are composed of products and a softmax.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from gradtrace.ops.numbers import mul_number
 def safe_softmax_kernel(a: Array, dim: int) -> Array:
     """Return the softmax over the last dim; a row of only -inf gives zeros."""
     empty = (a == -np.inf).all(axis=dim, keepdims=True)
-    return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
+    return np.where(
+        empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,))
+    )
 
 
 # fmt: off
@@ -43,7 +45,15 @@ def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: fl
 
 
 def attention_grad(
-    xp: XP, wanted: Sequence[bool], g: Any, out: Any, q: Any, k: Any, v: Any, mask: Operand | None, scale: float
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Any,
+    out: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Operand | None,
+    scale: float,
 ) -> tuple[Operand | None, ...]:
     """Return the gradients of query, key and value; the matrices are multiplied as one batch."""
     heads, (rows, columns) = tuple(q.shape[:-2]), (q.shape[-2], k.shape[-2])
@@ -55,7 +65,10 @@ def attention_grad(
     def transposed(x: Operand) -> Operand:
         return xp.transpose(x, 1, 2)
 
-    g, q, k, v = batch(g), batch(q), batch(k), batch(v)
+    g = batch(g)
+    q = batch(q)
+    k = batch(k)
+    v = batch(v)
     scores = xp.reshape(xp.bmm(q, transposed(k)) * scale, (*heads, rows, columns))
     if mask is not None:
         scores = scores + mask
@@ -63,11 +76,21 @@ def attention_grad(
     of_p = xp.bmm(g, transposed(v))
     of_scores = p * (of_p - xp.sum_dim(of_p * p, (2,), True)) * scale
     result = (xp.bmm(of_scores, k), xp.bmm(transposed(of_scores), q), xp.bmm(transposed(p), g))
-    return tuple(xp.reshape(x, (*heads, *x.shape[1:])) if w else None for x, w in zip(result, wanted, strict=True))
+    return tuple(
+        xp.reshape(x, (*heads, *x.shape[1:])) if w else None
+        for x, w in zip(result, wanted, strict=True)
+    )
 
 
 def attention_traced(
-    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, q: Operand, k: Operand, v: Operand, *rest: Any
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    out: Operand,
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    *rest: Any,
 ) -> list[Any]:
     result = records["_scaled_dot_product_flash_attention_for_cpu_backward"](g, q, k, v, out, *rest)
     return [f if asked else None for f, asked in zip(result, wanted, strict=True)]
@@ -86,7 +109,9 @@ contraction_op("_scaled_dot_product_flash_attention_for_cpu_backward(g, query, k
 
 
 def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Tensor | None:
-    """Convert a mask to a term added to the scores: 0 to keep, -inf to mask out; None for no mask."""
+    """Convert a mask to a term added to the scores: 0 to keep, -inf to mask out; None for no
+    mask.
+    """
     if causal:
         if mask is not None:
             raise RuntimeError(
@@ -133,8 +158,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T * scale + mask) value, over the last two dims.
 
-    `query` (..., L, E), `key` (..., S, E) and `value` (..., S, Ev) give (..., L, Ev); a bool mask is True for keys to
-    keep (torch.nn.functional.scaled_dot_product_attention).
+    `query` (..., L, E), `key` (..., S, E) and `value` (..., S, Ev) give (..., L, Ev); a bool mask
+    is True for keys to keep (torch.nn.functional.scaled_dot_product_attention).
     """
     check(query, key, value)
     require_float(query, "expected scalar type Float but found {}")
@@ -143,17 +168,24 @@ def scaled_dot_product_attention(
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     mask = additive_mask(attn_mask, is_causal, query, key)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    alike = query.ndim == key.ndim == value.ndim == 4 and query.shape[-1] == key.shape[-1] == value.shape[-1]
+    alike = (
+        query.ndim == key.ndim == value.ndim == 4
+        and query.shape[-1] == key.shape[-1] == value.shape[-1]
+    )
     same_heads = alike and query.shape[:2] == key.shape[:2] == value.shape[:2]
     if same_heads and dropout_p == 0 and (mask is None or not mask.requires_grad):
         return fused(query, key, value, mask, factor)
     return composed(query, key, value, mask, factor, dropout_p)
 
 
-def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout_p: float) -> Tensor:
+def composed(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout_p: float
+) -> Tensor:
     # Each side gets the root of the scale, as in PyTorch, to keep float16 in range.
     root = math.sqrt(abs(scale))
-    scores = mul_number(query, root if scale >= 0 else -root) @ mul_number(key.transpose(-2, -1), root)
+    scores = mul_number(query, root if scale >= 0 else -root) @ mul_number(
+        key.transpose(-2, -1), root
+    )
     if mask is not None:
         scores = scores + mask
     weights = safe_softmax(scores, scores.ndim - 1)

@@ -14,7 +14,12 @@ from gradtrace.engine.operators.rounding import in_float64
 from gradtrace.ops.api import public
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.loss import reduction_named, weighted_loss
-from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
+from gradtrace.ops.nn.loss_arguments import (
+    check_broadcasts,
+    check_castable,
+    check_has_size,
+    check_same_dtype,
+)
 
 EPS = 1e-12
 TINY = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
@@ -29,13 +34,18 @@ def bce_slope(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
 
 
 def bce_curve(xp: XP, g: Operand, x: Operand, t: Operand) -> Operand:
-    """Return g times PyTorch's second derivative, which adds 1e-12 to x and 1 - x instead of clamping them."""
-    plus, rest = x + EPS, 1 - x + EPS
+    """Return g times PyTorch's second derivative, which adds 1e-12 to x and 1 - x instead of
+    clamping them.
+    """
+    plus = x + EPS
+    rest = 1 - x + EPS
     return g * (x * x - 2 * x * t + t) / (plus * plus * (rest * rest))
 
 
 def in_mean(xp: XP, result: Operand, x: Operand, weight: Array | None, reduction: str) -> Operand:
-    """Multiply the gradient by the weight and, for the mean, divide it by the number of elements."""
+    """Multiply the gradient by the weight and, for the mean, divide it by the number of
+    elements.
+    """
     result = divided(result, max(math.prod(x.shape), 1) if reduction == "mean" else 1)
     return result if weight is None else xp.times_array(result, weight)
 
@@ -86,7 +96,9 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t log x + (1 - t) log(1 - x)), each log clamped to at least -100 (torch.nn.functional.binary_cross_entropy)."""
+    """-(t log x + (1 - t) log(1 - x)), each log clamped to at least -100
+    (torch.nn.functional.binary_cross_entropy).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
@@ -121,7 +133,9 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_named(reduction, size_average, reduce)
     check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
     need_float(input, "log_sigmoid_cpu")
     check_castable(target, input)
     for first, second in ((pos_weight, target), (input, weight)):

@@ -16,14 +16,18 @@ from gradtrace.ops.numbers import div_number
 
 
 def picked(target: Array, ignore: int) -> tuple[tuple[Array, ...], Array]:
-    """Return the index of each target's class in an input (N, C, ...), and a mask of the targets not ignored."""
+    """Return the index of each target's class in an input (N, C, ...), and a mask of the targets
+    not ignored.
+    """
     valid = target != ignore
     index = np.where(valid, target, 0)
     places: list[Array] = list(np.indices(target.shape))
     return (places[0], index, *places[1:]), valid
 
 
-def class_weights(x: Array, target: Array, weight: Array | None, ignore: int) -> tuple[tuple[Array, ...], Array]:
+def class_weights(
+    x: Array, target: Array, weight: Array | None, ignore: int
+) -> tuple[tuple[Array, ...], Array]:
     index, valid = picked(target, ignore)
     w = np.ones(target.shape, x.dtype) if weight is None else weight[index[1]]
     return index, np.where(valid, w, 0).astype(x.dtype)
@@ -31,7 +35,9 @@ def class_weights(x: Array, target: Array, weight: Array | None, ignore: int) ->
 
 def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     if x.ndim == 1:
-        return nll_kernel(x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore)
+        return nll_kernel(
+            x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore
+        )
     if is_plain(x, target, weight, ignore):
         losses = -x[np.arange(target.size), target]
         if reduction == "none":
@@ -47,24 +53,31 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
 
 
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
-    """Return the derivative of each loss (or of their sum or mean) with respect to x, in the shape of x."""
+    """Return the derivative of each loss (or of their sum or mean) with respect to x, in the shape
+    of x.
+    """
     if x.ndim == 1:
         return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
-    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)  # 0 - w avoids -0.0
+    # 0 - w avoids -0.0
+    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)
     return out
 
 
 def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool:
-    """Return whether the fast path applies: x is (N, C), without class weights or ignored targets."""
+    """Return whether the fast path applies: x is (N, C), without class weights or ignored
+    targets.
+    """
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
     return bool(target.item(target.argmin()) >= 0) if ignore < 0 else ignore not in target
 
 
-def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
+def nll_grad(
+    g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int
+) -> Array:
     if is_plain(x, target, weight, ignore):
         out = np.zeros(x.shape, x.dtype)
         unit = x.dtype.type(1)
@@ -87,8 +100,14 @@ def nll_double_backward(
     ignore: int,
 ) -> Operand:
     """Return the gradient of `nll_grad` with respect to its argument `g`, in which it is linear."""
-    products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
-    return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
+    products = xp.times_array(
+        gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore)
+    )
+    return (
+        xp.sum_dim(products, (1,))
+        if reduction == "none" and len(gg.shape) > 1
+        else xp.sum(products)
+    )
 
 
 def _nll(name: str, formula: str) -> OneResult:
@@ -102,7 +121,9 @@ def _nll(name: str, formula: str) -> OneResult:
 
 
 nll_record = _nll("nll_loss", "reduction[n](-weight[target[n]] * self[n, target[n]])")
-nll2d_record = _nll("nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])")
+nll2d_record = _nll(
+    "nll_loss2d", "reduction[n, x](-weight[target[n, x]] * self[n, target[n, x], x])"
+)
 
 
 @public(forms="n")
@@ -117,14 +138,17 @@ def nll_loss(
 ) -> Tensor:
     """Negative log likelihood of classes (torch.nn.functional.nll_loss).
 
-    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` holds class indices, in the same shape without C.
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` holds class indices, in the same
+    shape without C.
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("nll_loss_nd", input=input, target=target)
     return loss_of_classes(input, target, weight, ignore_index, reduction)
 
 
-def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+def loss_of_classes(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
     """Return the loss for log-probabilities and class indices."""
     check_targets(input, target, weight, ignore_index)
     dims = input.ndim
@@ -132,7 +156,8 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     classes = target
     if dims not in (1, 2, 4):
         # As in PyTorch, inputs with more dims than (N, C) are reshaped to (N, C, H, W) first.
-        n, c = input.shape[0], input.shape[1]
+        n = input.shape[0]
+        c = input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         classes = target.reshape(n, 1, -1)
     result: Tensor = record.call(input, classes, weight, reduction, ignore_index)
@@ -151,9 +176,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Cross entropy of logits and class indices or class probabilities (torch.nn.functional.cross_entropy).
+    """Cross entropy of logits and class indices or class probabilities
+    (torch.nn.functional.cross_entropy).
 
-    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` has that shape without C (indices) or with it (floats).
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` has that shape without C (indices) or
+    with it (floats).
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
@@ -163,7 +190,9 @@ def cross_entropy(
     if target.ndim == input.ndim and target.shape == input.shape:
         check_probabilities(target, ignore_index)
         check_class_weight(weight, input.shape[dim], "cross_entropy: ")
-        return probabilities(input.log_softmax(dim), target, weight, reduction, label_smoothing, dim)
+        return probabilities(
+            input.log_softmax(dim), target, weight, reduction, label_smoothing, dim
+        )
     logs = input.log_softmax(dim)
     if label_smoothing:
         return smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, dim)
@@ -171,7 +200,9 @@ def cross_entropy(
 
 
 def check_probabilities(target: Tensor, ignore: int) -> None:
-    require_float(target, "Expected floating point type for target with class probabilities, got {}")
+    require_float(
+        target, "Expected floating point type for target with class probabilities, got {}"
+    )
     if ignore >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
 
@@ -192,12 +223,24 @@ def probabilities(
 
 
 def smoothed(
-    logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore: int, smoothing: float, dim: int
+    logs: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    ignore: int,
+    smoothing: float,
+    dim: int,
 ) -> Tensor:
-    """Return (1 - smoothing) times the loss of the target plus smoothing / C times the loss of each class."""
+    """Return (1 - smoothing) times the loss of the target plus smoothing / C times the loss of each
+    class.
+    """
     classes = logs.shape[dim]
     hard = nll_loss(logs, target, weight, None, ignore, None, reduction)
-    weights = None if weight is None else weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    weights = (
+        None
+        if weight is None
+        else weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    )
     every = -(logs if weights is None else logs * weights).sum(dim)
     ignored = target == ignore
     every = every.masked_fill(ignored, 0.0)

@@ -58,7 +58,9 @@ def transposed_sizes(
 ) -> Ints:
     return tuple(
         (n - 1) * s - 2 * p + e * (k - 1) + more + 1
-        for n, k, s, p, e, more in zip(sizes, kernel, stride, padding, dilation, output_padding, strict=True)
+        for n, k, s, p, e, more in zip(
+            sizes, kernel, stride, padding, dilation, output_padding, strict=True
+        )
     )
 
 
@@ -70,7 +72,13 @@ def spatial(meta: Operand) -> Ints:
 
 
 def input_grad(
-    xp: XP, g: Operand, input: Operand, weight: Operand, window: tuple[Ints, ...], transposed: bool, groups: int
+    xp: XP,
+    g: Operand,
+    input: Operand,
+    weight: Operand,
+    window: tuple[Ints, ...],
+    transposed: bool,
+    groups: int,
 ) -> Operand:
     return (xp.slide if transposed else xp.spread_back)(g, weight, spatial(input), *window, groups)
 
@@ -149,7 +157,8 @@ def _forward(n: int) -> Callable[..., Tensor]:
         dilation: PerDim = 1,
         groups: int = 1,
     ) -> Tensor:
-        stride, dilation = lengths(name, "stride", stride, n), lengths(name, "dilation", dilation, n)
+        stride = lengths(name, "stride", stride, n)
+        dilation = lengths(name, "dilation", dilation, n)
         if not isinstance(padding, str):
             padding = lengths(name, "padding", padding, n)
         check_dtypes(input, weight, bias)
@@ -174,7 +183,13 @@ def _forward(n: int) -> Callable[..., Tensor]:
 
 
 def checked_convolution(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints | str,
+    dilation: Ints,
+    groups: int,
 ) -> Tensor:
     if isinstance(padding, str):
         pads, padding = same_padding(weight, stride, padding, dilation)
@@ -215,16 +230,27 @@ def _transposed(n: int) -> None:
     ) -> Tensor:
         if not isinstance(weight, Tensor):
             raise not_a_tensor(name, "weight", 2, weight)
-        options = (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation))
+        options = (
+            ("stride", stride),
+            ("padding", padding),
+            ("output_padding", output_padding),
+            ("dilation", dilation),
+        )
         checked = [(option, lengths(name, option, value, n)) for option, value in options]
         check_dtypes(input, weight, None)
         batch, unbatched = as_batch(name, input, n)
         dims = weight.ndim - 2
-        stride, padding, output_padding, dilation = (expand_parameter(option, value, dims) for option, value in checked)
-        sizes = transposed_sizes(batch.shape[2:], weight.shape[2:], stride, padding, dilation, output_padding)
+        stride, padding, output_padding, dilation = (
+            expand_parameter(option, value, dims) for option, value in checked
+        )
+        sizes = transposed_sizes(
+            batch.shape[2:], weight.shape[2:], stride, padding, dilation, output_padding
+        )
         check_transposed(batch, weight, sizes, stride, padding, output_padding, dilation, groups)
         check_bias(weight, bias, weight.shape[1] * groups, True)
-        out = convolution(batch, weight, bias, stride, padding, dilation, True, output_padding, groups)
+        out = convolution(
+            batch, weight, bias, stride, padding, dilation, True, output_padding, groups
+        )
         return squeeze_dim(out, 0) if unbatched else out
 
     doc = (
@@ -241,8 +267,11 @@ for _n in (1, 2, 3):
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """Convolution over time of (time, batch, channels); weight (kernel, channels in, out) (torch.conv_tbc)."""
-    x, w = input.permute(1, 2, 0), weight.permute(2, 1, 0)
+    """Convolution over time of (time, batch, channels); weight (kernel, channels in, out)
+    (torch.conv_tbc).
+    """
+    x = input.permute(1, 2, 0)
+    w = weight.permute(2, 1, 0)
     return convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1).permute(2, 0, 1)
 
 
@@ -261,8 +290,15 @@ def general(
     groups: int,
 ) -> Tensor:
     """Convolution with every argument required (torch.convolution)."""
-    options = (("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding))
-    *window, more = (expand_parameter(argument, tuple(value), weight.ndim - 2) for argument, value in options)
+    options = (
+        ("stride", stride),
+        ("padding", padding),
+        ("dilation", dilation),
+        ("output_padding", output_padding),
+    )
+    *window, more = (
+        expand_parameter(argument, tuple(value), weight.ndim - 2) for argument, value in options
+    )
     return convolution(input, weight, bias, *window, transposed, more, groups)
 
 

@@ -1,4 +1,6 @@
-"""Arguments of convolutions: a number for all dims, padding by name, and PyTorch's errors for invalid shapes."""
+"""Arguments of convolutions: a number for all dims, padding by name, and PyTorch's errors for
+invalid shapes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def lengths(name: str, argument: str, value: object, n: int, position: str = "")
 def ints(name: str, argument: str, value: object, position: str = "") -> Ints:
     """Return a sequence of ints as a tuple; raise TypeError for anything else."""
     if not isinstance(value, (tuple, list)):
-        raise TypeError(f"{name}(): argument '{argument}'{position} must be tuple of ints, not {type(value).__name__}")
+        raise TypeError(
+            f"{name}(): argument '{argument}'{position} must be tuple of ints, not {type(value).__name__}"
+        )
     for i, item in enumerate(value):
         if not hasattr(item, "__index__"):
             raise TypeError(
@@ -45,7 +49,9 @@ def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> No
         or not {"input", "weight"} <= arguments.keys() <= set(NAMES)
         or not all(accepts_value(argument, value) for argument, value in arguments.items())
     ):
-        got = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in options.items()]
+        got = [type(a).__name__ for a in args] + [
+            f"{k}={type(v).__name__}" for k, v in options.items()
+        ]
         raise TypeError(FORMS.format(name, ", ".join(got)))
 
 
@@ -70,7 +76,9 @@ def expand_parameter(argument: str, value: Ints, n: int) -> Ints:
 
 
 def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> tuple[Ints, Ints]:
-    """Resolve padding="same" or "valid"; return the extra pads (pairs for `pad`) and the padding at both ends."""
+    """Resolve padding="same" or "valid"; return the extra pads (pairs for `pad`) and the padding at
+    both ends.
+    """
     n = weight.ndim - 2
     if padding == "valid":
         return (), (0,) * n
@@ -78,7 +86,10 @@ def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> 
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
-    totals = [e * (k - 1) for e, k in zip(expand_parameter("dilation", dilation, n), weight.shape[2:], strict=True)]
+    totals = [
+        e * (k - 1)
+        for e, k in zip(expand_parameter("dilation", dilation, n), weight.shape[2:], strict=True)
+    ]
     ends = [end for total in reversed(totals) for end in (0, total % 2)]
     return tuple(ends), tuple(total // 2 for total in totals)
 
@@ -89,12 +100,16 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
             f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same"
         )
     if weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
+        )
     if input.dtype.scalar_type == "Bool":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
 
-def check_numbers(stride: Ints, padding: Ints, dilation: Ints, groups: int, show_dilation: str) -> None:
+def check_numbers(
+    stride: Ints, padding: Ints, dilation: Ints, groups: int, show_dilation: str
+) -> None:
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if any(p < 0 for p in padding):
@@ -132,12 +147,16 @@ def channels_message(given: str, input: Tensor, weight: Tensor, channels: int) -
     )
 
 
-def check_convolution(input: Tensor, weight: Tensor, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+def check_convolution(
+    input: Tensor, weight: Tensor, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> None:
     shown = [1, *dilation] if len(dilation) == 1 else list(dilation)
     check_numbers(stride, padding, dilation, groups, str(shown))
     check_weight(input, weight, groups)
     if input.shape[1] != weight.shape[1] * groups:
-        raise RuntimeError(channels_message(f"groups={groups}", input, weight, weight.shape[1] * groups))
+        raise RuntimeError(
+            channels_message(f"groups={groups}", input, weight, weight.shape[1] * groups)
+        )
     sizes = padded_sizes(input.shape[2:], padding)
     reach = tuple(e * (k - 1) + 1 for e, k in zip(dilation, weight.shape[2:], strict=True))
     if any(n < k for n, k in zip(sizes, reach, strict=True)):
@@ -150,7 +169,9 @@ def check_convolution(input: Tensor, weight: Tensor, stride: Ints, padding: Ints
     if 0 in shape[2:] and all(shape[:2]):
         if len(shape) == 3:
             shape.insert(2, 1)  # PyTorch's kernel sees two spatial dims
-        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
+        raise RuntimeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}"
+        )
 
 
 def check_bias(weight: Tensor, bias: Tensor | None, outputs: int, transposed: bool) -> None:
@@ -179,7 +200,11 @@ def check_transposed(
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(channels_message("transposed=1", input, weight, weight.shape[0]))
     if any(p >= s and p >= e for p, s, e in zip(output_padding, stride, dilation, strict=True)):
-        parameters = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+        parameters = (
+            ("output_padding", output_padding),
+            ("stride", stride),
+            ("dilation", dilation),
+        )
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
             + " ".join(by_axis(parameter, value, " ") for parameter, value in parameters)
@@ -201,7 +226,11 @@ def join_sizes(sizes: Sequence[int]) -> str:
 
 
 def by_axis(what: str, values: Ints, between: str) -> str:
-    """Return text as "stride_height: 1 stride_width: 2"; a single dim counts as the width of an image of height 1."""
+    """Return text as "stride_height: 1 stride_width: 2"; a single dim counts as the width of an
+    image of height 1.
+    """
     if len(values) == 1:
         values = (0 if what == "output_padding" else 1, *values)
-    return between.join(f"{what}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False))
+    return between.join(
+        f"{what}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False)
+    )

@@ -1,8 +1,9 @@
 """Connectionist temporal classification: the loss of a label sequence without an alignment.
 
-Graves et al., "Connectionist Temporal Classification", 2006: the labels with blanks between them are the states of a
-chain, and the likelihood is summed over all paths by the forward and backward recurrences in log space. As in PyTorch
-the gradient is exp(log_probs) minus the states' posteriors, which is correct if log_probs is a log_softmax.
+Graves et al., "Connectionist Temporal Classification", 2006: the labels with blanks between them
+are the states of a chain, and the likelihood is summed over all paths by the forward and backward
+recurrences in log space. As in PyTorch the gradient is exp(log_probs) minus the states' posteriors,
+which is correct if log_probs is a log_softmax.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
-    """Return the states (the labels with blanks around each), and which states can be reached by skipping a blank."""
+    """Return the states (the labels with blanks around each), and which states can be reached by
+    skipping a blank.
+    """
     states = np.full(2 * len(labels) + 1, blank)
     states[1::2] = labels
     skips = np.zeros(len(states), bool)
@@ -32,7 +35,9 @@ def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
 
 
 def advance_paths(paths: Array, skips: Array) -> Array:
-    """Return the log weight of paths into each state: from itself, the previous state or (`skips`) the one before."""
+    """Return the log weight of paths into each state: from itself, the previous state or (`skips`)
+    the one before.
+    """
     moved = np.full_like(paths, -np.inf)
     moved[1:] = paths[:-1]
     jumped = np.full_like(paths, -np.inf)
@@ -41,7 +46,9 @@ def advance_paths(paths: Array, skips: Array) -> Array:
 
 
 def forward(emitted: Array, skips: Array) -> Array:
-    """Return the log weight of all paths up to each time and state; `emitted` (T, states) holds log probabilities."""
+    """Return the log weight of all paths up to each time and state; `emitted` (T, states) holds log
+    probabilities.
+    """
     result = np.full_like(emitted, -np.inf)
     result[0, :2] = emitted[0, :2]
     for t in range(1, len(emitted)):
@@ -58,13 +65,17 @@ def negative_logs(log_probs: Array, labels: Rows, lengths: Ints, blank: int, *_:
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         states, skips = chain(row, blank)
         if length:
-            result[n] = -likelihood(forward(log_probs[:length, n, states].astype(np.float64), skips))
+            result[n] = -likelihood(
+                forward(log_probs[:length, n, states].astype(np.float64), skips)
+            )
         elif not row:
             result[n] = -0.0
     return result.astype(log_probs.dtype)
 
 
-def slopes(g: Array, log_probs: Array, labels: Rows, lengths: Ints, blank: int, zero_infinity: bool) -> Array:
+def slopes(
+    g: Array, log_probs: Array, labels: Rows, lengths: Ints, blank: int, zero_infinity: bool
+) -> Array:
     out = np.zeros_like(log_probs)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         if not length:
@@ -76,8 +87,11 @@ def slopes(g: Array, log_probs: Array, labels: Rows, lengths: Ints, blank: int, 
         total = likelihood(paths)
         if zero_infinity and total == -np.inf:
             continue
-        # The backward recurrence is the forward one on the reversed chain, where a skip starts at its other end.
-        later = forward(emitted[::-1, ::-1], np.concatenate([skips, [False, False]])[:1:-1])[::-1, ::-1]
+        # The backward recurrence is the forward one on the reversed chain, where a skip starts at
+        # its other end.
+        later = forward(emitted[::-1, ::-1], np.concatenate([skips, [False, False]])[:1:-1])[
+            ::-1, ::-1
+        ]
         shares = np.full_like(logs, -np.inf)
         for s, state in enumerate(states):
             shares[:, state] = np.logaddexp(shares[:, state], paths[:, s] + later[:, s])
@@ -105,7 +119,9 @@ def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> In
         raise RuntimeError(f"{name} must be of size batch_size")
     for length in result:
         if length < 0:
-            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {length} {PLACE}")
+            raise RuntimeError(
+                f"Expected {name} to have value at least 0, but got value {length} {PLACE}"
+            )
     return result
 
 
@@ -129,7 +145,9 @@ def as_labels(targets: Array, lengths: Ints, classes: int) -> Rows:
     labels = tuple(tuple(int(v) for v in row) for row in rows)
     for label in (v for row in labels for v in row):
         if not 0 <= label < classes:
-            raise RuntimeError(f"ctc_loss: a target is {label}, but log_probs has classes 0 to {classes - 1}")
+            raise RuntimeError(
+                f"ctc_loss: a target is {label}, but log_probs has classes 0 to {classes - 1}"
+            )
     return labels
 
 
@@ -143,8 +161,18 @@ def ctc_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Compute nn.functional.ctc_loss with reduction 0 (none), 1 (mean) or 2 (sum) (torch.ctc_loss)."""
-    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
+    """Compute nn.functional.ctc_loss with reduction 0 (none), 1 (mean) or 2 (sum)
+    (torch.ctc_loss).
+    """
+    return ctc_loss(
+        log_probs,
+        targets,
+        input_lengths,
+        target_lengths,
+        blank,
+        REDUCTIONS[reduction],
+        zero_infinity,
+    )
 
 
 def ctc_loss(
@@ -158,8 +186,9 @@ def ctc_loss(
 ) -> Tensor:
     """Negative log likelihood of label sequences (torch.nn.functional.ctc_loss).
 
-    log_probs (T, N, C) or (T, C) is a log_softmax; targets are (N, S), (S), or all samples' labels concatenated. The
-    mean divides each loss by its target's length first. Raises RuntimeError for inconsistent lengths and labels.
+    log_probs (T, N, C) or (T, C) is a log_softmax; targets are (N, S), (S), or all samples' labels
+    concatenated. The mean divides each loss by its target's length first. Raises RuntimeError for
+    inconsistent lengths and labels.
     """
     reduction = reduction_named(reduction)
     batched = log_probs.ndim == 3
@@ -171,7 +200,9 @@ def ctc_loss(
     sizes = as_lengths("target_lengths", target_lengths, batch)
     for length in lengths:
         if length > steps:
-            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {length} {PLACE}")
+            raise RuntimeError(
+                f"Expected input_lengths to have value at most {steps}, but got value {length} {PLACE}"
+            )
     labels = as_labels(targets.array if batched else targets.array.reshape(1, -1), sizes, classes)
     result = watch(ctc(logs, labels, lengths, blank, zero_infinity), targets)
     if zero_infinity:

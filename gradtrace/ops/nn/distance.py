@@ -26,7 +26,8 @@ trilinear = contraction_op("trilinear(a, weight, b)",
     "out[n, o] = sum[i, j](a[n, i] * weight[o, i, j] * b[n, j])", zero="product", a="bilinear_rows(grad, weight, b)",
     weight="outer_sum(grad, a, b)",
     b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)))
-# sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: derivatives of trilinear and of each other.
+# sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: derivatives of trilinear and of
+# each other.
 bilinear_rows = contraction_op("bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
     "out[n, i] = sum[o, j](g[n, o] * weight[o, i, j] * b[n, j])", node="TrilinearBackward0",
@@ -41,7 +42,11 @@ outer_sum = contraction_op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,n
 
 @public(forms="n")
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | Sequence[int] = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """input / max(norm(input, p, dim), eps) (torch.nn.functional.normalize)."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
@@ -49,11 +54,16 @@ def normalize(
 
 @public(forms="fn")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Cosine similarity of vectors along dim, with norms of at least eps (torch.nn.functional.cosine_similarity)."""
+    """Cosine similarity of vectors along dim, with norms of at least eps
+    (torch.nn.functional.cosine_similarity).
+    """
     common = dtypes.result_type((x1._data, True), (x2._data, True))
     if not common.is_floating_point:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
-    x1, x2 = x1.to(common), x2.to(common)
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
+        )
+    x1 = x1.to(common)
+    x2 = x2.to(common)
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)
@@ -66,12 +76,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         norm.data.clamp_(min=eps)
         return norm
 
-    first, second = length(x1), length(x2)
+    first = length(x1)
+    second = length(x2)
     return (x1 / first * (x2 / second)).sum(dim)
 
 
 @public(forms="fn")
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """norm(x1 - x2 + eps, p) over the last dim (torch.nn.functional.pairwise_distance)."""
     difference = add_number(x1 - x2, eps)
     return norm_of(difference, float(p), (max(x1.ndim, x2.ndim) - 1,), keepdim)
@@ -79,18 +92,24 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @public(forms="fn")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """Distances between all pairs of rows (N, M), in shape (N (N - 1) / 2) (torch.nn.functional.pdist)."""
+    """Distances between all pairs of rows (N, M), in shape (N (N - 1) / 2)
+    (torch.nn.functional.pdist).
+    """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     first, second = np.triu_indices(input.shape[0], 1)
     return pdist_record(input, float(p), first, second)
 
 
-def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Array, second: Array) -> Operand:
+def pdist_grad(
+    xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Array, second: Array
+) -> Operand:
     difference = xp.index(x, (first,)) - xp.index(x, (second,))
     share = distance_grad(xp, g, difference, out, p)
     shape = tuple(x.shape)
-    return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
+    return xp.index_place(None, share, shape, (first,)) - xp.index_place(
+        None, share, shape, (second,)
+    )
 
 
 # fmt: off
@@ -99,14 +118,18 @@ pdist_record = contraction_op("pdist(self; p, first, second)",
     "out[i, j] = sum[k](abs(self[i, k] - self[j, k])**p)**(1 / p); i < j",
     self="pdist_backward(grad, self, out, p, first, second)")
 # fmt: on
-not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, kind="contraction")
+not_differentiable(
+    "pdist_backward(g, self, pdist; p, first, second)", pdist_grad, kind="contraction"
+)
 
 
 @public(forms="fn")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
     if input1.ndim != input2.ndim:
-        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+        )
     if input1.shape[-1] != weight.shape[1]:
         raise RuntimeError(
             f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}"
@@ -115,11 +138,18 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}"
         )
-    operands = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    operands = {
+        "input1": input1,
+        "input2": input2,
+        "weight": weight,
+        **({} if bias is None else {"bias": bias}),
+    }
     if len({t.dtype for t in operands.values()}) > 1:
         kinds = ", ".join(f"{name}: {t.dtype.cpp_name}" for name, t in operands.items())
         raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
-    flat = trilinear(input1.reshape(-1, weight.shape[1]), weight, input2.reshape(-1, weight.shape[2]))
+    flat = trilinear(
+        input1.reshape(-1, weight.shape[1]), weight, input2.reshape(-1, weight.shape[2])
+    )
     out = flat.view(*input1.shape[:-1], weight.shape[0])
     return out if bias is None else out + bias
 
@@ -134,7 +164,9 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1
+    (torch.nn.functional.cosine_embedding_loss).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     dim = target.ndim
     if dim and (input1.ndim != 2 or input2.ndim != 2):
@@ -165,7 +197,9 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + d(anchor, positive) - d(anchor, negative)) (torch.nn.functional.triplet_margin_loss)."""
+    """max(0, margin + d(anchor, positive) - d(anchor, negative))
+    (torch.nn.functional.triplet_margin_loss).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -187,12 +221,15 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with a custom distance function (torch.nn.functional.triplet_margin_with_distance_loss)."""
+    """triplet_margin_loss with a custom distance function
+    (torch.nn.functional.triplet_margin_with_distance_loss).
+    """
     reduction = reduction_named(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = distance_function or pairwise_distance
-    near, far = distance(anchor, positive), distance(anchor, negative)
+    near = distance(anchor, positive)
+    far = distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
     return reduced((near + margin - far).clamp_min(0), reduction)

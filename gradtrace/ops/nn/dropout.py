@@ -1,6 +1,7 @@
 """Dropout of elements and of whole channels, and alpha dropout, which preserves mean and variance.
 
-The masks are drawn by `Tensor.bernoulli_`. During training, kept elements are scaled by 1 / (1 - p).
+The masks are drawn by `Tensor.bernoulli_`. During training, kept elements are scaled by 1 / (1 -
+p).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def check_probability(p: float) -> None:
 
 
 def mask(input: Tensor, p: float, channels: bool) -> Array:
-    """Return 1 with probability 1 - p, else 0, for each element or for each index of the first two dims."""
+    """Return 1 with probability 1 - p, else 0, for each element or for each index of the first two
+    dims.
+    """
     like = empty_like(input, None)
     if channels:
         like = np.empty(input.shape[:2] + (1,) * (input.ndim - 2), like.dtype)
@@ -38,8 +41,17 @@ def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
     return input.mul_(scale) if inplace else input * scale
 
 
-def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False, alpha: bool = False) -> Tensor:
-    """Return dropout, or `alpha` dropout: a (x * mask + ALPHA (1 - mask)) + b (https://arxiv.org/abs/1706.02515)."""
+def drop(
+    input: Tensor,
+    p: float,
+    training: bool,
+    inplace: bool,
+    channels: bool = False,
+    alpha: bool = False,
+) -> Tensor:
+    """Return dropout, or `alpha` dropout: a (x * mask + ALPHA (1 - mask)) + b
+    (https://arxiv.org/abs/1706.02515).
+    """
     check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -65,7 +77,9 @@ def kept_or_alpha(input: Tensor, kept: Array, p: float, inplace: bool) -> Tensor
 
 @public(forms="n")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability p and scale the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
+    """Zero elements with probability p and scale the others by 1 / (1 - p)
+    (torch.nn.functional.dropout).
+    """
     return drop(input, p, training, inplace)
 
 
@@ -78,7 +92,9 @@ public("dropout", forms="f")(dropout_function)
 
 
 def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
-    def function(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    def function(
+        input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+    ) -> Tensor:
         if not low <= input.ndim <= high and name == "dropout1d":
             raise RuntimeError(
                 f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} "
@@ -100,22 +116,34 @@ for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d
 
 
 @public(forms="n")
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that preserves the mean and variance of selu outputs
+    (torch.nn.functional.alpha_dropout).
+    """
     return drop(input, p, training, inplace, alpha=True)
 
 
 @public(forms="n")
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
     return drop(input, p, training, inplace, channels=True, alpha=True)
 
 
 @public(forms="n")
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if
+    `hard`.
+    """
     like = np.empty(logits.shape, logits.dtype.np)
-    numbers = sample(None, like.size, lambda stream: distributions.exponential(stream, like.size, 1.0))
+    numbers = sample(
+        None, like.size, lambda stream: distributions.exponential(stream, like.size, 1.0)
+    )
     like[...] = numbers.reshape(like.shape)
     noise = -Tensor._wrap(like).log()
     soft: Tensor = ((logits + noise) / tau).softmax(dim)

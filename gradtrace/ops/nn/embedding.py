@@ -13,11 +13,16 @@ from gradtrace.ops.api import public
 from gradtrace.ops.index.records import add_at
 
 
-def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool) -> Array:
-    """Add up the gradients of each row's lookups, divided by their number if `by_frequency`; skip those of padding."""
+def embedding_rows(
+    g: Array, shape: Shape, indices: Array, padding: int, by_frequency: bool
+) -> Array:
+    """Add up the gradients of each row's lookups, divided by their number if `by_frequency`; skip
+    those of padding.
+    """
     kept = indices != padding
     if not kept.all():
-        g, indices = g[kept], indices[kept]
+        g = g[kept]
+        indices = indices[kept]
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         g = g / counts[inverse].reshape(indices.shape).astype(g.dtype)[..., None]
@@ -25,7 +30,9 @@ def embedding_rows(g: Array, shape: Shape, indices: Array, padding: int, by_freq
 
 
 def looked_up_again(xp: XP, gg: Operand, indices: Array, padding: int) -> Operand:
-    """Return the rows of gg, 0 for padding; as in PyTorch, the second derivative ignores by_frequency."""
+    """Return the rows of gg, 0 for padding; as in PyTorch, the second derivative ignores
+    by_frequency.
+    """
     rows = xp.index(gg, (indices,))
     is_padding = (indices == padding)[..., None]
     return xp.zeroed(rows, is_padding) if is_padding.any() else rows
@@ -43,25 +50,44 @@ embedding_rows_record = gather_op("embedding_rows(g; shape, indices, padding, by
 
 
 def sum_of_bags(
-    weight: Array, factors: Array | None, index: Array, bag: Array, share: Array, frequency: Array | None, count: int
+    weight: Array,
+    factors: Array | None,
+    index: Array,
+    bag: Array,
+    share: Array,
+    frequency: Array | None,
+    count: int,
 ) -> Array:
-    """Return the sum of each bag's rows, each row multiplied by its share and factor; a share of 0 drops the row."""
+    """Return the sum of each bag's rows, each row multiplied by its share and factor; a share of 0
+    drops the row.
+    """
     kept = share != 0
     if not kept.all():
-        index, bag, share, factors = index[kept], bag[kept], share[kept], None if factors is None else factors[kept]
+        index = index[kept]
+        bag = bag[kept]
+        share = share[kept]
+        factors = None if factors is None else factors[kept]
     rows = weight[index] * share[:, None]
-    return add_at((count, weight.shape[1]), bag, rows if factors is None else rows * factors[:, None])
+    return add_at(
+        (count, weight.shape[1]), bag, rows if factors is None else rows * factors[:, None]
+    )
 
 
-def bag_rows_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand | None, *bags: Any) -> Operand:
+def bag_rows_grad(
+    xp: XP, g: Operand, out: object, weight: Operand, factors: Operand | None, *bags: Any
+) -> Operand:
     index, bag, share, frequency, _ = bags
-    rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
+    rows = xp.times_array(
+        xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None]
+    )
     if factors is not None:
         rows = rows * xp.unsqueeze(factors, 1)
     return xp.embedding_rows(rows, tuple(weight.shape), np.where(share == 0, -1, index), -1, False)
 
 
-def bag_factors_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: Operand, *bags: Any) -> Operand:
+def bag_factors_grad(
+    xp: XP, g: Operand, out: object, weight: Operand, factors: Operand, *bags: Any
+) -> Operand:
     index, bag, share, *_ = bags
     products = xp.index(g, (bag,)) * xp.index(weight, (index,))
     dropped = share == 0
@@ -69,7 +95,9 @@ def bag_factors_grad(xp: XP, g: Operand, out: object, weight: Operand, factors: 
 
 
 def largest_places(weight: Array, index: Array, bag: Array, count: int) -> Array:
-    """Return, for each bag and column, the flat position in `weight` of the largest element; -1 for an empty bag."""
+    """Return, for each bag and column, the flat position in `weight` of the largest element; -1 for
+    an empty bag.
+    """
     columns = np.arange(weight.shape[1])
     places = np.full((count, weight.shape[1]), -1)
     for row, b in zip(index.tolist(), bag.tolist(), strict=True):
@@ -84,7 +112,9 @@ def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
     return np.where(places < 0, weight.dtype.type(0), weight.reshape(-1)[places])
 
 
-def max_of_bags_grad(xp: XP, g: Operand, out: object, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
+def max_of_bags_grad(
+    xp: XP, g: Operand, out: object, weight: Operand, index: Array, bag: Array, count: int
+) -> Operand:
     raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
     places = largest_places(raw, index, bag, count)
     masked_gradient = xp.times_array(g, (places >= 0).astype(raw.dtype))
@@ -114,7 +144,9 @@ def checked_indices(input: Tensor, rows: int, name: str = "embedding") -> Array:
     if wrong.size and name == "embedding":
         raise IndexError("index out of range in self")
     if wrong.size:
-        raise RuntimeError(f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong[0]}")
+        raise RuntimeError(
+            f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong[0]}"
+        )
     return indices
 
 
@@ -150,7 +182,9 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Look up rows of `weight` (V, D) at the indices `input` (...): (..., D) (torch.nn.functional.embedding)."""
+    """Look up rows of `weight` (V, D) at the indices `input` (...): (..., D)
+    (torch.nn.functional.embedding).
+    """
     if not weight.ndim and weight.requires_grad:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if weight.ndim != 2:
@@ -178,7 +212,8 @@ def embedding_bag(
 ) -> Tensor:
     """Sums, means or maxima of bags of rows (torch.nn.functional.embedding_bag).
 
-    Bags are the rows of a 2-d `input`, or slices of a 1-d one that start at `offsets`. Padding is ignored.
+    Bags are the rows of a 2-d `input`, or slices of a 1-d one that start at `offsets`. Padding is
+    ignored.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum or mean")
@@ -222,7 +257,9 @@ def embedding_bag(
         share /= np.maximum(sizes, 1)[bag].astype(share.dtype)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     frequency = np.bincount(index)[index] if scale_grad_by_freq else None
-    return watch(embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts)), *read)
+    return watch(
+        embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts)), *read
+    )
 
 
 def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:
@@ -235,7 +272,9 @@ def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tup
             )
         return np.arange(input.shape[0]) * input.shape[1], input.numel()
     if input.ndim != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:

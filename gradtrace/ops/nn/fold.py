@@ -1,4 +1,6 @@
-"""unfold (im2col) and fold (col2im): the patches of an image as columns, and images as sums of patches."""
+"""unfold (im2col) and fold (col2im): the patches of an image as columns, and images as sums of
+patches.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from gradtrace.engine.operators.op import d, window_op
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import need_float
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import PerDim, add_patches, inside, output_sizes, padded, padded_sizes, patches
+from gradtrace.ops.nn.patches import (
+    PerDim,
+    add_patches,
+    inside,
+    output_sizes,
+    padded,
+    padded_sizes,
+    patches,
+)
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
@@ -19,11 +29,15 @@ def columns_kernel(a: Array, kernel: Ints, dilation: Ints, padding: Ints, stride
     batch = a if a.ndim == 4 else a[None]
     out = output_sizes(batch.shape[2:], kernel, stride, padding, dilation)
     view = patches(padded(batch, padding), kernel, stride, dilation, out)
-    columns = np.array(view, order="C").reshape(len(batch), batch.shape[1] * prod(kernel), prod(out))
+    columns = np.array(view, order="C").reshape(
+        len(batch), batch.shape[1] * prod(kernel), prod(out)
+    )
     return columns if a.ndim == 4 else columns[0]
 
 
-def image_kernel(columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
+def image_kernel(
+    columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Array:
     batch = columns if columns.ndim == 3 else columns[None]
     out = output_sizes(sizes, kernel, stride, padding, dilation)
     channels = batch.shape[1] // prod(kernel)
@@ -44,9 +58,13 @@ col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", ima
 
 
 def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
-    """Return kernel_size, dilation, padding and stride as pairs; raise RuntimeError for invalid ones."""
+    """Return kernel_size, dilation, padding and stride as pairs; raise RuntimeError for invalid
+    ones.
+    """
     names = ("kernel_size", "dilation", "padding", "stride")
-    pairs = {argument: pair(name, argument, value) for argument, value in zip(names, given, strict=True)}
+    pairs = {
+        argument: pair(name, argument, value) for argument, value in zip(names, given, strict=True)
+    }
     for argument in ("kernel_size", "dilation", "stride"):
         (height, width), short = pairs[argument], argument.removesuffix("_size")
         if min(height, width) <= 0:
@@ -56,7 +74,9 @@ def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
             )
     height, width = pairs["padding"]
     if min(height, width) < 0:
-        raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
+        raise RuntimeError(
+            f"padding should be non-negative, but got pad_height: {height} pad_width: {width}"
+        )
     return tuple(pairs.values())
 
 
@@ -79,7 +99,8 @@ def unfold(
     padding: PerDim = 0,
     stride: PerDim = 1,
 ) -> Tensor:
-    """Extract the patches of an image as columns, (N, C k k, blocks) from (N, C, H, W) (torch.nn.functional.unfold).
+    """Extract the patches of an image as columns, (N, C k k, blocks) from (N, C, H, W)
+    (torch.nn.functional.unfold).
 
     Raises RuntimeError if no patch fits.
     """
@@ -88,7 +109,9 @@ def unfold(
     kernel, dilation, padding, stride = where
     if input.ndim < 3:
         limit = max(input.ndim, 1)
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got 2)")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got 2)"
+        )
     if input.ndim > 4 or not all(input.shape[input.ndim - 3 :]):
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
@@ -113,7 +136,8 @@ def fold(
     padding: PerDim = 0,
     stride: PerDim = 1,
 ) -> Tensor:
-    """Sum patches (N, C k k, blocks) into images (N, C, H, W) of output_size (torch.nn.functional.fold).
+    """Sum patches (N, C k k, blocks) into images (N, C, H, W) of output_size
+    (torch.nn.functional.fold).
 
     Raises RuntimeError if the number of patches does not match.
     """

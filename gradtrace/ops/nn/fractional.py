@@ -1,6 +1,8 @@
-"""Fractional max pooling: windows of one size whose distances are random, so that a plane shrinks by any ratio.
+"""Fractional max pooling: windows of one size whose distances are random, so that a plane shrinks
+by any ratio.
 
-Each plane has a random number for each dim, from which all starts along the dim follow (https://arxiv.org/abs/1412.6071).
+Each plane has a random number for each dim, from which all starts along the dim follow
+(https://arxiv.org/abs/1412.6071).
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ AXES = ("time", "height", "width")
 
 
 def starts_of(samples: Array, size: int, kernel: int, out: int) -> Array:
-    """Return the starts (planes, out) of the windows over `size` inputs; the last window ends with the input."""
+    """Return the starts (planes, out) of the windows over `size` inputs; the last window ends with
+    the input.
+    """
     room = samples.dtype.type(size - kernel)
-    sample, steps = samples[:, None], np.arange(out).astype(samples.dtype)
+    sample = samples[:, None]
+    steps = np.arange(out).astype(samples.dtype)
     if out > 1:
         ratio = room / samples.dtype.type(out - 1)
         starts = ((steps + sample) * ratio).astype(np.int64) - (sample * ratio).astype(np.int64)
@@ -37,8 +42,12 @@ def starts_of(samples: Array, size: int, kernel: int, out: int) -> Array:
 
 
 def max_kernel(a: Array, samples: Array, kernel: Ints, outs: Ints) -> tuple[Array, Array]:
-    """Return the maxima and their positions; the first of equal elements is taken, but the last nan."""
-    n, sizes, lead = len(kernel), a.shape[-len(kernel) :], a.shape[: -len(kernel)]
+    """Return the maxima and their positions; the first of equal elements is taken, but the last
+    nan.
+    """
+    n = len(kernel)
+    sizes = a.shape[-len(kernel) :]
+    lead = a.shape[: -len(kernel)]
     count = prod(lead)
     samples = samples[: a.shape[0] if len(lead) == 2 else 1].reshape(count, n)
     cells: Array = np.zeros((count, *(1,) * (2 * n)), np.int64)  # (planes, *outs, *kernel)
@@ -46,14 +55,24 @@ def max_kernel(a: Array, samples: Array, kernel: Ints, outs: Ints) -> tuple[Arra
         starts = starts_of(samples[:, n - 1 - i if n == 2 else i], sizes[i], kernel[i], outs[i])
         cell = starts[:, :, None] + np.arange(kernel[i])
         shape = [1] * (2 * n)
-        shape[i], shape[n + i] = outs[i], kernel[i]
+        shape[i] = outs[i]
+        shape[n + i] = kernel[i]
         cells = cells * sizes[i] + cell.reshape(count, *shape)
     cells = cells.reshape(count, prod(outs), prod(kernel))
-    values = np.take_along_axis(a.reshape(count, 1, prod(sizes)), cells, -1) if count else cells.astype(a.dtype)
-    best, nans = np.argmax(values, -1), np.isnan(values)
-    best = np.where(nans.any(-1), prod(kernel) - 1 - np.argmax(nans[..., ::-1], -1), best)[..., None]
+    values = (
+        np.take_along_axis(a.reshape(count, 1, prod(sizes)), cells, -1)
+        if count
+        else cells.astype(a.dtype)
+    )
+    best = np.argmax(values, -1)
+    nans = np.isnan(values)
+    best = np.where(nans.any(-1), prod(kernel) - 1 - np.argmax(nans[..., ::-1], -1), best)[
+        ..., None
+    ]
     result = (*lead, *outs)
-    return np.take_along_axis(values, best, -1).reshape(result), np.take_along_axis(cells, best, -1).reshape(result)
+    return np.take_along_axis(values, best, -1).reshape(result), np.take_along_axis(
+        cells, best, -1
+    ).reshape(result)
 
 
 records = {
@@ -77,7 +96,8 @@ def per_dim(name: str, argument: str, value: Any, n: int) -> Ints:
 
 
 def check_input(name: str, input: Tensor, kernel: Ints, outs: Ints) -> None:
-    n, shape = len(kernel), list(input.shape)
+    n = len(kernel)
+    shape = list(input.shape)
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D tensor, but got: {shape}")
     for dim in range(input.ndim - n - 1, input.ndim):
@@ -87,7 +107,8 @@ def check_input(name: str, input: Tensor, kernel: Ints, outs: Ints) -> None:
                 f"{dim} being empty."
             )
     for axis, size, k, out in zip(AXES[-n:], shape[-n:], kernel, outs, strict=True):
-        if out + k - 1 > size - (n == 3):  # PyTorch's 3d function also refuses windows that fit exactly
+        # PyTorch's 3d function also refuses windows that fit exactly
+        if out + k - 1 > size - (n == 3):
             raise RuntimeError(f"{name}: pool {axis} {k} too large relative to input {axis} {size}")
     checked_sizes((*shape[:-n], *outs))
 
@@ -120,13 +141,20 @@ def _fractional(n: int) -> Callable[..., Any]:
         check_tensor(name, input)
         if output_size is None:
             if output_ratio is None:
-                raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+                raise ValueError(
+                    f"{name} requires specifying either an output_size or an output_ratio"
+                )
             # As in PyTorch, a single ratio is for the 3d function only.
-            ratios = (output_ratio,) * n if n == 3 and isinstance(output_ratio, float) else output_ratio
+            ratios = (
+                (output_ratio,) * n if n == 3 and isinstance(output_ratio, float) else output_ratio
+            )
             if len(ratios) > n:
-                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+                raise ValueError(
+                    f"{name} requires output_ratio to either be a single Int or tuple of Ints."
+                )
             output_size = [int(input.shape[i - n] * ratios[i]) for i in range(n)]
-        kernel, outs = per_dim(name, "kernel_size", kernel_size, n), per_dim(name, "output_size", output_size, n)
+        kernel = per_dim(name, "kernel_size", kernel_size, n)
+        outs = per_dim(name, "output_size", output_size, n)
         samples = _random_samples
         if samples is None:
             batch = input.shape[0] if input.ndim == n + 2 else 1

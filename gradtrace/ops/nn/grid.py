@@ -1,8 +1,8 @@
 """grid_sample: sample images at given points; affine_grid: the points of affine maps.
 
-A sample is a sum over taps: along each spatial dim, one, two or four inputs with weights that depend on the point. The
-derivative is written over `xp` and can be differentiated again; where points are clipped, reflected or rounded, the
-derivative of that step is a constant for each point.
+A sample is a sum over taps: along each spatial dim, one, two or four inputs with weights that
+depend on the point. The derivative is written over `xp` and can be differentiated again; where
+points are clipped, reflected or rounded, the derivative of that step is a constant for each point.
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ def corners_or_warn(align_corners: bool | None) -> bool:
 def check_grid(input: Tensor, grid: Tensor, mode: int) -> None:
     check_tensor("grid_sampler", input)
     check_tensor("grid_sampler", grid)
-    n, shapes = input.ndim - 2, f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    n = input.ndim - 2
+    shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {shapes}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid and input to have same batch size, but got {shapes}"
+        )
     if grid.shape[-1] != n:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
@@ -80,7 +83,9 @@ def check_grid(input: Tensor, grid: Tensor, mode: int) -> None:
     if n == 3 and mode == MODES.index("bicubic"):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if grid.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {grid.dtype.scalar_type}")
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.scalar_type} but found {grid.dtype.scalar_type}"
+        )
     need_float(input, f"grid_sampler_{n}d_cpu_kernel_impl")
 
 
@@ -109,12 +114,18 @@ def check_affine(theta: Tensor, size: Sequence[int], corners: bool) -> None:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
 
 
-BILINEAR, NEAREST, BICUBIC = 0, 1, 2
-ZEROS, BORDER, REFLECTION = 0, 1, 2
+BILINEAR = 0
+NEAREST = 1
+BICUBIC = 2
+ZEROS = 0
+BORDER = 1
+REFLECTION = 2
 
 
 class Tap(NamedTuple):
-    """One input along a dim for each point: its index, whether it is in range, its weight and that weight's slope."""
+    """One input along a dim for each point: its index, whether it is in range, its weight and that
+    weight's slope.
+    """
 
     index: Any
     there: Any
@@ -126,25 +137,32 @@ class Tap(NamedTuple):
 
 
 def reflect(x: Array, size: int, corners: bool) -> tuple[Array, Array]:
-    """Reflect points at the borders until they lie inside; return them and the sign of the derivative."""
+    """Reflect points at the borders until they lie inside; return them and the sign of the
+    derivative.
+    """
     low, span = (0.0, size - 1.0) if corners else (-0.5, float(size))
     if span == 0:
         return np.zeros_like(x), np.zeros_like(x)
     away = np.abs(x - low)
-    rest, turns = np.fmod(away, span), np.floor(away / span)
+    rest = np.fmod(away, span)
+    turns = np.floor(away / span)
     even = np.fmod(turns, 2) == 0
     sign = np.where(x < low, -1, 1) * np.where(even, 1, -1)
     return np.where(even, rest, span - rest) + low, sign.astype(x.dtype)
 
 
 def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Array]:
-    """Move points outside the image inside, as the padding mode requires; return them and their derivative."""
+    """Move points outside the image inside, as the padding mode requires; return them and their
+    derivative.
+    """
     slope = np.ones_like(x)
     if padding == REFLECTION:
         x, slope = reflect(x, size, corners)
     if padding != ZEROS:
         slope = np.where((x > 0) & (x < size - 1), slope, np.zeros_like(x))
-        x = np.minimum(np.maximum(np.where(np.isnan(x), np.zeros_like(x), x), 0), x.dtype.type(size - 1))
+        x = np.minimum(
+            np.maximum(np.where(np.isnan(x), np.zeros_like(x), x), 0), x.dtype.type(size - 1)
+        )
     return x, slope
 
 
@@ -152,8 +170,12 @@ def raw(value: Any) -> Array:
     return value.array if isinstance(value, Tensor) else value
 
 
-def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-    """Convert points in -1 .. 1 to positions along a dim of `size`: array, operand, and the derivative."""
+def coordinate(
+    xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool
+) -> tuple[Any, Any, Any]:
+    """Convert points in -1 .. 1 to positions along a dim of `size`: array, operand, and the
+    derivative.
+    """
     at = raw(grid)
     half = at.dtype.type((size - 1 if corners else size) / 2)
     place = (at + 1) * half if corners else ((at + 1) * at.dtype.type(size) - 1) / 2
@@ -163,12 +185,15 @@ def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: b
     slope = slope * half
     if not isinstance(grid, Tensor):
         return place, place, slope
-    constant, factor = Tensor._wrap(place), Tensor._wrap(slope)
+    constant = Tensor._wrap(place)
+    factor = Tensor._wrap(slope)
     return place, (grid - grid.detach()) * factor + constant, factor
 
 
 def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
-    """Return the taps along one dim: the inputs that contribute to each point, with their weights."""
+    """Return the taps along one dim: the inputs that contribute to each point, with their
+    weights.
+    """
     with np.errstate(invalid="ignore"):
         place, seen, slope = coordinate(xp, grid, size, mode, padding, corners)
         low = np.rint(place) if mode == NEAREST else np.floor(place)
@@ -179,12 +204,19 @@ def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -
         if mode == BILINEAR:
             pairs = [(1 - part, -slope), (part, slope)]
         else:
-            pairs = list(zip(cubic_weights(part), [s * slope for s in cubic_slopes(part)], strict=True))
+            pairs = list(
+                zip(cubic_weights(part), [s * slope for s in cubic_slopes(part)], strict=True)
+            )
         first = -1 if mode == BICUBIC else 0
-        return [tap(low + (first + j), size, mode, padding, corners, w, s) for j, (w, s) in enumerate(pairs)]
+        return [
+            tap(low + (first + j), size, mode, padding, corners, w, s)
+            for j, (w, s) in enumerate(pairs)
+        ]
 
 
-def tap(index: Array, size: int, mode: int, padding: int, corners: bool, weight: Operand, slope: Operand) -> Tap:
+def tap(
+    index: Array, size: int, mode: int, padding: int, corners: bool, weight: Operand, slope: Operand
+) -> Tap:
     if mode == BICUBIC:
         index, _ = within(index, size, padding, corners)
     there = (index >= 0) & (index <= size - 1)
@@ -194,7 +226,9 @@ def tap(index: Array, size: int, mode: int, padding: int, corners: bool, weight:
 
 def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
     """Return the derivatives of `cubic_weights`."""
-    u, v, w = t + 1, 1 - t, 2 - t
+    u = t + 1
+    v = 1 - t
+    w = 2 - t
     return [
         (3 * a * u - 10 * a) * u + 8 * a,
         (3 * (a + 2) * t - 2 * (a + 3)) * t,
@@ -203,13 +237,20 @@ def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
     ]
 
 
-def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
-    """Return (flat index, in range, taps) for each combination of the taps of all dims; grid is (N, points, dims)."""
+def cells(
+    xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool
+) -> list[tuple[Any, Any, Any]]:
+    """Return (flat index, in range, taps) for each combination of the taps of all dims; grid is (N,
+    points, dims).
+    """
     n = len(sizes)
-    along = [taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)]
+    along = [
+        taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)
+    ]
     results = []
     for chosen in product(*along):
-        index, there = 0, None
+        index = 0
+        there = None
         for size, neighbor in zip(sizes, chosen, strict=True):
             index = index * size + neighbor.index
             if neighbor.there is not None:
@@ -257,7 +298,8 @@ def points(xp: XP, grid: Operand) -> Operand:
 
 
 def sample_kernel(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Array:
-    flat, at = widen_half(a).reshape(*a.shape[:2], prod(a.shape[2:])), points(xp, widen_half(grid))
+    flat = widen_half(a).reshape(*a.shape[:2], prod(a.shape[2:]))
+    at = points(xp, widen_half(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:
         return np.zeros((*a.shape[:2], *grid.shape[1:-1]), a.dtype)
@@ -278,16 +320,24 @@ def sample_grads(
     corners: bool,
 ) -> list[Any]:
     if not prod(tuple(g.shape)):
-        return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
-    sizes, n = tuple(input.shape[2:]), len(input.shape) - 2
-    lead, size = tuple(input.shape[:2]), prod(sizes)
-    at, flat = points(xp, grid), xp.reshape(input, (*lead, size))
+        return [
+            xp.zeros_like(input) if wanted[0] else None,
+            xp.zeros_like(grid) if wanted[1] else None,
+        ]
+    sizes = tuple(input.shape[2:])
+    n = len(input.shape) - 2
+    lead = tuple(input.shape[:2])
+    size = prod(sizes)
+    at = points(xp, grid)
+    flat = xp.reshape(input, (*lead, size))
     g = xp.reshape(g, (*lead, at.shape[1]))
     of_input: Any = None
     of_points: list[Any] = [None] * n
     for index, there, chosen in cells(xp, at, sizes, mode, padding, corners):
         if wanted[0]:
-            part = xp.grid_pick_back(zero_missing(xp, g * xp.unsqueeze(weight_of(chosen), 1), there), index, size)
+            part = xp.grid_pick_back(
+                zero_missing(xp, g * xp.unsqueeze(weight_of(chosen), 1), there), index, size
+            )
             of_input = part if of_input is None else of_input + part
         if wanted[1]:
             seen = xp.sum_dim(g * zero_missing(xp, xp.grid_pick(flat, index), there), (1,))
@@ -296,7 +346,9 @@ def sample_grads(
                 of_points[i] = part if of_points[i] is None else of_points[i] + part
     return [
         xp.reshape(of_input, tuple(input.shape)) if wanted[0] else None,
-        xp.reshape(xp.stack(tuple(reversed(of_points)), 2), tuple(grid.shape)) if wanted[1] else None,
+        xp.reshape(xp.stack(tuple(reversed(of_points)), 2), tuple(grid.shape))
+        if wanted[1]
+        else None,
     ]
 
 
@@ -314,17 +366,24 @@ samplers = {n: sample_record(n) for n in (2, 3)}
 
 
 def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
 ) -> Tensor:
-    """Sample input (N, C, H, W) at grid (N, h, w, 2), (x, y) in -1 .. 1; 3-d images likewise (F.grid_sample).
+    """Sample input (N, C, H, W) at grid (N, h, w, 2), (x, y) in -1 .. 1; 3-d images likewise
+    (F.grid_sample).
 
-    mode is "bilinear", "nearest" or "bicubic", padding_mode "zeros", "border" or "reflection". Raises RuntimeError for
-    shapes that do not match, ValueError for an unknown mode.
+    mode is "bilinear", "nearest" or "bicubic", padding_mode "zeros", "border" or "reflection".
+    Raises RuntimeError for shapes that do not match, ValueError for an unknown mode.
     """
     return sampled(input, grid, *modes(mode, padding_mode), corners_or_warn(align_corners))
 
 
-def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def sampled(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """Compute grid_sample, with the modes given as numbers (torch.grid_sampler)."""
     check_grid(input, grid, interpolation_mode)
     return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
@@ -344,7 +403,9 @@ def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
         line = np.linspace(-1, 1, size) if size > 1 else np.zeros(size)
         lines.append(line if corners or size < 2 else line * ((size - 1) / size))
     mesh = np.meshgrid(*lines, indexing="ij")
-    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(prod(sizes))], 1).astype(dtype)
+    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(prod(sizes))], 1).astype(
+        dtype
+    )
 
 
 # fmt: off
@@ -361,7 +422,8 @@ affine_grid_back = contraction_op("affine_grid_back(g; sizes, corners)",
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Sampling points of N affine maps for images of `size`: (N, H, W, 2) from theta (N, 2, 3) (F.affine_grid).
+    """Sampling points of N affine maps for images of `size`: (N, H, W, 2) from theta (N, 2, 3)
+    (F.affine_grid).
 
     3-d images likewise. Raises ValueError or NotImplementedError if theta does not match the size.
     """
@@ -372,7 +434,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 def generated(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """affine_grid with every argument required (torch.affine_grid_generator)."""
-    n, dims = size[0], len(size) - 2
+    n = size[0]
+    dims = len(size) - 2
     if theta.shape[0] != n:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {dims + 1}] but got: "

@@ -1,7 +1,8 @@
 """Normalisation: batch, layer, group, instance and root mean square norm.
 
-Batch, layer and group normalisation share one computation: the input is reshaped to `seen`, mean and variance are
-taken over the dims `over`, and the weight and bias have the input's dims except `others`.
+Batch, layer and group normalisation share one computation: the input is reshaped to `seen`, mean
+and variance are taken over the dims `over`, and the weight and bias have the input's dims except
+`others`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ from gradtrace.ops.nn.layer_norm_arguments import (
     check_more_than_one,
     check_same_dtype,
 )
-from gradtrace.ops.nn.layer_norm_backward import batch_input_grad, is_short, layer_input_grad, moments
+from gradtrace.ops.nn.layer_norm_backward import (
+    batch_input_grad,
+    is_short,
+    layer_input_grad,
+    moments,
+)
 from gradtrace.ops.nn.pad import pad
 from gradtrace.ops.nn.patches import widen_half
 from gradtrace.ops.nn.pool import average_pools
@@ -45,7 +51,13 @@ def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> 
 
 
 def normalise_kernel(
-    a: Array, weight: Array | None, bias: Array | None, seen: Ints, over: Ints, others: Ints, eps: float
+    a: Array,
+    weight: Array | None,
+    bias: Array | None,
+    seen: Ints,
+    over: Ints,
+    others: Ints,
+    eps: float,
 ) -> tuple[Array, Array, Array]:
     """Normalise, scale and shift; return the result, the mean and the variance."""
     x = widen_half(a).reshape(seen)
@@ -88,26 +100,36 @@ def normalise_grads(
     others: Ints,
     eps: float,
 ) -> list[Any]:
-    """Return the wanted gradients from the saved mean and variance; without `stats` recompute these, differentiably."""
+    """Return the wanted gradients from the saved mean and variance; without `stats` recompute
+    these, differentiably.
+    """
     x = xp.reshape(input, seen)
     if stats is None:
         away = x - xp.mean_dim(x, over, True)
         inverse = xp.rsqrt(xp.mean_dim(away * away, over, True) + eps)
     else:
-        away, inverse = x - stats[0], xp.rsqrt(stats[1] + stats[1].dtype.type(eps))
+        away = x - stats[0]
+        inverse = xp.rsqrt(stats[1] + stats[1].dtype.type(eps))
     normal = away * inverse
     grads: list[Any] = [None, None, None]
     if wanted[0]:
         share = g if weight is None else g * xp.reshape(weight, kept_shape(g.shape, others))
         share = xp.reshape(share, seen)
         slope = xp.mean_dim(share * normal, over, True)
-        grads[0] = xp.reshape((share - xp.mean_dim(share, over, True) - normal * slope) * inverse, tuple(g.shape))
+        grads[0] = xp.reshape(
+            (share - xp.mean_dim(share, over, True) - normal * slope) * inverse, tuple(g.shape)
+        )
     affine_grads(xp, wanted, g, lambda: xp.reshape(normal, tuple(g.shape)), others, grads)
     return grads
 
 
 def affine_grads(
-    xp: XP, wanted: Sequence[bool], g: Operand, normal: Callable[[], Operand], others: Ints, grads: list[Any]
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    normal: Callable[[], Operand],
+    others: Ints,
+    grads: list[Any],
 ) -> None:
     if wanted[1]:
         grads[1] = xp.sum_dim(g * normal(), others) if others else g * normal()
@@ -144,10 +166,19 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
 def normalise_record(
     name: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
-    """Return a record of normalisation; `exact` of `layer_norm_backward` computes the input's gradient in float32."""
+    """Return a record of normalisation; `exact` of `layer_norm_backward` computes the input's
+    gradient in float32.
+    """
 
     def rule(
-        xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
+        xp: XP,
+        wanted: Sequence[bool],
+        g: Any,
+        out: Any,
+        input: Any,
+        weight: Any,
+        bias: object,
+        *rest: Any,
     ) -> list[Any]:
         if exact is None or input.dtype != np.float32 or not wanted[0]:
             return normalise_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
@@ -163,7 +194,8 @@ def normalise_record(
         public=name.removeprefix("native_"), joint=d(needs, rule, traced))  # fmt: skip
 
 
-# Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
+# Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the
+# input.
 # fmt: off
 batch_backward = fused("native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
     lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
@@ -210,10 +242,12 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel to mean 0 and variance 1, over the batch or by the running statistics (F.batch_norm).
+    """Normalise each channel to mean 0 and variance 1, over the batch or by the running statistics
+    (F.batch_norm).
 
-    input is (N, C, ...). In training, running statistics are updated in place with the unbiased variance. Raises
-    ValueError for one value per channel in training, RuntimeError for statistics or weights of another size.
+    input is (N, C, ...). In training, running statistics are updated in place with the unbiased
+    variance. Raises ValueError for one value per channel in training, RuntimeError for statistics
+    or weights of another size.
     """
     if training:
         check_batch_sizes(input)
@@ -221,7 +255,9 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[
+        0
+    ]
 
 
 def normalise_batch(
@@ -244,7 +280,10 @@ def normalise_batch(
     others = (0, *range(2, input.ndim))
     out, mean, var = batch_normal(input, weight, bias, tuple(input.shape), others, others, eps)
     n = count(input.shape, others)
-    for running, new in ((running_mean, mean.array), (running_var, var.array * (n / max(n - 1, 1)))):
+    for running, new in (
+        (running_mean, mean.array),
+        (running_var, var.array * (n / max(n - 1, 1))),
+    ):
         if running is not None:
             old = running.shared()
             write(running, (momentum * new.reshape(-1) + (1 - momentum) * old).astype(old.dtype))
@@ -271,7 +310,9 @@ def torch_batch_norm(
     cudnn_enabled: bool = False,
 ) -> Tensor:
     """functional.batch_norm with its arguments in another order (torch.batch_norm)."""
-    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[
+        0
+    ]
 
 
 @torch_function(forms="f")
@@ -285,8 +326,12 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Any, Any, Any]:
-    """batch_norm that also returns the mean and inverse deviation of each channel (torch.native_batch_norm)."""
-    out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    """batch_norm that also returns the mean and inverse deviation of each channel
+    (torch.native_batch_norm).
+    """
+    out, mean, var = normalise_batch(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
     if mean is None:
         return (
             out,
@@ -313,7 +358,9 @@ def instance_norm(
     """
     if use_input_stats:
         check_more_than_one(input)
-    return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
+    return torch_instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+    )
 
 
 @torch_function("instance_norm", forms="f")
@@ -330,9 +377,14 @@ def torch_instance_norm(
 ) -> Tensor:
     """functional.instance_norm with its arguments in another order (torch.instance_norm)."""
     if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-    samples, channels = input.shape[0], input.shape[1]
-    w, b, mean, var = (None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var))
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    samples = input.shape[0]
+    channels = input.shape[1]
+    w, b, mean, var = (
+        None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)
+    )
     flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
     out, _, _ = normalise_batch(flat, w, b, mean, var, use_input_stats, momentum, eps)
     for running, new in ((running_mean, mean), (running_var, var)):
@@ -345,7 +397,11 @@ def torch_instance_norm(
 
 
 def normalise_layer(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
 ) -> tuple[Any, Any, Any]:
     shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
     check_same_dtype(input, weight, bias)
@@ -364,7 +420,8 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """Normalise the last dims, normalized_shape, to mean 0 and variance 1; then scale and shift (F.layer_norm).
+    """Normalise the last dims, normalized_shape, to mean 0 and variance 1; then scale and shift
+    (F.layer_norm).
 
     Raises RuntimeError if the shapes do not match.
     """
@@ -373,7 +430,11 @@ def layer_norm(
 
 @torch_function(forms="f")
 def native_layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
 ) -> tuple[Any, Any, Any]:
     """layer_norm that also returns the means and inverse deviations (torch.native_layer_norm)."""
     out, mean, var = normalise_layer(input, normalized_shape, weight, bias, eps)
@@ -406,11 +467,15 @@ def group_norm(
 
 @torch_function(forms="fn")
 def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
 ) -> Tensor:
     """Divide input by its root mean square over the last dims, then scale by weight (F.rms_norm).
 
-    eps defaults to the machine epsilon of the dtype. Raises RuntimeError if the shapes do not match.
+    eps defaults to the machine epsilon of the dtype. Raises RuntimeError if the shapes do not
+    match.
     """
     shape = check_layer("rms_norm", input, normalized_shape, weight, None)
     need_float(input, "rms_norm")
@@ -426,8 +491,12 @@ def rms_norm(
 
 
 @torch_function(forms="n")
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide input by a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide input by a power of the mean square of `size` neighbouring channels
+    (F.local_response_norm).
+    """
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"

@@ -12,12 +12,16 @@ def check_batch_sizes(input: Tensor) -> None:
     if input.ndim < 2 and input.numel():
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     if input.ndim >= 2 and input.shape[0] * count(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
 
 
 def check_more_than_one(input: Tensor) -> None:
     if count(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
 
 
 def check_batch(
@@ -35,7 +39,12 @@ def check_batch(
         raise RuntimeError("running_var must be defined in evaluation mode")
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    parameters = (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias))
+    parameters = (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
     for name, value in parameters:
         if value is not None and value.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
@@ -44,7 +53,9 @@ def check_batch(
 
 
 def check_same_dtype(input: Tensor, *parameters: Tensor | None) -> None:
-    """Raise RuntimeError for parameters of another dtype; half-precision input may have float32 ones."""
+    """Raise RuntimeError for parameters of another dtype; half-precision input may have float32
+    ones.
+    """
     for value in parameters:
         if value is None or value.dtype is input.dtype:
             continue
@@ -55,8 +66,12 @@ def check_same_dtype(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
-def check_layer(name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None) -> Ints:
-    """Return the shape to normalise over; raise RuntimeError if it does not match the input's or the weights' shape."""
+def check_layer(
+    name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None
+) -> Ints:
+    """Return the shape to normalise over; raise RuntimeError if it does not match the input's or
+    the weights' shape.
+    """
     check_tensor(name, input)
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(
@@ -87,7 +102,9 @@ def check_layer(name: str, input: Tensor, normalized_shape: object, weight: Tens
 def check_group(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None) -> None:
     check_tensor("group_norm", input)
     if input.ndim < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+        )
     shape = list(input.shape)
     if input.shape[0] * (input.shape[1] // num_groups) * count(input.shape[2:]) == 1:
         raise ValueError(

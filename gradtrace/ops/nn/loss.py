@@ -1,8 +1,9 @@
 """Losses of torch.nn.functional that compare an input with a target elementwise.
 
-PyTorch computes each of them, with its reduction, in one kernel with one grad_fn. `weighted_loss` makes such a record
-from a kernel for the elements and from rules `rule(xp, g, n, *operands)`, where n is what the mean divides by. Most
-have a separate backward operator too, which the graph of a gradient shows.
+PyTorch computes each of them, with its reduction, in one kernel with one grad_fn. `weighted_loss`
+makes such a record from a kernel for the elements and from rules `rule(xp, g, n, *operands)`, where
+n is what the mean divides by. Most have a separate backward operator too, which the graph of a
+gradient shows.
 """
 
 from __future__ import annotations
@@ -25,12 +26,19 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def reduction_named(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """Return the reduction, which the two legacy arguments override; raise ValueError for an unknown one."""
+def reduction_named(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """Return the reduction, which the two legacy arguments override; raise ValueError for an
+    unknown one.
+    """
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+            stacklevel=3,
+        )
         return "mean"
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -41,7 +49,8 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Return the reduction that the two legacy arguments mean, with PyTorch's warning."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+        stacklevel=3,
     )
     return reduction
 
@@ -53,7 +62,8 @@ def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
         return each
     if reduction == "sum":
         return each.sum(dtype=each.dtype)
-    return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns for an empty array
+    # mean() warns for an empty array
+    return each.mean() if each.size else np.asarray(np.nan, each.dtype)
 
 
 def weighted_loss(
@@ -66,7 +76,8 @@ def weighted_loss(
     backward: Op | None = None,
     **rules: Callable[..., Any],
 ) -> OneResult:
-    """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted and reduced.
+    """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted
+    and reduced.
 
     `backward` is the record for the gradient of the first operand.
     """
@@ -88,7 +99,8 @@ def weighted_loss(
 
     first = next(iter(rules))
     derivatives = {
-        argument: of_reduced(rule, backward if argument == first else None) for argument, rule in rules.items()
+        argument: of_reduced(rule, backward if argument == first else None)
+        for argument, rule in rules.items()
     }
     return loss_op(f"{name}({operands}; weight, reduction)", kernel, formula, node=node, promote="arith",
         unsupported_dtypes=f"bi {kernel_name}", **derivatives)  # fmt: skip
@@ -107,7 +119,9 @@ def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> O
 def bounded(
     name: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any], formula: str
 ) -> OneResult:
-    """Return a record "NAME(self, target; bound, reduction)" of a loss of |self - target| with a bound."""
+    """Return a record "NAME(self, target; bound, reduction)" of a loss of |self - target| with a
+    bound.
+    """
 
     def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
@@ -170,7 +184,9 @@ def reduced_by_weight(each: Tensor, weight: Tensor, reduction: str) -> Tensor:
 
 
 def in_dtype_of(input: Tensor, target: Tensor) -> Tensor:
-    """Return the target in the input's dtype, which the result has; raise RuntimeError if they promote to another."""
+    """Return the target in the input's dtype, which the result has; raise RuntimeError if they
+    promote to another.
+    """
     check_castable(input, target)
     return target if target.dtype is input.dtype else cast(target, input.dtype.np)
 
@@ -205,7 +221,11 @@ def l1_loss(
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
     losses = (input - target).abs()
-    return reduced(losses, reduction) if weight is None else reduced_by_weight(losses, weight, reduction)
+    return (
+        reduced(losses, reduction)
+        if weight is None
+        else reduced_by_weight(losses, weight, reduction)
+    )
 
 
 @public(forms="n")
@@ -229,9 +249,15 @@ def smooth_l1_loss(
 
 @public(forms="n")
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Tensor:
-    """Squared error below delta, delta times the absolute error above (torch.nn.functional.huber_loss)."""
+    """Squared error below delta, delta times the absolute error above
+    (torch.nn.functional.huber_loss).
+    """
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction)
     target = in_dtype_of(input, target)
@@ -244,7 +270,11 @@ def huber_loss(
 
 @public(forms="n")
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
@@ -267,7 +297,9 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
+    """target * (log target - input) (torch.nn.functional.kl_div); `input` holds
+    log-probabilities.
+    """
     check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
@@ -276,7 +308,8 @@ def kl_div(
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)
-    product = target * input  # computed first: the order of gradient accumulation shows in the graph
+    # computed first: the order of gradient accumulation shows in the graph
+    product = target * input
     return reduced(target.xlogy(target) - product, reduction)
 
 
@@ -307,9 +340,16 @@ def poisson_nll_loss(
 
 @public(forms="n")
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
+    """Negative log likelihood of a Gaussian of variance `var` >= eps
+    (torch.nn.functional.gaussian_nll_loss).
+    """
     reduction = reduction_named(reduction)
     if isinstance(var, (int, float)):
         var = input.new_full(tuple(input.shape), float(var)) if var >= 0 else var

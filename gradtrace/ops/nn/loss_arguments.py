@@ -17,15 +17,23 @@ def check_has_size(*given: object) -> None:
 
 def check_same_dtype(input: Tensor, target: Tensor) -> None:
     if target.dtype is not input.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype.scalar_type} but expected {input.dtype.scalar_type}")
+        raise RuntimeError(
+            f"Found dtype {target.dtype.scalar_type} but expected {input.dtype.scalar_type}"
+        )
 
 
 def check_castable(input: Tensor, target: Tensor) -> None:
-    """Raise RuntimeError if the promoted dtype of input and target cannot be cast to the input's dtype."""
+    """Raise RuntimeError if the promoted dtype of input and target cannot be cast to the input's
+    dtype.
+    """
     common = dtypes.result_type((input._data, True), (target._data, True))
     if common.category > input.dtype.category:
-        kept = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input.dtype.name, input.dtype.scalar_type)
-        raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
+        kept = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(
+            input.dtype.name, input.dtype.scalar_type
+        )
+        raise RuntimeError(
+            f"result type {common.scalar_type} can't be cast to the desired output type {kept}"
+        )
 
 
 def check_broadcasts(shape: Shape, to: Shape) -> None:
@@ -33,7 +41,8 @@ def check_broadcasts(shape: Shape, to: Shape) -> None:
     if len(shape) > len(to):
         check_takes(tuple(to), tuple(shape))
     for i in range(1, len(shape) + 1):
-        n, m = shape[-i], to[-i] if i <= len(to) else 1
+        n = shape[-i]
+        m = to[-i] if i <= len(to) else 1
         if n not in (1, m) and m != 1:
             raise RuntimeError(
                 f"Attempting to broadcast a dimension of length {n} at -{i}! Mismatching argument at index 1 had "
@@ -41,7 +50,9 @@ def check_broadcasts(shape: Shape, to: Shape) -> None:
             )
         if n != m and n != 1:
             full = broadcast(tuple(shape), tuple(to))
-            raise RuntimeError(f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}")
+            raise RuntimeError(
+                f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}"
+            )
 
 
 # ---- classes
@@ -57,24 +68,34 @@ def check_class_weight(weight: Tensor | None, classes: int, start: str = "") -> 
 
 def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int) -> None:
     """Raise nll_loss's errors for shapes, dtypes and classes out of range."""
-    raw, values = input.own_array(), target.array
-    shape, dims = raw.shape, raw.ndim
+    raw = input.own_array()
+    values = target.array
+    shape = raw.shape
+    dims = raw.ndim
     if dims < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {dims})")
     batch = values.shape[0] if values.ndim else 0
     if dims > 1 and shape[0] != batch:
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).")
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
+        )
     classes = shape[0 if dims == 1 else 1]
     if dims != 2 or values.ndim != 1:
         (check_rows if dims < 3 else check_images)(input, target)
     if weight is not None:
         check_class_weight(weight, classes)
         if weight.dtype is not input.dtype:
-            raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
+            raise RuntimeError(
+                f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
+            )
     if raw.dtype.kind != "f":
-        raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{input.dtype.scalar_type}'")
+        raise NotImplementedError(
+            f"\"nll_loss_out_frame\" not implemented for '{input.dtype.scalar_type}'"
+        )
     if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
+        )
     # argmin is several times as fast as min on few elements
     if values.size and values.item(values.argmin()) >= 0 and values.item(values.argmax()) < classes:
         return
@@ -87,7 +108,9 @@ def check_rows(input: Tensor, target: Tensor) -> None:
     if target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
-        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
+        )
 
 
 def check_images(input: Tensor, target: Tensor) -> None:
@@ -99,5 +122,7 @@ def check_images(input: Tensor, target: Tensor) -> None:
     if list(target.shape) == wanted:
         return
     if input.ndim == 4:
-        raise RuntimeError(f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}")
+        raise RuntimeError(
+            f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
+        )
     raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")

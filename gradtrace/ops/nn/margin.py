@@ -42,7 +42,9 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
+    """input where target is 1, max(0, margin - input) where it is -1
+    (torch.nn.functional.hinge_embedding_loss).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("hinge_embedding_loss", input=input, target=target)
     zeros = input.new_zeros(tuple(input.shape))
@@ -60,7 +62,9 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over classes of the binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
+    """Mean over classes of the binary cross entropy of logits
+    (torch.nn.functional.multilabel_soft_margin_loss).
+    """
     from gradtrace.ops.nn.activation import logsigmoid
 
     reduction = reduction_named(reduction, size_average, reduce)
@@ -74,9 +78,13 @@ def multilabel_soft_margin_loss(
 # ---- over classes: one pass computes values and slopes, as PyTorch's kernels have no second derivative either
 
 
-def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: Array | None) -> tuple[Array, Array]:
+def multi_margin_parts(
+    x: Array, target: Array, p: int, margin: float, weight: Array | None
+) -> tuple[Array, Array]:
     """Return the loss of each row of x (N, C), and its derivative."""
-    shape, x, target = x.shape, np.atleast_2d(x), target.reshape(-1)
+    shape = x.shape
+    x = np.atleast_2d(x)
+    target = target.reshape(-1)
     rows = np.arange(x.shape[0])
     z = margin - x[rows, target][:, None] + x
     z[rows, target] = 0
@@ -89,9 +97,14 @@ def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: A
 
 
 def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
-    """Return each row's loss and its derivative; the labels of a row are those before the first -1."""
-    shape, x, target = x.shape, np.atleast_2d(x), np.atleast_2d(target)
-    losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
+    """Return each row's loss and its derivative; the labels of a row are those before the first
+    -1.
+    """
+    shape = x.shape
+    x = np.atleast_2d(x)
+    target = np.atleast_2d(target)
+    losses = np.zeros(x.shape[0], x.dtype)
+    slopes = np.zeros_like(x)
     for n, row in enumerate(target):
         end = np.flatnonzero(row < 0)
         labels = row[: end[0]] if end.size else row
@@ -113,7 +126,11 @@ def rows_grad(g: Array, slope: Array, reduction: str) -> Array:
 
 def reduced_rows(losses: Array, target_shape: Shape, reduction: str) -> Array:
     """Reduce the losses of the samples; with reduction "none" return them in the target's shape."""
-    return losses.reshape(target_shape) if reduction == "none" else reduce_array(losses, None, reduction)
+    return (
+        losses.reshape(target_shape)
+        if reduction == "none"
+        else reduce_array(losses, None, reduction)
+    )
 
 
 # fmt: off
@@ -146,7 +163,9 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
+    """Mean over classes of max(0, margin - x[y] + x[i])^p
+    (torch.nn.functional.multi_margin_loss).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -158,17 +177,27 @@ def multi_margin_loss(
 
 @public(forms="n")
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Hinge loss of each label of a row against every other class (torch.nn.functional.multilabel_margin_loss)."""
+    """Hinge loss of each label of a row against every other class
+    (torch.nn.functional.multilabel_margin_loss).
+    """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("multilabel_margin_loss", input=input, target=target)
     if tuple(target.shape) != tuple(input.shape):
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
     need_float(input, "multilabel_margin_loss_forward_out_frame")
     if target.dtype.name != "int64":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
     labels = target.array
-    if labels.size and (labels.min() < -1 or labels.max() >= (input.shape[-1] if input.ndim else 1)):
+    if labels.size and (
+        labels.min() < -1 or labels.max() >= (input.shape[-1] if input.ndim else 1)
+    ):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")
     return multilabel_margin(input, target, reduction)

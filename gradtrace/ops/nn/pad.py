@@ -33,7 +33,9 @@ def pairs(pads: Ints, ndim: int) -> list[tuple[int, int, int]]:
 
 
 def constant_kernel(a: Array, pads: Ints, value: float) -> Array:
-    shape, source, target = list(a.shape), [slice(None)] * a.ndim, [slice(None)] * a.ndim
+    shape = list(a.shape)
+    source = [slice(None)] * a.ndim
+    target = [slice(None)] * a.ndim
     for dim, before, after in pairs(pads, a.ndim):
         shape[dim] += before + after
         source[dim] = slice(max(-before, 0), a.shape[dim] - max(-after, 0))
@@ -83,7 +85,8 @@ constant_pad = structural_op("constant_pad(self; pads, value)", constant_kernel,
 
 
 def _repeating(kind: str, name: str, n: int, formula: str) -> OneResult:
-    record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
+    record = f"{name}_pad{n}d"
+    node = f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
     structural_op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
@@ -106,11 +109,14 @@ repeating = {
 
 
 @torch_function(forms="n")
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Pad the last dims of input with pairs (before, after), starting with the last dim (torch.nn.functional.pad).
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """Pad the last dims of input with pairs (before, after), starting with the last dim
+    (torch.nn.functional.pad).
 
-    mode is "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops. Raises RuntimeError
-    or NotImplementedError if the pads do not match the shape.
+    mode is "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops.
+    Raises RuntimeError or NotImplementedError if the pads do not match the shape.
     """
     pads = ints("pad", "pad", pad, " (position 2)")
     if len(pads) % 2:
@@ -172,14 +178,19 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
     sizes = [shape[dim] + before + after for dim, before, after in pairs(pads, input.ndim)][::-1]
     if any(size < 1 for size in sizes):
         axes = "DHW"[3 - n :]
-        axis_sizes = " ".join(f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True))
+        axis_sizes = " ".join(
+            f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True)
+        )
         output_text = " ".join(f"{axis}: {size}" for axis, size in zip(axes, sizes, strict=True))
         raise RuntimeError(f"input ({axis_sizes}) is too small. Calculated output {output_text}")
 
 
 def circular(input: Tensor, pads: Ints) -> Tensor:
-    """Pad circularly by PyTorch's steps: copy the middle into a new tensor, then each side from the opposite one."""
-    shape, inner = list(input.shape), input
+    """Pad circularly by PyTorch's steps: copy the middle into a new tensor, then each side from the
+    opposite one.
+    """
+    shape = list(input.shape)
+    inner = input
     for dim, before, after in pairs(pads, input.ndim):
         if before > shape[dim] or after > shape[dim]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
@@ -193,9 +204,15 @@ def circular(input: Tensor, pads: Ints) -> Tensor:
         inner = slice_record(inner, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
     middle.copy_(inner)
     for dim, before, after in pairs(pads, input.ndim):
-        left, right, n = max(before, 0), max(after, 0), shape[dim]
+        left = max(before, 0)
+        right = max(after, 0)
+        n = shape[dim]
         if left:
-            slice_record(out, dim, 0, left, 1).copy_(slice_record(out, dim, n - right - left, n - right, 1))
+            slice_record(out, dim, 0, left, 1).copy_(
+                slice_record(out, dim, n - right - left, n - right, 1)
+            )
         if right:
-            slice_record(out, dim, n - right, n, 1).copy_(slice_record(out, dim, left, left + right, 1))
+            slice_record(out, dim, n - right, n, 1).copy_(
+                slice_record(out, dim, left, left + right, 1)
+            )
     return out

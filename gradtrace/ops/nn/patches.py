@@ -1,7 +1,8 @@
-"""Patches of an image (im2col) and their sum (col2im), the basis of unfold and fold; the products behind convolution.
+"""Patches of an image (im2col) and their sum (col2im), the basis of unfold and fold; the products
+behind convolution.
 
-Arrays are (N, C, *sizes); patches are (N, C, *kernel, *out), with overlapping elements repeated. Python loops run over
-kernel positions and blocks of the batch, never over pixels.
+Arrays are (N, C, *sizes); patches are (N, C, *kernel, *out), with overlapping elements repeated.
+Python loops run over kernel positions and blocks of the batch, never over pixels.
 """
 
 from __future__ import annotations
@@ -40,7 +41,13 @@ def padded_sizes(sizes: Shape, padding: Ints) -> Ints:
 
 def inside(a: Array, padding: Ints) -> Array:
     """Return a view of a padded array without its padding."""
-    return a[(slice(None), slice(None), *(slice(p, n - p) for n, p in zip(a.shape[2:], padding, strict=True)))]
+    return a[
+        (
+            slice(None),
+            slice(None),
+            *(slice(p, n - p) for n, p in zip(a.shape[2:], padding, strict=True)),
+        )
+    ]
 
 
 def patches(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
@@ -56,7 +63,8 @@ def patches(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> 
 def add_patches(columns: Array, into: Array, stride: Ints, dilation: Ints) -> None:
     """Add each patch at its position in the padded array `into`."""
     n = len(stride)
-    kernel, out = columns.shape[2 : 2 + n], columns.shape[2 + n :]
+    kernel = columns.shape[2 : 2 + n]
+    out = columns.shape[2 + n :]
     planes: tuple[Any, ...] = (slice(None), slice(None))
     for position in product(*map(range, kernel)):
         where = tuple(
@@ -67,7 +75,9 @@ def add_patches(columns: Array, into: Array, stride: Ints, dilation: Ints) -> No
 
 
 def blocks(batch: int, elements: int) -> list[slice]:
-    """Split the batch into slices whose patches (`elements` per sample) take about BLOCK elements."""
+    """Split the batch into slices whose patches (`elements` per sample) take about BLOCK
+    elements.
+    """
     step = max(1, BLOCK // max(elements, 1))
     return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
 
@@ -89,17 +99,21 @@ def grouped_rows(g: Array, groups: int) -> Array:
 #
 #     slide(input, weight) -> output       spread_back(output, weight) -> input       weigh(output, input) -> weight
 #
-# input is (N, C, *sizes), weight (O, C / groups, *kernel), output (N, O, *out). The computation runs on blocks of the
-# batch as matrix products of patches. Half precision is computed in float32.
+# input is (N, C, *sizes), weight (O, C / groups, *kernel), output (N, O, *out). The computation
+# runs on blocks of the batch as matrix products of patches. Half precision is computed in float32.
 
 
 def widen_half(a: Array) -> Array:
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
-def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
+def slide(
+    x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
     """Correlate x with w, with `out` windows along each dim."""
-    dtype, x, w = x.dtype, widen_half(x), widen_half(w)
+    dtype = x.dtype
+    x = widen_half(x)
+    w = widen_half(w)
     result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not result.size or not w.size:
         return np.zeros(result.shape, dtype)
@@ -112,28 +126,47 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
         if n == 1:
             np.matmul(rows, columns, out=result[part].reshape(groups, rows.shape[1], -1))
         else:
-            np.moveaxis(result[part], 0, 1)[...] = np.matmul(rows, columns).reshape(w.shape[0], n, *out)
+            np.moveaxis(result[part], 0, 1)[...] = np.matmul(rows, columns).reshape(
+                w.shape[0], n, *out
+            )
     return result.astype(dtype, copy=False)
 
 
-def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """Return an array of `sizes`: for each element of g, its product with the weights is added at its window."""
-    dtype, g, w = g.dtype, widen_half(g), widen_half(w)
-    channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
+def spread_back(
+    g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
+    """Return an array of `sizes`: for each element of g, its product with the weights is added at
+    its window.
+    """
+    dtype = g.dtype
+    g = widen_half(g)
+    w = widen_half(w)
+    channels = w.shape[1] * groups
+    kernel = w.shape[2:]
+    out = g.shape[2:]
     result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
     if g.size and w.size:
         columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
         for part in blocks(len(g), channels * prod(kernel) * prod(out)):
             rows = grouped_rows(g[part], groups)
-            spread = np.matmul(columns, rows).reshape(channels, *kernel, part.stop - part.start, *out)
+            spread = np.matmul(columns, rows).reshape(
+                channels, *kernel, part.stop - part.start, *out
+            )
             add_patches(np.moveaxis(spread, 1 + len(kernel), 0), result[part], stride, dilation)
     return np.ascontiguousarray(inside(result, padding)).astype(dtype, copy=False)
 
 
-def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """Return, for each weight, the sum of products of the inputs and the output gradients that it connects."""
-    dtype, g, x = g.dtype, widen_half(g), widen_half(x)
-    channels, out = x.shape[1] // groups, g.shape[2:]
+def weigh(
+    g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
+    """Return, for each weight, the sum of products of the inputs and the output gradients that it
+    connects.
+    """
+    dtype = g.dtype
+    g = widen_half(g)
+    x = widen_half(x)
+    channels = x.shape[1] // groups
+    out = g.shape[2:]
     result = np.zeros((groups, g.shape[1] // groups, channels * prod(kernel)), g.dtype)
     if g.size and x.size:
         view = patches(padded(x, padding), kernel, stride, dilation, out)

@@ -1,7 +1,8 @@
 """Max and average pooling over 1, 2 and 3 dims.
 
-The records are 2-d and 3-d; a 1-d input is treated as an image of height 1, as in PyTorch. Of equal elements the first
-in a window is its maximum, and nan is greater than all. Padding counts as -inf for the maximum, as 0 for the average.
+The records are 2-d and 3-d; a 1-d input is treated as an image of height 1, as in PyTorch. Of equal
+elements the first in a window is its maximum, and nan is greater than all. Padding counts as -inf
+for the maximum, as 0 for the average.
 """
 
 from __future__ import annotations
@@ -38,10 +39,15 @@ def planes_take(a: Array, index: Array, n: int) -> Array:
 
 
 def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
-    """Apply the transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
-    lead, plane = g.shape[: g.ndim - len(sizes)], prod(sizes)
+    """Apply the transpose of `planes_take`: add each element of g at its position in planes of
+    `sizes`.
+    """
+    lead = g.shape[: g.ndim - len(sizes)]
+    plane = prod(sizes)
     count = prod(lead)
-    places = index.reshape(count, prod(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
+    places = (
+        index.reshape(count, prod(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
+    )
     out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 
@@ -49,7 +55,9 @@ def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
 def max_kernel(
     a: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> tuple[Array, Array]:
-    n, sizes, best = len(kernel), a.shape, a
+    n = len(kernel)
+    sizes = a.shape
+    best = a
     index: Any = 0
     for i in reversed(range(n)):
         dim = a.ndim - n + i
@@ -57,7 +65,8 @@ def max_kernel(
         out = count_windows(a.shape[dim], window, ceil_mode)
         starts = np.arange(out) * window[1] - window[2]
         first = np.where(starts < 0, starts % window[3], starts)
-        taps, beyond = regular(a.shape[dim], out, *window), np.flatnonzero(first >= a.shape[dim])
+        taps = regular(a.shape[dim], out, *window)
+        beyond = np.flatnonzero(first >= a.shape[dim])
         first[beyond] = 0
         best, index = find_maxima(best, index, dim, prod(sizes[dim + 1 :]), taps, first)
         if len(beyond) and a.dtype.kind == "f":  # with a dilation a window may have only padding
@@ -65,8 +74,12 @@ def max_kernel(
     return best, index
 
 
-def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Array:
-    """Return each window's divisor: its number of elements in the input, or (`include_pad`) in input and padding."""
+def divisors(
+    sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool
+) -> Array:
+    """Return each window's divisor: its number of elements in the input, or (`include_pad`) in
+    input and padding.
+    """
     total = np.ones((), np.int64)
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
         starts = np.arange(count_windows(n, (k, s, p, 1), ceil_mode)) * s - p
@@ -82,7 +95,9 @@ def divided(total: Array, by: Array | int) -> Array:
     return np.trunc(total / by).astype(total.dtype)
 
 
-def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool) -> list[tuple[int, Taps]]:
+def plane_taps(
+    sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool
+) -> list[tuple[int, Taps]]:
     """Return the number of windows and their taps for each dim."""
     results = []
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
@@ -92,7 +107,13 @@ def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode
 
 
 def average_kernel(
-    a: Array, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
+    a: Array,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
 ) -> Array:
     sizes = a.shape[-len(kernel) :]
     total = widen_half(a)
@@ -148,7 +169,9 @@ def refuse_empty(name: str, g: Array, n: int) -> None:
 
 
 def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str) -> SeveralResults:
-    """Return a record with the results (values, indices); the gradient of values goes to the positions in indices."""
+    """Return a record with the results (values, indices); the gradient of values goes to the
+    positions in indices.
+    """
     name = signature.partition("(")[0]
     back = name + "_back"
 
@@ -167,7 +190,8 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int, formula: str
 
 
 def average_record(n: int) -> OneResult:
-    node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
+    node = f"AvgPool{n}DBackward"
+    name = f"avg_pool{n}d"
     window_op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
         average_back, node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
@@ -225,7 +249,9 @@ def check_bool(input: Tensor, name: str) -> None:
 
 
 def alone(values: Tensor) -> Tensor:
-    """Return the result of max_pool1d: without a gradient PyTorch uses another kernel, whose result is not a view."""
+    """Return the result of max_pool1d: without a gradient PyTorch uses another kernel, whose result
+    is not a view.
+    """
     if values.requires_grad:
         return values
     out = Tensor._wrap(values.own_array())
@@ -258,7 +284,11 @@ def _max_pool(n: int, always_indices: bool) -> Callable[..., Any]:
     record = maxima[max(n, 2)]
     if always_indices:
         function.__annotations__["return"] = "tuple[Tensor, Tensor]"
-        return expose(named(function, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=record)
+        return expose(
+            named(function, name + "_with_indices", doc),
+            forms="fn" if n == 1 else "n",
+            record=record,
+        )
     expose(named(function, name, doc), forms="fn", record=record)
     return function
 
@@ -323,16 +353,24 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Mean of each window over the last dim; input (N, C, L) or (C, L) (torch.nn.functional.avg_pool1d)."""
+    """Mean of each window over the last dim; input (N, C, L) or (C, L)
+    (torch.nn.functional.avg_pool1d).
+    """
     check_tensor("avg_pool1d", input)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
             "checking arguments for avg_pool1d)"
         )
-    for argument, value in (("kernel_size", kernel_size), ("stride", stride or ()), ("padding", padding)):
+    for argument, value in (
+        ("kernel_size", kernel_size),
+        ("stride", stride or ()),
+        ("padding", padding),
+    ):
         if isinstance(value, (tuple, list)) and len(value) > 1:
-            raise RuntimeError(f"avg_pool1d() argument '{argument}' should contain one int (got {len(value)})")
+            raise RuntimeError(
+                f"avg_pool1d() argument '{argument}' should contain one int (got {len(value)})"
+            )
     (k,), (s,), (p,), _ = window("avg_pool1d", 1, kernel_size, stride, padding)
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
@@ -343,4 +381,6 @@ def avg_pool1d(
 
 
 expose(avg_pool1d, forms="fn", record=averages[2])
-average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}
+average_pools = {1: avg_pool1d} | {
+    n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)
+}

@@ -27,7 +27,9 @@ def window(name: str, n: int, *given: PerDim | None) -> tuple[Ints, ...]:
     The stride defaults to the kernel size.
     """
     results: dict[str, Ints] = {}
-    for argument, value in zip(WRONG, given if len(given) == len(WRONG) else (*given, 1), strict=True):
+    for argument, value in zip(
+        WRONG, given if len(given) == len(WRONG) else (*given, 1), strict=True
+    ):
         if argument == "stride" and (value is None or value == () or value == []):
             results[argument] = results["kernel_size"]
             continue
@@ -43,7 +45,9 @@ def window(name: str, n: int, *given: PerDim | None) -> tuple[Ints, ...]:
 
 
 def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) -> Ints:
-    """Return the number of windows along each dim; raise RuntimeError if the window does not fit the input."""
+    """Return the number of windows along each dim; raise RuntimeError if the window does not fit
+    the input.
+    """
     kernel, stride, _, dilation = where
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
@@ -59,12 +63,21 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                 f"dilation={e}"
             )
-    for setting, letter, values in (("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "", dilation)):
+    for setting, letter, values in (
+        ("kernel size", "k", kernel),
+        ("stride", "d", stride),
+        ("dilation", "", dilation),
+    ):
         if any(v <= 0 for v in values):
             pairs = zip(AXES[n], values, strict=True)
-            shown = " ".join(f"{letter}{axis}: {v}" if letter else f"dilation{axis}: {v}" for axis, v in pairs)
+            shown = " ".join(
+                f"{letter}{axis}: {v}" if letter else f"dilation{axis}: {v}" for axis, v in pairs
+            )
             raise RuntimeError(f"{setting} should be greater than zero, but got {shown}")
-    return tuple(count_windows(size, window, ceil_mode) for size, *window in zip(input.shape[-n:], *where, strict=True))
+    return tuple(
+        count_windows(size, window, ceil_mode)
+        for size, *window in zip(input.shape[-n:], *where, strict=True)
+    )
 
 
 def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:
@@ -110,7 +123,9 @@ def join_sizes(sizes: Sequence[int]) -> str:
 
 
 def check_max_pool1d(input: Tensor, *given: PerDim | None) -> None:
-    """Raise max_pool1d's errors, which differ from those of other pooling functions; `given` as in `window`."""
+    """Raise max_pool1d's errors, which differ from those of other pooling functions; `given` as in
+    `window`.
+    """
     for argument, value in zip(WRONG, given, strict=True):
         items = lengths("max_pool1d", argument, () if value is None else value, 1)
         if len(items) != 1 and not (argument == "stride" and not items):
@@ -127,7 +142,9 @@ def check_max_pool1d(input: Tensor, *given: PerDim | None) -> None:
     (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *given)
     for argument, value in (("kernel_size", k), ("stride", s), ("dilation", e)):
         if value <= 0:
-            raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
+            raise RuntimeError(
+                f"max_pool1d() {argument} must be greater than zero, but got {value}"
+            )
     if p < 0:
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {p}")
     if p > k // 2:

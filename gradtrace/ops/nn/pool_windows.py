@@ -1,8 +1,9 @@
 """Windows along one dim as taps, for pooling, padding by repetition and resampling.
 
-A tap is a pair of selections (outputs, inputs) along the dim: the j-th tap pairs each output with the input at the j-th
-position of its window. Selections are slices if the windows are evenly spaced, else arrays of positions. Windows are
-processed tap by tap and dim by dim: a k x k window costs 2k passes, and no Python loop runs over elements.
+A tap is a pair of selections (outputs, inputs) along the dim: the j-th tap pairs each output with
+the input at the j-th position of its window. Selections are slices if the windows are evenly
+spaced, else arrays of positions. Windows are processed tap by tap and dim by dim: a k x k window
+costs 2k passes, and no Python loop runs over elements.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ Taps = list[tuple[Any, Any]]
 
 
 def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: int = 1) -> Taps:
-    """Return the taps of windows of `kernel` elements, `stride` apart, over n inputs; padding has no taps."""
+    """Return the taps of windows of `kernel` elements, `stride` apart, over n inputs; padding has
+    no taps.
+    """
     taps: Taps = []
     for j in range(kernel):
         offset = j * dilation - padding
-        first, last = max(0, -(offset // stride)), min(out, (n - 1 - offset) // stride + 1)
+        first = max(0, -(offset // stride))
+        last = min(out, (n - 1 - offset) // stride + 1)
         if first < last:
             start = first * stride + offset
-            taps.append((slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride)))
+            taps.append(
+                (slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride))
+            )
     return taps
 
 
@@ -37,13 +43,17 @@ def irregular(starts: Array, ends: Array) -> Taps:
 
 
 def dual(starts: Array, ends: Array, n: int) -> tuple[Array, Array]:
-    """Return the start and end of the outputs whose windows contain each of n inputs; `starts`, `ends` are sorted."""
+    """Return the start and end of the outputs whose windows contain each of n inputs; `starts`,
+    `ends` are sorted.
+    """
     inputs = np.arange(n)
     return np.searchsorted(ends, inputs, "right"), np.searchsorted(starts, inputs, "right")
 
 
 def adaptive(n: int, out: int) -> tuple[Array, Array]:
-    """Return the starts floor(o n / out) and ends ceil((o + 1) n / out) of the windows of adaptive pooling."""
+    """Return the starts floor(o n / out) and ends ceil((o + 1) n / out) of the windows of adaptive
+    pooling.
+    """
     outputs = np.arange(out)
     return outputs * n // out, -(-(outputs + 1) * n // out)
 
@@ -70,19 +80,26 @@ def weigh_windows(a: Array, dim: int, index: Array, weights: Array) -> Array:
 
 
 def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Array:
-    """Apply the transpose of `weigh_windows`: for each of n inputs, sum the weighted outputs it contributed to."""
+    """Apply the transpose of `weigh_windows`: for each of n inputs, sum the weighted outputs it
+    contributed to.
+    """
     used = weights != 0
-    source, weight = index[used], weights[used]
+    source = index[used]
+    weight = weights[used]
     output = np.broadcast_to(np.arange(index.shape[1]), index.shape)[used]
     order = np.argsort(source, kind="stable")
-    source, weight, output = source[order], weight[order], output[order]
+    source = source[order]
+    weight = weight[order]
+    output = output[order]
     counts = np.bincount(source, minlength=n)
     place = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
     back = np.zeros((max(int(counts.max(initial=0)), 1), n), np.int64)
     shares = np.zeros(back.shape, weights.dtype)
-    # Rows of inputs with fewer outputs than others are filled up with their first output and weight 0.
+    # Rows of inputs with fewer outputs than others are filled up with their first output and weight
+    # 0.
     back[:, counts > 0] = output[(np.cumsum(counts) - counts)[counts > 0]]
-    back[place, source], shares[place, source] = output, weight
+    back[place, source] = output
+    shares[place, source] = weight
     out = weigh_windows(g, dim, back, shares)
     if not counts.all():
         out[along(dim, counts == 0)] = 0
@@ -90,31 +107,43 @@ def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Arra
 
 
 def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
-    """Apply the transpose of np.take: for each of n inputs, sum the gradients of the elements taken from it."""
+    """Apply the transpose of np.take: for each of n inputs, sum the gradients of the elements taken
+    from it.
+    """
     if (index[1:] < index[:-1]).any():
         order = np.argsort(index, kind="stable")
-        g, index = np.take(g, order, dim), index[order]
+        g = np.take(g, order, dim)
+        index = index[order]
     inputs = np.arange(n)
-    starts, ends = np.searchsorted(index, inputs, "left"), np.searchsorted(index, inputs, "right")
+    starts = np.searchsorted(index, inputs, "left")
+    ends = np.searchsorted(index, inputs, "right")
     return add_windows(g, dim, n, irregular(starts, ends))
 
 
-def find_maxima(a: Array, index: Array | int, dim: int, unit: int, taps: Taps, first: Array) -> tuple[Array, Array]:
-    """Return the maximum of each window along `dim` and its position; nan is greatest, and ties go to the first.
+def find_maxima(
+    a: Array, index: Array | int, dim: int, unit: int, taps: Taps, first: Array
+) -> tuple[Array, Array]:
+    """Return the maximum of each window along `dim` and its position; nan is greatest, and ties go
+    to the first.
 
-    `first` is the start of each window. A position is the place along `dim` times `unit`, plus `index`: the position
-    along the dims already processed (0: none).
+    `first` is the start of each window. A position is the place along `dim` times `unit`, plus
+    `index`: the position along the dims already processed (0: none).
     """
     here = np.arange(a.shape[dim]).reshape((-1,) + (1,) * (a.ndim - dim - 1)) * unit + index
     here = np.broadcast_to(here, a.shape)
     if taps and covers(taps[0][0], len(first)):
         start = along(dim, taps[0][1])
-        best, place, taps = np.array(a[start]), np.array(here[start]), taps[1:]
+        best = np.array(a[start])
+        place = np.array(here[start])
+        taps = taps[1:]
     else:
-        best, place = np.take(a, first, dim), np.take(here, first, dim)
+        best = np.take(a, first, dim)
+        place = np.take(here, first, dim)
     nans = a.dtype.kind == "f" and bool(np.isnan(a).any())
     for outputs, inputs in taps:
-        value, to, by = a[along(dim, inputs)], along(dim, outputs), along(dim, inputs)
+        value = a[along(dim, inputs)]
+        to = along(dim, outputs)
+        by = along(dim, inputs)
         better = value > best[to]
         if nans:
             better |= value != value
@@ -124,4 +153,6 @@ def find_maxima(a: Array, index: Array | int, dim: int, unit: int, taps: Taps, f
 
 
 def covers(outputs: object, count: int) -> bool:
-    return isinstance(outputs, slice) and (outputs.start or 0) == 0 and outputs.stop in (None, count)
+    return (
+        isinstance(outputs, slice) and (outputs.start or 0) == 0 and outputs.stop in (None, count)
+    )

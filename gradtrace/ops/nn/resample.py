@@ -1,6 +1,8 @@
-"""Resampling to another size: nearest, linear, cubic, area; with and without antialiasing (F.interpolate).
+"""Resampling to another size: nearest, linear, cubic, area; with and without antialiasing
+(F.interpolate).
 
-Every mode is a weighted sum of a few inputs along each dim in turn (`resample_tables`); the gradient is its transpose.
+Every mode is a weighted sum of a few inputs along each dim in turn (`resample_tables`); the
+gradient is its transpose.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from gradtrace.ops.nn.resample_tables import TABLES, Table
 
 Scales = tuple[float | None, ...]
 MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-# A result along one dim, of n elements: at its place in the input, where corners are aligned if `corners`.
+# A result along one dim, of n elements: at its place in the input, where corners are aligned if
+# `corners`.
 PLACE = "u = x * (n - 1) / (sizes - 1) if corners else (x + 1 / 2) * n / sizes - 1 / 2"
 SMOOTHED = "out[x] = sum[i](w[i] * self[i]) / sum[i](w[i]); w[i] = "
 FORMULAS = {
@@ -36,7 +39,8 @@ FORMULAS = {
     "cubic_aa": f"{SMOOTHED}cubic((u - i) / max(1, n / sizes)); {PLACE}",
     "lanczos_aa": f"{SMOOTHED}lanczos((u - i) / max(1, n / sizes)); {PLACE}",
 }
-LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # modes with the table "linear", and their numbers of dims
+# modes with the table "linear", and their numbers of dims
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 # The names in PyTorch's nodes, by table; each has its number of dims before the D.
 NODES = {
     "nearest": "Nearest1D Nearest2D Nearest3D",
@@ -49,18 +53,28 @@ NODES = {
 }
 
 
-def tables(kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dtype: NumpyDtype) -> list[Table]:
-    return [TABLES[kind](n, out, corners, scale, dtype) for n, out, scale in zip(sizes, outs, scales, strict=True)]
+def tables(
+    kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dtype: NumpyDtype
+) -> list[Table]:
+    return [
+        TABLES[kind](n, out, corners, scale, dtype)
+        for n, out, scale in zip(sizes, outs, scales, strict=True)
+    ]
 
 
 def resample_kernel(kind: str) -> Kernel:
     def kernel(a: Array, outs: Ints, corners: bool, scales: Scales) -> Array:
-        n, x = len(outs), widen_half(a)
+        n = len(outs)
+        x = widen_half(a)
         dim_tables = tables(kind, a.shape[-n:], outs, corners, scales, np.dtype(x.dtype))
         for i in reversed(range(n)):
             index, weights = dim_tables[i]
             dim = a.ndim - n + i
-            x = np.take(x, index[0], dim) if len(index) == 1 else weigh_windows(x, dim, index, weights)
+            x = (
+                np.take(x, index[0], dim)
+                if len(index) == 1
+                else weigh_windows(x, dim, index, weights)
+            )
         return x.astype(a.dtype, copy=False)
 
     return kernel
@@ -68,20 +82,26 @@ def resample_kernel(kind: str) -> Kernel:
 
 def resample_back(kind: str) -> Kernel:
     def kernel(g: Array, sizes: Ints, corners: bool, scales: Scales) -> Array:
-        n, x = len(sizes), widen_half(g)
+        n = len(sizes)
+        x = widen_half(g)
         dim_tables = tables(kind, sizes, g.shape[-n:], corners, scales, np.dtype(x.dtype))
         for i in range(n):
             index, weights = dim_tables[i]
             dim = g.ndim - n + i
             where = (x, dim, sizes[i])
-            x = take_back(*where, index[0]) if len(index) == 1 else weigh_back(*where, index, weights)
+            x = (
+                take_back(*where, index[0])
+                if len(index) == 1
+                else weigh_back(*where, index, weights)
+            )
         return x.astype(g.dtype, copy=False)
 
     return kernel
 
 
 def resample_record(kind: str, n: int, shown: str) -> OneResult:
-    name, node = f"upsample_{shown.lower()}", f"Upsample{shown}Backward"
+    name = f"upsample_{shown.lower()}"
+    node = f"Upsample{shown}Backward"
     window_op(f"{name}_back(g; sizes, corners, scales)", resample_back(kind), node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)))  # fmt: skip
     return window_op(f"{name}(self; sizes, corners, scales)", resample_kernel(kind), FORMULAS[kind], node=node + "0",
@@ -109,10 +129,12 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample input (N, C, *sizes) to `size` or by `scale_factor` (torch.nn.functional.interpolate).
+    """Resample input (N, C, *sizes) to `size` or by `scale_factor`
+    (torch.nn.functional.interpolate).
 
-    Modes: "nearest", "nearest-exact" and "area" for 1 to 3 spatial dims, "linear", "bilinear", "bicubic", "lanczos" and
-    "trilinear" for the number they name. Raises ValueError or NotImplementedError for conflicting arguments.
+    Modes: "nearest", "nearest-exact" and "area" for 1 to 3 spatial dims, "linear", "bilinear",
+    "bicubic", "lanczos" and "trilinear" for the number they name. Raises ValueError or
+    NotImplementedError for conflicting arguments.
     """
     check_tensor("interpolate", input)
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
@@ -147,7 +169,11 @@ def wanted_sizes(
         several = isinstance(size, (list, tuple))
         outs = for_each_dim(size, sizes, n, "output", "output size", "output size of", "o")
         if not all(isinstance(o, int) for o in outs):
-            got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
+            got = (
+                f"size with types {[type(o) for o in outs]}"
+                if several
+                else f"a size of type {type(size).__name__}"
+            )
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
                 + got
@@ -155,8 +181,12 @@ def wanted_sizes(
         return outs, (None,) * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = for_each_dim(scale_factor, sizes, n, "scale_factor", "scale_factor", "scale_factor of shape", "s")
-    return tuple(int(size * float(s)) for size, s in zip(sizes, scales, strict=True)), tuple(map(float, scales))
+    scales = for_each_dim(
+        scale_factor, sizes, n, "scale_factor", "scale_factor", "scale_factor of shape", "s"
+    )
+    return tuple(int(size * float(s)) for size, s in zip(sizes, scales, strict=True)), tuple(
+        map(float, scales)
+    )
 
 
 def for_each_dim(
@@ -174,16 +204,24 @@ def for_each_dim(
 
 
 def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:
-    """Return the name of the interpolation table; raise NotImplementedError if the mode does not support n dims."""
+    """Return the name of the interpolation table; raise NotImplementedError if the mode does not
+    support n dims.
+    """
     if mode == "lanczos" and n == 2:
         if corners:
             raise ValueError("Lanczos mode does not support align_corners=True")
         if not antialias:
             raise ValueError("Lanczos mode requires antialias=True")
-    kind = {"nearest-exact": "nearest_exact", "bicubic": "cubic", **dict.fromkeys(LINEAR, "linear")}.get(mode, mode)
+    kind = {
+        "nearest-exact": "nearest_exact",
+        "bicubic": "cubic",
+        **dict.fromkeys(LINEAR, "linear"),
+    }.get(mode, mode)
     kind += "_aa" if antialias else ""
     if mode in LINEAR and LINEAR[mode] != n and n in (1, 2, 3):
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {LINEAR[mode] + 2}D input")
+        raise NotImplementedError(
+            f"Got {ndim}D input, but {mode} mode needs {LINEAR[mode] + 2}D input"
+        )
     if (kind, n) not in records:
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {MODES} (got {mode})"
@@ -196,13 +234,24 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
     sizes = tuple(input.shape[2:])
     if min(*sizes, *outs) < 1:
         axes = "DHW"[3 - n :]
-        shown = [", ".join(f"{axis}: {o}" for axis, o in zip(axes, values, strict=True)) for values in (sizes, outs)]
+        shown = [
+            ", ".join(f"{axis}: {o}" for axis, o in zip(axes, values, strict=True))
+            for values in (sizes, outs)
+        ]
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
         )
     if not math.prod(input.shape[1:]):
-        raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}")
-    kernel = "nearest" if kind.startswith("nearest") else "linear" if kind.startswith("linear") else "cubic"
+        raise RuntimeError(
+            f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}"
+        )
+    kernel = (
+        "nearest"
+        if kind.startswith("nearest")
+        else "linear"
+        if kind.startswith("linear")
+        else "cubic"
+    )
     if kernel != "nearest" or input.dtype.scalar_type != "Byte":
         need_float(input, f"compute_indices_weights_{kernel}")
 
@@ -230,14 +279,18 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: PerDim | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """interpolate with mode "bilinear" and aligned corners (torch.nn.functional.upsample_bilinear)."""
+    """interpolate with mode "bilinear" and aligned corners
+    (torch.nn.functional.upsample_bilinear).
+    """
     warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def warn(name: str) -> None:
     warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+        UserWarning,
+        stacklevel=3,
     )
 
 

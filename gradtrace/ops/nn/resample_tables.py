@@ -1,7 +1,7 @@
 """Inputs and weights of each output of a resampling along one dim.
 
-A table is (index, weights), both of shape (taps, outputs). It is computed in the dtype that PyTorch uses, so that
-positions on the border between two inputs round the same way.
+A table is (index, weights), both of shape (taps, outputs). It is computed in the dtype that PyTorch
+uses, so that positions on the border between two inputs round the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Table = tuple[Any, Any]
 
 
 def source_spacing(n: int, out: int, corners: bool, scale: float | None) -> float:
-    """Return the distance, in input elements, between the source positions of neighbouring outputs."""
+    """Return the distance, in input elements, between the source positions of neighbouring
+    outputs.
+    """
     if corners:
         return (n - 1) / (out - 1) if out > 1 else 0.0
     return 1 / scale if scale is not None and scale > 0 else n / out
@@ -31,13 +33,16 @@ def nearest_exact(n: int, out: int, corners: bool, scale: float | None, dtype: N
 
 
 def picked(n: int, out: int, scale: float | None, centre: float) -> Table:
-    source = (np.arange(out, dtype=np.float32) + np.float32(centre)) * np.float32(source_spacing(n, out, False, scale))
+    source = (np.arange(out, dtype=np.float32) + np.float32(centre)) * np.float32(
+        source_spacing(n, out, False, scale)
+    )
     index = np.minimum(np.floor(source).astype(np.int64), n - 1)
     return index[None], np.ones((1, out))
 
 
 def sources(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Array:
-    outputs, width = np.arange(out, dtype=dtype), dtype.type(source_spacing(n, out, corners, scale))
+    outputs = np.arange(out, dtype=dtype)
+    width = dtype.type(source_spacing(n, out, corners, scale))
     return width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
 
 
@@ -56,8 +61,11 @@ def cubic(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtyp
 
 
 def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    """Return the weights of the four inputs around a source at t after the second one (Keys' convolution)."""
-    near, far = cubic_near, cubic_far
+    """Return the weights of the four inputs around a source at t after the second one (Keys'
+    convolution).
+    """
+    near = cubic_near
+    far = cubic_far
     return [far(t + 1, a), near(t, a), near(1 - t, a), far(2 - t, a)]
 
 

@@ -76,7 +76,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W); raise RuntimeError if r does not divide H and W."""
+    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W); raise RuntimeError if r does not divide H and
+    W.
+    """
     check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
     for dim, side in ((-2, "height"), (-1, "width")):
         if input.shape[dim] % downscale_factor:
@@ -90,9 +92,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def check_groups(input: Tensor, groups: int) -> None:
     check_tensor("channel_shuffle", input)
     if input.ndim <= 2:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        )
     if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
     if input.shape[1] % groups:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."
@@ -100,7 +106,9 @@ def check_groups(input: Tensor, groups: int) -> None:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Transpose the channels of (N, C, ...) seen as (groups, C / groups) (torch.channel_shuffle)."""
+    """Transpose the channels of (N, C, ...) seen as (groups, C / groups)
+    (torch.channel_shuffle).
+    """
     check_groups(input, groups)
     return channel_shuffle_record(input, groups)
 

@@ -17,7 +17,8 @@ from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.reduce.sums import add_up, broadcast_back, fold
 
-exp, log = in_float64("exp"), in_float64("log")
+exp = in_float64("exp")
+log = in_float64("log")
 
 
 def log_sum_exp(a: Array, dims: Ints, keepdim: bool) -> Array:
@@ -98,18 +99,23 @@ def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
             input = cast(input, wanted.np)
         if not wanted.is_floating_point:
             last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
-            raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
+            raise NotImplementedError(
+                f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'"
+            )
         return record.call(input, (axis,) if input.ndim else ())
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
     return torch_function(name, forms="fms")(function)
 
 
-soft, log_soft = _normalised("softmax", softmax), _normalised("log_softmax", log_softmax)
+soft = _normalised("softmax", softmax)
+log_soft = _normalised("log_softmax", log_softmax)
 
 
 def implicit_dim(name: str, ndim: int) -> int:
-    """Return the dim that `functional.softmax` and similar use by default, with PyTorch's warning."""
+    """Return the dim that `functional.softmax` and similar use by default, with PyTorch's
+    warning.
+    """
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,
@@ -120,14 +126,18 @@ def implicit_dim(name: str, ndim: int) -> int:
 
 def _functional(name: str, base: Callable[..., Tensor], sign: int) -> None:
     def function(
-        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
+        input: Tensor,
+        dim: int | None = None,
+        _stacklevel: int = 3,
+        dtype: dtypes.dtype | None = None,
     ) -> Tensor:
         if dim is None:
             dim = implicit_dim(name, input.ndim)
         one_dim(base.__name__, dim, input.ndim, 1)
         return base(input if sign > 0 else -input, dim, dtype=dtype)
 
-    function.__name__, function.__doc__ = name, f"torch.nn.functional.{name}; without `dim` the legacy implicit dim."
+    function.__name__ = name
+    function.__doc__ = f"torch.nn.functional.{name}; without `dim` the legacy implicit dim."
     expose(function, name, forms="n")
 
 

@@ -19,8 +19,11 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
-    """Return zeros with each element at its position in the plane; of several at one position the last is kept."""
-    lead, count = a.shape[: a.ndim - len(sizes)], math.prod(a.shape[-len(sizes) :])
+    """Return zeros with each element at its position in the plane; of several at one position the
+    last is kept.
+    """
+    lead = a.shape[: a.ndim - len(sizes)]
+    count = math.prod(a.shape[-len(sizes) :])
     out = np.zeros((*lead, math.prod(sizes)), a.dtype)
     np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
     return out.reshape(*lead, *sizes)
@@ -35,11 +38,16 @@ def unpool_record(n: int) -> OneResult:
 records = {n: unpool_record(n) for n in (2, 3)}
 
 
-def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Sequence[int] | None) -> Ints:
-    """Return the input sizes of a pooling with these windows; `output_size` resolves the ambiguity."""
+def unpooled_sizes(
+    input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Sequence[int] | None
+) -> Ints:
+    """Return the input sizes of a pooling with these windows; `output_size` resolves the
+    ambiguity.
+    """
     n = len(kernel)
     usual = tuple(
-        (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
+        (size - 1) * s + k - 2 * p
+        for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
     )
     if output_size is None:
         return usual
@@ -51,14 +59,18 @@ def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, out
         )
     for i, (size, s) in enumerate(zip(usual, stride, strict=True)):
         if not size - s < wanted[i] < size + s:
-            raise ValueError(f'invalid output_size "{wanted}" (dim {i} must be between {size - s} and {size + s})')
+            raise ValueError(
+                f'invalid output_size "{wanted}" (dim {i} must be between {size - s} and {size + s})'
+            )
     return tuple(wanted)
 
 
 def check_places(input: Tensor, indices: Tensor, sizes: Ints) -> None:
     n = len(sizes)
     if indices.dtype.scalar_type != "Long":
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_type}")
+        raise RuntimeError(
+            f"elements in indices should be type int64 but got: {indices.dtype.scalar_type}"
+        )
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(
             f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {input.ndim} "
@@ -91,13 +103,18 @@ def _unpool(n: int) -> Callable[..., Tensor]:
         kernel = lengths(name, "kernel_size", kernel_size, n)
         if len(kernel) != n:
             wanted = f"{('one', 'two', 'three')[n - 1]} elements ({', '.join(('depth', 'height', 'width')[-n:])})"
-            raise RuntimeError(f"There should be exactly {wanted} in output_size, but got {len(kernel)} elements.")
+            raise RuntimeError(
+                f"There should be exactly {wanted} in output_size, but got {len(kernel)} elements."
+            )
         step = kernel if stride is None else lengths(name, "stride", stride, n)
-        sizes = unpooled_sizes(input, kernel, step, lengths(name, "padding", padding, n), output_size)
+        sizes = unpooled_sizes(
+            input, kernel, step, lengths(name, "padding", padding, n), output_size
+        )
         if n > 1:
             check_places(input, indices, sizes)
             return records[n](input, indices, sizes)
-        line, places = unsqueeze(input, input.ndim), unsqueeze(indices, indices.ndim)
+        line = unsqueeze(input, input.ndim)
+        places = unsqueeze(indices, indices.ndim)
         check_places(line, places, (*sizes, 1))
         return squeeze_dim(records[2](line, places, (*sizes, 1)), input.ndim)
 
@@ -129,7 +146,8 @@ def _power_average(n: int) -> Callable[..., Tensor]:
         ceil_mode: bool = False,
     ) -> Tensor:
         if math.isinf(norm_type):
-            pool, size = max_pools[n], input.abs()
+            pool = max_pools[n]
+            size = input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
             return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
         cells = math.prod(lengths(name, "kernel_size", kernel_size, n))

@@ -1,6 +1,7 @@
 """Sums, differences, products and quotients: the operators behind Python's + - * / //.
 
-A record lists its signature and kernel, then for each argument what its derivative needs and the rule.
+A record lists its signature and kernel, then for each argument what its derivative needs and the
+rule.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def scaled(b: Array, alpha: float) -> Array:
 
 
 def negate(a: Raw) -> Array:
-    """Negate; raise RuntimeError for bools. The attribute `ufunc` names numpy's function (see rounding.in_float64)."""
+    """Negate; raise RuntimeError for bools. The attribute `ufunc` names numpy's function (see
+    rounding.in_float64).
+    """
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -87,7 +90,8 @@ negate.ufunc = "negative"  # type: ignore[attr-defined]
 
 
 def power_kernel(a: Raw, b: Raw) -> Array:
-    a, b = np.asarray(a), np.asarray(b)
+    a = np.asarray(a)
+    b = np.asarray(b)
     if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
         return integer_power(a, b)
     if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
@@ -206,7 +210,8 @@ rsub_tensor = arith_op("rsub(self, other; alpha)", lambda a, b, alpha: minus_sca
     "other - alpha * self", unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
     other=PASS_ON)
-# A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
+# A number operand counts as a tensor in the rule, which therefore multiplies by name and not by
+# `*`.
 mul = arith_op("mul(self, other)", "multiply", "self * other", commutative=True, sign="*", zero="mask",
     aten="mul_.Tensor", symbolic=True, scalar=py.mul, number="mul_number", exact_number=True,
     self=d("other", lambda xp, g, out, self, other: g * other, lambda xp, g, out, self, other: xp.mul(g, other)),
@@ -224,7 +229,9 @@ def as_tensor(number: float, x: Tensor) -> Tensor:
 
 
 def number_minus(number: float, x: Tensor) -> Tensor:
-    """Return number - x with the number as a tensor, as in PyTorch's composed functions and rules."""
+    """Return number - x with the number as a tensor, as in PyTorch's composed functions and
+    rules.
+    """
     return sub(as_tensor(number, x), x)
 
 
@@ -283,7 +290,9 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 
 
 @public("div", "divide")
-def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
+def torch_div(
+    input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN
+) -> Tensor:
     """Return input / other, broadcast; `rounding_mode` is None, "trunc" or "floor" (torch.div)."""
     input = first_operand("div", input, other)
     if rounding_mode is NOT_GIVEN:
@@ -297,7 +306,9 @@ def rounded_div(mode: str | None) -> Choice:
     if mode is NOT_GIVEN or mode is None:
         return div if mode is NOT_GIVEN else div_none, ()
     if mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
     return div_mode, (mode,)
 
 
@@ -307,11 +318,15 @@ def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> N
     if isinstance(alpha, bool) and category != 0:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and category < 2 and not isinstance(other, float):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
 
 
 def first_operand(name: str, input: Any, other: object) -> Any:
-    """Return the first operand of a function that takes numbers for both; raise TypeError for anything else."""
+    """Return the first operand of a function that takes numbers for both; raise TypeError for
+    anything else.
+    """
     if not isinstance(input, Tensor):
         return first_number(name, input, other)
     require_tensor(name, input, other)

@@ -27,9 +27,16 @@ def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
 
 
 def clamp_grad(
-    xp: XP, g: Operand, out: object, self: Operand, low: Operand | float | None, high: Operand | float | None
+    xp: XP,
+    g: Operand,
+    out: object,
+    self: Operand,
+    low: Operand | float | None,
+    high: Operand | float | None,
 ) -> Operand:
-    """Return the gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
+    """Return the gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0
+    everywhere.
+    """
     inside = self == self
     if low is not None:
         inside = xp.logical_and(inside, self >= low)
@@ -89,9 +96,12 @@ for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
 
 
 @public("clamp", "clip")
-def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+def clamped(
+    input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+) -> Tensor:
     """Clamp input to [min, max]; a bound may be a tensor or None (torch.clamp)."""
-    min, max = dtypes.python_number(min), dtypes.python_number(max)
+    min = dtypes.python_number(min)
+    max = dtypes.python_number(max)
     record, rest = choose_clamp(input, min, max)
     return record(in_bounds_dtype(input, min, max), *rest)
 
@@ -118,29 +128,44 @@ def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
 @public("clamp_min")
 def clamped_below(input: Tensor, min: Tensor | float) -> Tensor:
     """Clamp input from below (torch.clamp_min)."""
-    return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(in_bounds_dtype(input, min), min)
+    return (
+        clamp_min_tensor(input, min)
+        if isinstance(min, Tensor)
+        else clamp_min(in_bounds_dtype(input, min), min)
+    )
 
 
 @public("clamp_max")
 def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
     """Clamp input from above (torch.clamp_max)."""
-    return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
+    return (
+        clamp_max_tensor(input, max)
+        if isinstance(max, Tensor)
+        else clamp_max(in_bounds_dtype(input, max), max)
+    )
 
 
 @in_both_forms("nan_to_num")
 def choose_nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Choice:
     """Replace nan and infinities by numbers (torch.nan_to_num)."""
     return nan_to_num, (input, nan or 0.0, posinf, neginf)
 
 
-def _clamp_inplace(self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
+def _clamp_inplace(
+    self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+) -> Tensor:
     record, rest = choose_clamp(self, min, max)
     common = in_bounds_dtype(self, min, max).dtype
     if common.category > self.dtype.category:
         kept = self.dtype.c_name
-        raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
+        raise RuntimeError(
+            f"result type {common.scalar_type} can't be cast to the desired output type {kept}"
+        )
     return inplace(record, self, *rest)
 
 

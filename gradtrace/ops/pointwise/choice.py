@@ -1,4 +1,6 @@
-"""Elementwise choice: maximum, minimum, fmax, fmin, where; and the records with which rules fill masked elements."""
+"""Elementwise choice: maximum, minimum, fmax, fmin, where; and the records with which rules fill
+masked elements.
+"""
 
 from __future__ import annotations
 

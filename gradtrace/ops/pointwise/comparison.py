@@ -43,7 +43,9 @@ bitwise_right_shift = arith_op("bitwise_right_shift(self, other)", "right_shift"
 # fmt: on
 
 binary(eq, "eq")
-for _record, _alias in zip((ne, lt, le, gt, ge), words("not_equal less less_equal greater greater_equal"), strict=True):
+for _record, _alias in zip(
+    (ne, lt, le, gt, ge), words("not_equal less less_equal greater greater_equal"), strict=True
+):
     binary(_record, _alias)
 for _record in (logical_and, logical_or, logical_xor):
     binary(_record, numbers=False)
@@ -55,7 +57,9 @@ unary(bitwise_not)
 
 def inverted(self: Tensor) -> Tensor:
     if self.is_floating_point():
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     return bitwise_not(self)
 
 

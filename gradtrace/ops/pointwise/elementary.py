@@ -1,4 +1,6 @@
-"""Signs, exponentials, logarithms, roots, sigmoid and relu; each has an array kernel, a float kernel and a rule."""
+"""Signs, exponentials, logarithms, roots, sigmoid and relu; each has an array kernel, a float
+kernel and a rule.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from gradtrace.engine.operators.select import where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.api import functions, public, unary
 
-LN2, LN10 = math.log(2.0), math.log(10.0)
+LN2 = math.log(2.0)
+LN10 = math.log(10.0)
 
 
 exponential = in_float64("exp")
@@ -32,7 +35,9 @@ def sign_kernel(x: Array) -> Array:
 
 
 def relu_kernel(x: Array) -> Array:
-    """Return relu of an array, keeping -0.0: of equal zeros np.maximum returns the second, except in half precision."""
+    """Return relu of an array, keeping -0.0: of equal zeros np.maximum returns the second, except
+    in half precision.
+    """
     return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 
@@ -73,7 +78,8 @@ sigmoid_backward = elementwise_op("sigmoid_backward(g, result)", lambda g, resul
 relu = elementwise_op("relu(self)", relu_kernel, "max(self, 0)", zero="rectifier", scalar=scalars.relu,
     unsupported_dtypes="b Boolean inputs not supported for relu",
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
-# A separate operator, as in PyTorch: its result requires grad because relu's does, although that gradient is 0.
+# A separate operator, as in PyTorch: its result requires grad because relu's does, although that
+# gradient is 0.
 relu_grad = elementwise_op("relu_grad(g, result)", lambda g, result: where_kept(np.logical_not(result <= 0), g),
     "where(result > 0, g, 0)", scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
     g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=ZERO_GRAD)

@@ -1,4 +1,6 @@
-"""Rounding, signs, mantissas and common divisors: floor, round, copysign, heaviside, ldexp, frexp, gcd, lcm."""
+"""Rounding, signs, mantissas and common divisors: floor, round, copysign, heaviside, ldexp, frexp,
+gcd, lcm.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def mantissa_grad(xp: XP, g: Operand, exponent: Operand) -> Operand:
 
 @in_both_forms("copysign")
 def choose_copysign(input: Tensor, other: Tensor | float) -> Choice:
-    """Return the magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
+    """Return the magnitude of input with the sign of other, a tensor or a number
+    (torch.copysign).
+    """
     return copysign if isinstance(other, Tensor) else copysign_number, (input, other)
 
 
@@ -114,5 +118,7 @@ unary(trunc, "fix")
 
 @in_both_forms("round")
 def choose_round(input: Tensor, *, decimals: int = 0) -> Choice:
-    """Round to the nearest integer, half to even, or to `decimals` digits after the point (torch.round)."""
+    """Round to the nearest integer, half to even, or to `decimals` digits after the point
+    (torch.round).
+    """
     return (round_record, (input,)) if decimals == 0 else (round_to, (input, decimals))

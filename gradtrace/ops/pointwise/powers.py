@@ -32,7 +32,9 @@ def pow_base_grad(xp: XP, g: Operand, out: object, self: Operand, exponent: Oper
     return xp.where(exponent == 0, xp.zeros_like(g), g * (exponent * xp.pow(self, exponent - 1)))
 
 
-def pow_exponent_grad(xp: XP, g: Operand, out: Operand, self: Operand, exponent: Operand) -> Operand:
+def pow_exponent_grad(
+    xp: XP, g: Operand, out: Operand, self: Operand, exponent: Operand
+) -> Operand:
     flat = xp.logical_and(self == 0, exponent >= 0)
     return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
 

@@ -1,4 +1,6 @@
-"""Remainders: `remainder` (Python's %, the sign of the divisor) and `fmod` (C's, the sign of the dividend)."""
+"""Remainders: `remainder` (Python's %, the sign of the divisor) and `fmod` (C's, the sign of the
+dividend).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def _rmod(a: Tensor, b: Any) -> Any:
     return remainder_of_number(a, b) if is_number(b) else NotImplemented
 
 
-inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
+inplace_method(
+    "remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ())
+)
 inplace_method("fmod_", lambda other: (fmod if isinstance(other, Tensor) else fmod_scalar, ()))
 
 for _name, _function in (

@@ -57,7 +57,9 @@ atanh = float_op("atanh(self)", in_float64("arctanh"), "log((1 + self) / (1 - se
 
 
 def inverse_square(xp: XP, self: Operand, other: Operand) -> Operand:
-    """Return 1 / (self^2 + other^2), or 0 at the origin, where the gradient of atan2 is defined as 0."""
+    """Return 1 / (self^2 + other^2), or 0 at the origin, where the gradient of atan2 is defined as
+    0.
+    """
     square = self * self + other * other
     return xp.zeroed(xp.reciprocal(square), square == 0)
 

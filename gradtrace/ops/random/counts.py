@@ -1,8 +1,9 @@
 """Poisson and binomial numbers, computed from uniform ones.
 
-The methods are those of PyTorch's CPU kernels: Hoermann's transformed rejection, PTRS for Poisson numbers
-(https://doi.org/10.1016/0167-6687(93)90997-4) and BTRS for binomial ones (https://doi.org/10.1080/00949659308811496),
-and the products or sums of uniform numbers for small means.
+The methods are those of PyTorch's CPU kernels: Hoermann's transformed rejection, PTRS for Poisson
+numbers (https://doi.org/10.1016/0167-6687(93)90997-4) and BTRS for binomial ones
+(https://doi.org/10.1080/00949659308811496), and the products or sums of uniform numbers for small
+means.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ STIRLING = (
 
 
 class Uniform:
-    """Uniform numbers one by one, read from a stream in blocks; `close` gives unused ones back to the stream."""
+    """Uniform numbers one by one, read from a stream in blocks; `close` gives unused ones back to
+    the stream.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -55,7 +58,9 @@ def poisson_one(rate: float, uniform: Callable[[], float]) -> float:
         return poisson_large(rate, uniform)
     if rate == 0:
         return 0
-    limit, product, k = math.exp(-rate), uniform(), 0
+    limit = math.exp(-rate)
+    product = uniform()
+    k = 0
     while product > limit:
         product *= uniform()
         k += 1
@@ -84,7 +89,9 @@ def poisson_large(rate: float, uniform: Callable[[], float]) -> float:
 
 
 def whole(x: float) -> int:
-    """Return floor(x), or the smallest int64, as a cast in C does, if the result does not fit in int64."""
+    """Return floor(x), or the smallest int64, as a cast in C does, if the result does not fit in
+    int64.
+    """
     return math.floor(x) if abs(x) < 2**63 else -(2**63)
 
 
@@ -92,7 +99,9 @@ def log(x: float) -> float:
     return math.log(x) if x else -math.inf
 
 
-def binomial(stream: Stream, counts: list[float], chances: list[float], kind: NumpyDtype) -> list[float]:
+def binomial(
+    stream: Stream, counts: list[float], chances: list[float], kind: NumpyDtype
+) -> list[float]:
     with closing(Uniform(stream)) as uniform:
         return [binomial_one(n, p, uniform, kind) for n, p in zip(counts, chances, strict=True)]
 
@@ -113,7 +122,9 @@ def successes(n: float, p: float, uniform: Callable[[], float]) -> float:
     """Return a binomial number for a probability p of at most 1/2."""
     if n * p >= LARGE_MEAN:
         return binomial_large(n, p, uniform)
-    total, k, scale = 0.0, 0, math.log1p(-p)
+    total = 0.0
+    k = 0
+    scale = math.log1p(-p)
     while True:
         total += math.ceil(log(uniform()) / scale)
         if total > n:

@@ -1,7 +1,9 @@
-"""PyTorch's distributions: each function draws n numbers from a stream, in the order of PyTorch's CPU kernels.
+"""PyTorch's distributions: each function draws n numbers from a stream, in the order of PyTorch's
+CPU kernels.
 
-A kernel that PyTorch computes one element at a time calls the C library's functions, which Python's `math` calls too.
-Arrays above EXACT elements use numpy's, whose float64 results may differ in the last place.
+A kernel that PyTorch computes one element at a time calls the C library's functions, which Python's
+`math` calls too. Arrays above EXACT elements use numpy's, whose float64 results may differ in the
+last place.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 
 # ---- float32 normal numbers with the bits of PyTorch's vectorised kernel: the Box-Muller transform on blocks of 16
 #
-# The logarithm, sine and cosine are the polynomials of the Cephes library (https://www.netlib.org/cephes, `logf`,
-# `sinf`, `cosf`) in the order of operations of PyTorch's AVX2 kernel, whose compiler fuses each product with the sum
-# after it. A fused multiply-add is computed here in float64, whose second rounding differs in less than one of 10^8
-# cases.
+# The logarithm, sine and cosine are the polynomials of the Cephes library
+# (https://www.netlib.org/cephes, `logf`, `sinf`, `cosf`) in the order of operations of PyTorch's
+# AVX2 kernel, whose compiler fuses each product with the sum after it. A fused multiply-add is
+# computed here in float64, whose second rounding differs in less than one of 10^8 cases.
 
 BLOCK = 2048  # rows of 16 numbers: what a step works on stays in the cache
 # Cephes' coefficients, from the highest power down.
@@ -30,7 +32,8 @@ LOGARITHM = (
 )  # fmt: skip
 COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-LOG_2_LOW, LOG_2_HIGH = -2.12194440e-4, 0.693359375
+LOG_2_LOW = -2.12194440e-4
+LOG_2_HIGH = 0.693359375
 # pi / 4 in three parts, so that a small multiple of the first two is exact.
 QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
 
@@ -54,7 +57,9 @@ def normal_blocks(uniform: Array) -> Array:
 
 
 def polynomial(coefficients: tuple[float, ...], x: Array, scratch: Array, result: Array) -> None:
-    """Fill float32 `result` with a polynomial of float32 numbers, given as float64 `x`, rounding after each step."""
+    """Fill float32 `result` with a polynomial of float32 numbers, given as float64 `x`, rounding
+    after each step.
+    """
     first, *middle, last = (float(np.float32(c)) for c in coefficients)
     np.multiply(x, first, out=scratch)
     for coefficient in middle:
@@ -77,7 +82,8 @@ def log(x: Array) -> Array:
     t += mantissa * small
     square = t * t
     wide = t.astype(np.float64)
-    scratch, result = np.empty_like(wide), np.empty_like(t)
+    scratch = np.empty_like(wide)
+    result = np.empty_like(t)
     polynomial(LOGARITHM, wide, scratch, result)
     result *= t
     np.multiply(result, square, out=scratch, dtype=np.float64)
@@ -106,7 +112,8 @@ def sine_and_cosine(x: Array) -> tuple[Array, Array]:
     rest[...] = scratch
     square = rest * rest
     wide = square.astype(np.float64)
-    cosine, sine = np.empty_like(rest), np.empty_like(rest)
+    cosine = np.empty_like(rest)
+    sine = np.empty_like(rest)
     polynomial(COSINE, wide, scratch, cosine)
     cosine *= square
     np.multiply(cosine, wide, out=scratch)
@@ -149,9 +156,12 @@ def each(name: str, x: Array) -> Array:
 
 
 def fused(x: Array, factor: float, addend: float) -> Array:
-    """Return x * factor + addend, rounded once, for a float array x; `factor` and `addend` are cast to its dtype."""
+    """Return x * factor + addend, rounded once, for a float array x; `factor` and `addend` are cast
+    to its dtype.
+    """
     kind = x.dtype.type
-    factor, addend = float(kind(factor)), float(kind(addend))
+    factor = float(kind(factor))
+    addend = float(kind(addend))
     if kind is np.float32:
         total: Array = x * np.float64(factor)
         total += addend
@@ -168,7 +178,9 @@ def fused(x: Array, factor: float, addend: float) -> Array:
     low = x - high
     factor_high = factor * SPLIT - (factor * SPLIT - factor)
     factor_low = factor - factor_high
-    error = ((high * factor_high - product) + high * factor_low + low * factor_high) + low * factor_low
+    error = (
+        (high * factor_high - product) + high * factor_low + low * factor_high
+    ) + low * factor_low
     return total + (lost + error)
 
 
@@ -198,7 +210,9 @@ def integers(stream: Stream, n: int, low: int, high: int) -> Array:
 
 
 def all_integers(stream: Stream, n: int, kind: NumpyDtype) -> Array:
-    """Return integers from 0 to the dtype's largest, or to 2 ** digits, up to which a float dtype is exact."""
+    """Return integers from 0 to the dtype's largest, or to 2 ** digits, up to which a float dtype
+    is exact.
+    """
     bits = stream.uint64(n) if kind.itemsize == 8 else stream.uint32(n)
     if kind.kind == "f":
         bits %= bits.dtype.type(2 ** (np.finfo(kind).nmant + 1) + 1)
@@ -222,20 +236,24 @@ def permutation(stream: Stream, n: int) -> Array:
 def swapped(targets: Array, steps: Array) -> Array:
     """Return 0 .. n-1 after swapping places i and targets[i] >= i for i = 0 .. n-2, without a loop.
 
-    Step i moves the number at place targets[i] to place i, where it stays. Place t still holds the number t unless an
-    earlier step had the target t. The latest such step j moved there the number that place j held before step j.
+    Step i moves the number at place targets[i] to place i, where it stays. Place t still holds the
+    number t unless an earlier step had the target t. The latest such step j moved there the number
+    that place j held before step j.
     """
     n = steps.size + 1
     both = (targets << 32) | steps
     both.sort()
-    target, step = both >> 32, both & 0xFFFF_FFFF
+    target = both >> 32
+    step = both & 0xFFFF_FFFF
     again = np.flatnonzero(target[1:] == target[:-1])
     earlier = np.full(n - 1, -1)  # the latest earlier step with the same target
     earlier[step[again + 1]] = step[again]
     latest = np.full(n, -1)  # the latest step aiming at a place
     latest[target] = step
-    before = np.where(latest[:-1] == steps, earlier, latest[:-1])  # the latest step aiming at i, before step i
-    held = np.where(before < 0, steps, before)  # the number at place i before step i, by following such steps
+    # the latest step aiming at i, before step i
+    before = np.where(latest[:-1] == steps, earlier, latest[:-1])
+    # the number at place i before step i, by following such steps
+    held = np.where(before < 0, steps, before)
     while not np.array_equal(held, further := held[held]):
         held = further
     order = np.empty(n, np.int64)
@@ -247,8 +265,12 @@ def swapped(targets: Array, steps: Array) -> Array:
 # ---- normal numbers
 
 
-def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool) -> Array:
-    """Return normal numbers: in blocks of 16 for a contiguous tensor of at least 16 elements, else pair by pair."""
+def normal(
+    stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, contiguous: bool
+) -> Array:
+    """Return normal numbers: in blocks of 16 for a contiguous tensor of at least 16 elements, else
+    pair by pair.
+    """
     if n < VECTORISED or not contiguous:
         pairs = normal_pairs(stream, n)
         return (pairs if (mean, std) == (0, 1) else fused(pairs, std, mean)).astype(kind)
@@ -257,7 +279,8 @@ def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, co
     drawn = n if kind.itemsize > 2 else n - rest
     words = drawn + (VECTORISED if rest else 0)
     bits = stream.uniform64(words) if wide else stream.uniform32(words)
-    # Of a length that is not a multiple of 16, the last 16 numbers are made again, from new uniform ones.
+    # Of a length that is not a multiple of 16, the last 16 numbers are made again, from new uniform
+    # ones.
     whole = np.concatenate((bits[: blocks * VECTORISED], bits[drawn:])) if rest else bits
     samples = normal_blocks64(whole) if wide else normal_blocks(whole)
     samples = samples if (mean, std) == (0, 1) else fused(samples, std, mean)
@@ -267,7 +290,9 @@ def normal(stream: Stream, n: int, kind: NumpyDtype, mean: float, std: float, co
 
 
 def normal_blocks64(uniform: Array) -> Array:
-    """Convert n uniform float64 numbers to standard normal ones; in each row of 16, 8 give radii and 8 give angles."""
+    """Convert n uniform float64 numbers to standard normal ones; in each row of 16, 8 give radii
+    and 8 give angles.
+    """
     rows = uniform.reshape(-1, 2, 8)
     radius = np.sqrt(-2 * each("log", 1 - rows[:, 0].reshape(-1)))
     angle = 2 * math.pi * rows[:, 1].reshape(-1)
@@ -278,7 +303,9 @@ def normal_blocks64(uniform: Array) -> Array:
 
 
 def normal_pairs(stream: Stream, n: int) -> Array:
-    """Return n standard normal float64 numbers, made in pairs; the stream keeps an unused second number."""
+    """Return n standard normal float64 numbers, made in pairs; the stream keeps an unused second
+    number.
+    """
     kept = [] if stream.next_normal is None or not n else [stream.next_normal]
     count = (n - len(kept) + 1) // 2
     if kept or count:

@@ -1,4 +1,6 @@
-"""Methods that fill a tensor with random numbers (`Tensor.normal_` and similar), and functions with a random result."""
+"""Methods that fill a tensor with random numbers (`Tensor.normal_` and similar), and functions with
+a random result.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,17 @@ from gradtrace.ops.random.stream import Stream
 
 SMALLEST = -(2**63)  # int64
 CONTINUOUS = (
-    "{} distribution is a continuous probability distribution. dtype must be a floating point but you specified {}"
+    "{} distribution is a continuous probability distribution. "
+    "dtype must be a floating point but you specified {}"
 )
 
 
 def redraw(name: str, node: str, formula: str, public: str = "", aten: str = "") -> Op:
-    """Return a record that replaces values by random numbers: the previous values get a zero gradient.
+    """Return a record that replaces values by random numbers: the previous values get a zero
+    gradient.
 
-    `public` is the public name (default `name`), `aten` PyTorch's name of the operator (default: `public` with "_").
+    `public` is the public name (default `name`), `aten` PyTorch's name of the operator (default:
+    `public` with "_").
     """
     return random_op(f"{name}(self; values)", lambda a, values: values, formula, public=public or name,
         aten=aten or f"{public or name}_", node=node,
@@ -63,26 +68,42 @@ binomial_sample = redraw("binomial_sample", "BinomialBackward0", "out[i] ~ Binom
 
 
 def fill(
-    record: Op, self: Tensor, generator: Generator | None, values: Callable[[Stream, Array], Array], *rest: Tensor
+    record: Op,
+    self: Tensor,
+    generator: Generator | None,
+    values: Callable[[Stream, Array], Array],
+    *rest: Tensor,
 ) -> Tensor:
-    """Write `values(stream, array like self)` to the tensor; flat values are placed in its memory order."""
+    """Write `values(stream, array like self)` to the tensor; flat values are placed in its memory
+    order.
+    """
     refuse_unless_tracked(self, *rest)
     like = self.own_array()
     numbers = sample(generator, like.size, lambda stream: values(stream, like))
-    drawn = in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
+    drawn = (
+        in_memory_order(numbers, like) if numbers.shape != like.shape or like.ndim < 2 else numbers
+    )
     return inplace(record, self, *rest, drawn.astype(like.dtype, copy=False))
 
 
 def fill_with(
-    record: Op, self: Tensor, generator: Generator | None, draw_numbers: Callable[..., Array], *numbers: float
+    record: Op,
+    self: Tensor,
+    generator: Generator | None,
+    draw_numbers: Callable[..., Array],
+    *numbers: float,
 ) -> Tensor:
     """Fill with numbers of a distribution, whose parameters are `numbers`."""
     numbers = tuple(map(float, numbers))
-    return fill(record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers))
+    return fill(
+        record, self, generator, lambda stream, like: draw_numbers(stream, like.size, *numbers)
+    )
 
 
 @public(forms="m")
-def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
+def uniform_(
+    self: Tensor, *bounds: float, generator: Generator | None = None, **named: float
+) -> Tensor:
     """Fill with numbers uniform in [from, to), [0, 1) by default (Tensor.uniform_)."""
     low, high = bounds_of("uniform_", bounds, named, 0.0, 1.0)
     kind = self.dtype.np
@@ -91,14 +112,23 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
         if not abs(bound) <= np.finfo(kind).max:
             raise RuntimeError(f"{name} is out of bounds for {self.dtype.c_name}")
     if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
     return fill(
-        uniform, self, generator, lambda stream, like: distributions.uniform(stream, like.size, kind, low, high)
+        uniform,
+        self,
+        generator,
+        lambda stream, like: distributions.uniform(stream, like.size, kind, low, high),
     )
 
 
-def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *defaults: Any) -> list[Any]:
-    """Return the arguments `from` and `to`; as `from` is a Python keyword, both arrive as *args and **kwargs."""
+def bounds_of(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], *defaults: Any
+) -> list[Any]:
+    """Return the arguments `from` and `to`; as `from` is a Python keyword, both arrive as *args and
+    **kwargs.
+    """
     bounds = [*given, *defaults[len(given) :]]
     for key, value in named.items():
         if key not in ("from", "to"):
@@ -110,29 +140,45 @@ def bounds_of(name: str, given: tuple[Any, ...], named: dict[str, Any], *default
 
 
 @public(forms="m")
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal numbers (Tensor.normal_)."""
-    mean, std = float(mean), float(std)
+    mean = float(mean)
+    std = float(std)
     return fill(normal, self, generator, lambda stream, like: normal_like(stream, like, mean, std))
 
 
 @public(forms="m")
 def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
-    """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits) (Tensor.random_)."""
+    """Fill with integers in [from, to); by default 0 to the dtype's largest (for floats 2**digits)
+    (Tensor.random_).
+    """
     kind = self.dtype.np
     if not bounds and not named:
         return fill(
-            random_any, self, generator, lambda stream, like: distributions.all_integers(stream, like.size, kind)
+            random_any,
+            self,
+            generator,
+            lambda stream, like: distributions.all_integers(stream, like.size, kind),
         )
     if len(bounds) == 1 and not named:
-        low, high, record = 0, int(bounds[0]), random_to
+        low = 0
+        high = int(bounds[0])
+        record = random_to
     else:
         first, last = bounds_of("random_", bounds, named, 0, None)
-        low, high, record = int(first), end_of(self.dtype) if last is None else int(last), random_from_to
+        low = int(first)
+        high = end_of(self.dtype) if last is None else int(last)
+        record = random_from_to
     check_range(low, high)
     if low == SMALLEST and high == -SMALLEST:
-        return fill(record, self, generator, lambda stream, like: stream.uint64(like.size).astype(np.int64))
-    return fill(record, self, generator, lambda stream, like: integers_like(stream, like, low, high))
+        return fill(
+            record, self, generator, lambda stream, like: stream.uint64(like.size).astype(np.int64)
+        )
+    return fill(
+        record, self, generator, lambda stream, like: integers_like(stream, like, low, high)
+    )
 
 
 def end_of(dtype: dtypes.dtype) -> int:
@@ -143,14 +189,27 @@ def end_of(dtype: dtypes.dtype) -> int:
 
 
 @public(forms="m")
-def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
+def bernoulli_(
+    self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with 1 with probability p, a number or a tensor, else 0 (Tensor.bernoulli_)."""
     if isinstance(p, Tensor):
         chances = probabilities(p)
-        return fill(bernoulli_each, self, generator, lambda stream, like: by_chance(stream, chances, like), p)
+        return fill(
+            bernoulli_each,
+            self,
+            generator,
+            lambda stream, like: by_chance(stream, chances, like),
+            p,
+        )
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return fill(bernoulli_fill, self, generator, lambda stream, like: distributions.bernoulli(stream, p, like.size))
+    return fill(
+        bernoulli_fill,
+        self,
+        generator,
+        lambda stream, like: distributions.bernoulli(stream, p, like.size),
+    )
 
 
 def probabilities(p: Tensor) -> Array:
@@ -165,15 +224,21 @@ def probabilities(p: Tensor) -> Array:
 
 
 def by_chance(stream: Stream, chances: Array, like: Array) -> Array:
-    """Return True with each element's probability in `chances`, drawn in the memory order of `like`."""
+    """Return True with each element's probability in `chances`, drawn in the memory order of
+    `like`.
+    """
     wide = chances.dtype.itemsize == 8
     numbers = stream.uniform64(like.size) if wide else stream.uniform32(like.size)
     return np.asarray(in_memory_order(numbers, like) < chances)
 
 
 @public()
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Sample 1 with the probability given by each element, or with probability p, else 0 (torch.bernoulli)."""
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None
+) -> Tensor:
+    """Sample 1 with the probability given by each element, or with probability p, else 0
+    (torch.bernoulli).
+    """
     like = np.empty(input.shape, input.dtype.np)
     if p is not None:
         return bernoulli_(Tensor._wrap(like), p, generator=generator)
@@ -192,7 +257,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
 
 @public(forms="m")
-def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with the exponentials of normal numbers (Tensor.log_normal_)."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -201,7 +268,9 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
 
 @public(forms="m")
-def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with numbers of a Cauchy distribution (Tensor.cauchy_)."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -211,7 +280,9 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
 @public(forms="m")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill with the number of trials up to the first success with probability p (Tensor.geometric_)."""
+    """Fill with the number of trials up to the first success with probability p
+    (Tensor.geometric_).
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return fill_with(geometric, self, generator, distributions.geometric, p)
@@ -225,17 +296,23 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     flat = rates.reshape(-1).tolist()
-    drawn = sample(generator, rates.size, lambda stream: np.array(counts.poisson(stream, flat), rates.dtype))
+    drawn = sample(
+        generator, rates.size, lambda stream: np.array(counts.poisson(stream, flat), rates.dtype)
+    )
     return poisson_sample(input, drawn.astype(rates.dtype, copy=False).reshape(rates.shape))
 
 
 @public(forms="f")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Sample binomial distributions: the successes of `count` trials with probability `prob` (torch.binomial)."""
+    """Sample binomial distributions: the successes of `count` trials with probability `prob`
+    (torch.binomial).
+    """
     trials, chances = np.broadcast_arrays(count.shared(), prob.shared())
     require_floats(trials.dtype, "binomial_cpu", least=4)
     if trials.dtype != chances.dtype:
-        raise RuntimeError(f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}")
+        raise RuntimeError(
+            f"Found dtype {prob.dtype.scalar_type} but expected {count.dtype.scalar_type}"
+        )
     flat = trials.reshape(-1).tolist(), chances.reshape(-1).tolist()
     numbers = lambda stream: np.array(counts.binomial(stream, *flat, trials.dtype), trials.dtype)
     drawn = sample(generator, trials.size, numbers).astype(trials.dtype, copy=False)

@@ -1,6 +1,7 @@
 """Gamma and Dirichlet numbers: the samples of Gamma, Beta and Dirichlet in torch.distributions.
 
-The method is that of PyTorch's CPU kernel: Marsaglia and Tsang's rejection (https://doi.org/10.1145/358407.358414).
+The method is that of PyTorch's CPU kernel: Marsaglia and Tsang's rejection
+(https://doi.org/10.1145/358407.358414).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ SQUEEZE = float(np.float32(0.0331))  # the kernel has these numbers as float32
 
 
 def sample_record(name: str, aten: str, node: str, formula: str) -> Op:
-    """Return the record of samples whose derivative is not available; differentiating it raises RuntimeError."""
+    """Return the record of samples whose derivative is not available; differentiating it raises
+    RuntimeError.
+    """
 
     def refuse(*_: object) -> NoReturn:
         raise RuntimeError(
@@ -51,17 +54,22 @@ def gamma_number(alpha: float, narrow: bool, stream: Stream) -> float:
         power = float(np.float32(1) / np.float32(alpha)) if narrow else 1.0 / alpha
         scale = (1 - uniform(stream)) ** power
         alpha = float(np.float32(alpha) + np.float32(1)) if narrow else alpha + 1.0
-    width = float(np.float32(alpha) - np.float32(THIRD)) if narrow else alpha - float(np.float32(THIRD))
+    width = (
+        float(np.float32(alpha) - np.float32(THIRD)) if narrow else alpha - float(np.float32(THIRD))
+    )
     slope = 1.0 / math.sqrt(9.0 * width)
     while True:
-        x, y = 0.0, 0.0
+        x = 0.0
+        y = 0.0
         while y <= 0:
             x = float(normal_pairs(stream, 1)[0])
             y = 1.0 + slope * x
         v = y * y * y
         u = 1 - uniform(stream)
         square = x * x
-        if u < 1.0 - SQUEEZE * square * square or math.log(u) < 0.5 * square + width * (1.0 - v + math.log(v)):
+        if u < 1.0 - SQUEEZE * square * square or math.log(u) < 0.5 * square + width * (
+            1.0 - v + math.log(v)
+        ):
             return scale * width * v
 
 
@@ -79,7 +87,9 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     alpha = concentration.shared()
     require_floats(alpha.dtype, "gamma_cpu", least=4)
     narrow = alpha.dtype.itemsize == 4
-    numbers = sample(None, alpha.size, lambda stream: gamma_numbers(stream, alpha, narrow)).astype(alpha.dtype)
+    numbers = sample(None, alpha.size, lambda stream: gamma_numbers(stream, alpha, narrow)).astype(
+        alpha.dtype
+    )
     return gamma_record(concentration, np.maximum(numbers, np.finfo(alpha.dtype).tiny))
 
 

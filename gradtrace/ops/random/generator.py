@@ -20,7 +20,9 @@ DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """An independent source of random numbers (torch.Generator), which gives PyTorch's numbers for the same seed."""
+    """An independent source of random numbers (torch.Generator), which gives PyTorch's numbers for
+    the same seed.
+    """
 
     def __init__(self, device: object = "cpu") -> None:
         check_device(device)
@@ -38,11 +40,14 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Seed the generator and return it; 2**64 is added to a negative one. Raise ValueError outside 64 bits."""
+        """Seed the generator and return it; 2**64 is added to a negative one. Raise ValueError
+        outside 64 bits.
+        """
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
-        self._seed, self._source = seed % 2**64, None
+        self._seed = seed % 2**64
+        self._source = None
         return self
 
     def initial_seed(self) -> int:
@@ -60,7 +65,9 @@ class Generator:
         return Tensor._wrap(self.source.pack(self._seed))
 
     def set_state(self, new_state: Tensor) -> None:
-        """Restore a state from `get_state`; TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
+        """Restore a state from `get_state`; TypeError if it is not a tensor of bytes, RuntimeError
+        for a wrong size.
+        """
         if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         raw = new_state.own_array()
@@ -82,14 +89,18 @@ default_generator.seed()
 
 
 def draw(generator: Generator | None) -> Stream:
-    """Return the stream to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
+    """Return the stream to draw from; raise RuntimeError in a vmap whose `randomness` is
+    "error".
+    """
     if state.refused_draws is not None:
         raise RuntimeError(state.refused_draws)
     return (generator or default_generator).source
 
 
 def sample(generator: Generator | None, size: int, numbers: Callable[[Stream], Array]) -> Array:
-    """Return `numbers(stream)`, of this size; while a run is repeated, the numbers that its first run drew here."""
+    """Return `numbers(stream)`, of this size; while a run is repeated, the numbers that its first
+    run drew here.
+    """
     stream = draw(generator)
     return numbers(stream) if state.draws is None else state.draws.numbers(stream, size, numbers)
 
@@ -114,7 +125,9 @@ def initial_seed() -> int:
 
 @public(forms="f")
 def get_rng_state() -> Tensor:
-    """Return the state of the default generator as bytes for `set_rng_state` (torch.get_rng_state)."""
+    """Return the state of the default generator as bytes for `set_rng_state`
+    (torch.get_rng_state).
+    """
     return default_generator.get_state()
 
 
@@ -136,9 +149,11 @@ class Draw(NamedTuple):
 
 
 class RepeatedDraws:
-    """The draws of the first run that has this as `state.draws`, in order, and of which the next run is to come.
+    """The draws of the first run that has this as `state.draws`, in order, and of which the next
+    run is to come.
 
-    PyTorch draws other numbers for float64 than for float32, so a repetition gets those of the first run, cast.
+    PyTorch draws other numbers for float64 than for float32, so a repetition gets those of the
+    first run, cast.
     """
 
     def __init__(self) -> None:
@@ -148,10 +163,13 @@ class RepeatedDraws:
 
     def rewind(self, place: int = 0) -> None:
         """Begin a repetition at a draw of the first run."""
-        self.place, self.generators = place, 0
+        self.place = place
+        self.generators = 0
 
     def numbers(self, stream: Stream, size: int, draw: Callable[[Stream], Array]) -> Array:
-        """Return the numbers of the next draw; those of `draw(stream)` in the first run, or where the run differs."""
+        """Return the numbers of the next draw; those of `draw(stream)` in the first run, or where
+        the run differs.
+        """
         place = self.place
         self.place += 1
         if place < len(self.draws) and self.draws[place].numbers.size == size:
@@ -161,12 +179,16 @@ class RepeatedDraws:
             return earlier.numbers.copy()
         numbers = draw(stream)
         if place == len(self.draws):
-            self.draws.append(Draw(numbers.copy(), stream.words.get_state(legacy=False), stream.next_normal))
+            self.draws.append(
+                Draw(numbers.copy(), stream.words.get_state(legacy=False), stream.next_normal)
+            )
         return numbers
 
 
 def unseeded() -> int | None:
-    """Return the seed of a generator that the program does not seed: None for one of the operating system."""
+    """Return the seed of a generator that the program does not seed: None for one of the operating
+    system.
+    """
     if state.draws is None:
         return None
     state.draws.generators += 1

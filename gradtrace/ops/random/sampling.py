@@ -1,6 +1,8 @@
-"""Random tensors: rand, randn, randint, randperm, normal and multinomial, with the numbers of PyTorch's CPU generator.
+"""Random tensors: rand, randn, randint, randperm, normal and multinomial, with the numbers of
+PyTorch's CPU generator.
 
-A tensor is filled in the order of its memory, as in PyTorch, so the values at its indices depend on its layout.
+A tensor is filled in the order of its memory, as in PyTorch, so the values at its indices depend on
+its layout.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def normal_like(stream: Stream, like: Array, mean: float = 0.0, std: float = 1.0
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     require_floats(like.dtype, "normal_kernel_cpu")
-    numbers = distributions.normal(stream, like.size, like.dtype, mean, std, like.flags.c_contiguous)
+    numbers = distributions.normal(
+        stream, like.size, like.dtype, mean, std, like.flags.c_contiguous
+    )
     return in_memory_order(numbers, like)
 
 
@@ -139,12 +143,15 @@ def randint_like(
 ) -> Tensor:
     """randint with the shape, dtype and layout of `input` (torch.randint_like)."""
     start, stop, _ = integer_bounds(low, high, input.shape)
-    like, place = empty_like(input, dtype), device
+    like = empty_like(input, dtype)
+    place = device
     return drawn(integers_like, like, generator, requires_grad, place, start, stop)
 
 
 def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
-    """Return low, high and size from the arguments of randint(high, size) or randint(low, high, size)."""
+    """Return low, high and size from the arguments of randint(high, size) or randint(low, high,
+    size).
+    """
     if size is NOT_GIVEN and high is not NOT_GIVEN:
         low, high, size = NOT_GIVEN, low, high
     if high is NOT_GIVEN:
@@ -159,21 +166,29 @@ def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
 
 def check_range(start: int, stop: int) -> None:
     if start >= stop:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}"
+        )
 
 
 def integers_like(stream: Stream, like: Array, low: int, high: int) -> Array:
-    """Return integers in [low, high) in the layout of `like`; raise RuntimeError if its dtype cannot hold them."""
+    """Return integers in [low, high) in the layout of `like`; raise RuntimeError if its dtype
+    cannot hold them.
+    """
     low, high = representable(like.dtype, low, high)
     numbers = distributions.integers(stream, like.size, low, high)
     return in_memory_order(numbers.astype(like.dtype), like)
 
 
 def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
-    """Return the bounds, moved inward to values exact in a float dtype; raise RuntimeError if the dtype lacks them."""
+    """Return the bounds, moved inward to values exact in a float dtype; raise RuntimeError if the
+    dtype lacks them.
+    """
     if kind == np.int64 and low >= -(2**63) and high <= 2**63:
         return low, high
-    limits: Any = np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
+    limits: Any = (
+        np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
+    )
     least, most = (0, 1) if limits is None else (limits.min, limits.max)
     for name, bound in (("from", low), ("to - 1", high - 1)):
         if not least <= bound <= most:
@@ -232,14 +247,20 @@ def normal(
         numbers = sample(generator, like.size, lambda stream: normal_like(stream, like))
         values = numbers.astype(kind, copy=False) * np.asarray(deviations, kind)
     else:
-        numbers = sample(generator, like.size, lambda stream: normal_like(stream, like, 0.0, float(std)))
+        numbers = sample(
+            generator, like.size, lambda stream: normal_like(stream, like, 0.0, float(std))
+        )
         values = numbers.astype(kind, copy=False)
     return finish(np.asarray(values + np.asarray(means, kind)), requires_grad, device)
 
 
 @public()
 def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Sample indices with the rows of `input` as weights (torch.multinomial)."""
     weights = input.shared()
@@ -250,7 +271,9 @@ def multinomial(
     return Tensor._wrap(sample(generator, size, numbers))
 
 
-def indices(stream: Stream, weights: Array, like: Array, num_samples: int, replacement: bool) -> Array:
+def indices(
+    stream: Stream, weights: Array, like: Array, num_samples: int, replacement: bool
+) -> Array:
     """Return the indices that `multinomial` draws; `like` has the memory order of the weights."""
     if not replacement or num_samples == 1:
         # The order of independent exponential times with these rates.
@@ -270,14 +293,18 @@ def with_replacement(stream: Stream, weights: Array, n: int) -> Array:
 
 
 def check_weights(input: Tensor, weights: Array, n: int, replacement: bool) -> None:
-    """Raise PyTorch's RuntimeError if the weights are not a distribution or have too few categories."""
+    """Raise PyTorch's RuntimeError if the weights are not a distribution or have too few
+    categories.
+    """
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     require_float(input, "multinomial only supports floating-point dtypes for input, got: {}")
     if n <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and n > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not weights.sum(-1).all():

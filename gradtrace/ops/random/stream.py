@@ -1,6 +1,8 @@
-"""PyTorch's CPU stream of random bits: MT19937 seeded by `init_genrand`, and uniform numbers computed from it.
+"""PyTorch's CPU stream of random bits: MT19937 seeded by `init_genrand`, and uniform numbers
+computed from it.
 
-numpy's RandomState has the same generator and returns whole arrays of words (https://doi.org/10.1145/272991.272995).
+numpy's RandomState has the same generator and returns whole arrays of words
+(https://doi.org/10.1145/272991.272995).
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 WORDS = 624  # of the state, 32 bits each
 SMALL = 4096  # words up to which the way of the fewest calls is the fastest
 LOW_BITS = 0xFFFF_FFFF
-# Bytes of the state as PyTorch lays it out: seed, left, seeded, next, 624 words of 8 bytes, 3 doubles of which the
-# second is the kept normal number, a flag for it with padding, and a float32 number with a flag that is never used.
+# Bytes of the state as PyTorch lays it out: seed, left, seeded, next, 624 words of 8 bytes, 3
+# doubles of which the second is the kept normal number, a flag for it with padding, and a float32
+# number with a flag that is never used.
 LAYOUT = "<u8,<i4,<i4,<u8,(624,)<u8,<f8,<f8,<f8,<i4,<i4,<f4,<i4"
 SIZE = 5056  # bytes
 
@@ -32,7 +35,8 @@ class Stream:
 
     def __init__(self, seed: int) -> None:
         self.bits: MT19937 = np.random.MT19937(0)
-        self.words: RandomState = np.random.RandomState(self.bits)  # the same generator with further methods
+        # the same generator with further methods
+        self.words: RandomState = np.random.RandomState(self.bits)
         self.words.seed(seed & LOW_BITS)
         self.next_normal: float | None = None
 
@@ -43,7 +47,9 @@ class Stream:
         return self.words.randint(0, 2**32, n, np.uint32)
 
     def uint64(self, n: int, mask: int = 2**64 - 1) -> Array:
-        """Return n random uint64 numbers, two words each (the first is the upper half), masked by `mask`."""
+        """Return n random uint64 numbers, two words each (the first is the upper half), masked by
+        `mask`.
+        """
         words = self.bits.random_raw(2 * n)
         numbers: Array = words[::2] & np.uint64(mask >> 32)
         numbers <<= np.uint64(32)
@@ -74,23 +80,33 @@ class Stream:
         return state["key"].tobytes(), state["pos"], self.next_normal
 
     def pack(self, seed: int) -> Array:
-        """Return the state as bytes in the layout of PyTorch's `get_state`; `seed` is part of it."""
+        """Return the state as bytes in the layout of PyTorch's `get_state`; `seed` is part of
+        it.
+        """
         state = self.words.get_state(legacy=False)["state"]
-        key, position = state["key"], state["pos"]
-        # A stream that nobody has drawn from still holds the words that the seed made, the first of them its low bits.
+        key = state["key"]
+        position = state["pos"]
+        # A stream that nobody has drawn from still holds the words that the seed made, the first of
+        # them its low bits.
         fresh = position == WORDS and key[0] == seed & LOW_BITS
         packed = np.zeros((), LAYOUT)
-        packed["f0"], packed["f2"], packed["f4"] = seed, 1, key
+        packed["f0"] = seed
+        packed["f2"] = 1
+        packed["f4"] = key
         packed["f1"], packed["f3"] = (1, 0) if fresh else (WORDS + 1 - position, position)
         if self.next_normal is not None:
-            packed["f6"], packed["f8"] = self.next_normal, 1
+            packed["f6"] = self.next_normal
+            packed["f8"] = 1
         return np.frombuffer(packed.tobytes(), np.uint8).copy()
 
     @classmethod
     def unpack(cls, raw: Array) -> tuple[int, Stream]:
-        """Return the seed and the stream of a packed state; raise RuntimeError if it is not the state of an MT19937."""
+        """Return the seed and the stream of a packed state; raise RuntimeError if it is not the
+        state of an MT19937.
+        """
         packed = np.frombuffer(raw.tobytes(), LAYOUT)[0]
-        left, after = int(packed["f1"]), int(packed["f3"])
+        left = int(packed["f1"])
+        after = int(packed["f3"])
         if not packed["f2"] or not 0 < left <= WORDS or after > WORDS:
             raise RuntimeError("Invalid mt19937 state")
         stream = cls(0)

@@ -1,4 +1,6 @@
-"""Sets, counts and indices: unique, histograms, search in sorted values, index tables, the k-th value."""
+"""Sets, counts and indices: unique, histograms, search in sorted values, index tables, the k-th
+value.
+"""
 
 from __future__ import annotations
 
@@ -73,11 +75,17 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Tensor | tuple[Tensor, ...]:
-    """Sorted distinct elements (or slices of a dim), with inverse indices and counts if requested (torch.unique)."""
+    """Sorted distinct elements (or slices of a dim), with inverse indices and counts if requested
+    (torch.unique).
+    """
     axis = None if dim is None else dim_of_slices(input, dim)
-    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
+    values, inverse, counts = np.unique(
+        input.array, return_inverse=True, return_counts=True, axis=axis
+    )
     inverse = inverse.reshape(input.shape if axis is None else (-1,))
-    return with_positions(unique_record(input, values), (return_inverse, inverse), (return_counts, counts))
+    return with_positions(
+        unique_record(input, values), (return_inverse, inverse), (return_counts, counts)
+    )
 
 
 def with_positions(values: Tensor, *found: tuple[bool, Array]) -> Tensor | tuple[Tensor, ...]:
@@ -87,12 +95,16 @@ def with_positions(values: Tensor, *found: tuple[bool, Array]) -> Tensor | tuple
 
 
 def dim_of_slices(input: Tensor, dim: int) -> int:
-    """Normalise the dim to be non-negative; raise an error if slices along it are empty, or there are none."""
+    """Normalise the dim to be non-negative; raise an error if slices along it are empty, or there
+    are none.
+    """
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = check_dim(dim, input.ndim)
     if input.shape[dim] and not input.numel():
-        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
     return dim
 
 
@@ -106,7 +118,9 @@ def unique_consecutive(
     rows = array.reshape(len(array), math.prod(array.shape[1:]))
     starts = np.ones(len(array), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(1)
-    values = unique_consecutive_record(input, np.ascontiguousarray(np.moveaxis(array[starts], 0, axis)))
+    values = unique_consecutive_record(
+        input, np.ascontiguousarray(np.moveaxis(array[starts], 0, axis))
+    )
     inverse = (np.cumsum(starts) - 1).reshape(input.shape if dim is None else (-1,))
     counts = np.diff(np.flatnonzero(starts), append=len(array))
     return with_positions(values, (return_inverse, inverse), (return_counts, counts))
@@ -116,7 +130,9 @@ def unique_consecutive(
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
+        raise NotImplementedError(
+            f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'"
+        )
     if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -133,9 +149,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
     if low == high == 0 and array.size:
-        low, high = float(array.min()), float(array.max())
+        low = float(array.min())
+        high = float(array.max())
     if low == high:
-        low, high = low - 1, high + 1
+        low = low - 1
+        high = high + 1
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     return low, high
@@ -161,10 +179,18 @@ def histogram(
 ) -> Result:
     """Histogram: counts (or densities) and the bin edges (torch.histogram)."""
     need_float(input, "histogramdd")
-    edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
-    counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
+    edges = (
+        raw_of(bins)
+        if isinstance(bins, Tensor)
+        else np.linspace(*limits_of(input.array, range, 0), bins + 1)
+    )
+    counts, _ = np.histogram(
+        input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density
+    )
     kind = input.dtype.np
-    return result_type("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(edges.astype(kind))))
+    return result_type("histogram", "hist", "bin_edges")(
+        (wrap(counts.astype(kind)), wrap(edges.astype(kind)))
+    )
 
 
 @public(forms="f")
@@ -176,7 +202,9 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Result:
-    """Histogram of rows (..., D) in D-dimensional bins: counts (or densities) and bin edges (torch.histogramdd)."""
+    """Histogram of rows (..., D) in D-dimensional bins: counts (or densities) and bin edges
+    (torch.histogramdd).
+    """
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     need_float(input, "histogramdd")
@@ -196,12 +224,16 @@ def histogramdd(
     )
 
 
-def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence[float] | None) -> list[Array]:
+def edges_of(
+    points: Array, bins: int | Sequence[int | Tensor], limits: Sequence[float] | None
+) -> list[Array]:
     """Return the bin edges of each dim, from one bin count, one count per dim, or the edges."""
     count = points.shape[1]
     several = [bins] * count if isinstance(bins, int) else list(bins)
     if len(several) != count:
-        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
+        )
     if any(isinstance(edges, Tensor) for edges in several):
         return [raw_of(edges) for edges in several]
     if limits is not None and len(limits) != 2 * count:
@@ -211,7 +243,9 @@ def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence
         )
     for dim, n in enumerate(several):
         if n <= 0:
-            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {n} for dimension {dim}")
+            raise RuntimeError(
+                f"torch.histogram(): bins must be > 0, but got {n} for dimension {dim}"
+            )
     pairs = [None] * count if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
     return [
         np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
@@ -220,13 +254,17 @@ def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence
 
 
 def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:
-    """Return the given outer edges, else the minimum and maximum of the values; equal ones are moved 1/2 outward."""
+    """Return the given outer edges, else the minimum and maximum of the values; equal ones are
+    moved 1/2 outward.
+    """
     if given is not None:
         low, high = (float(v) for v in given)
     else:
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
+        raise RuntimeError(
+            f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite"
+        )
     if low > high:
         raise RuntimeError(
             f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
@@ -236,12 +274,17 @@ def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[f
 
 def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: bool) -> Tensor:
     side: Any = "right" if right else "left"
-    sorted_values, at = raw_of(boundaries), np.asarray(raw_of(values))
+    sorted_values = raw_of(boundaries)
+    at = np.asarray(raw_of(values))
     if sorted_values.ndim == 1:
         result = np.searchsorted(sorted_values, at, side)
     else:
         count = math.prod(at.shape[:-1])
-        rows = zip(sorted_values.reshape(count, sorted_values.shape[-1]), at.reshape(count, at.shape[-1]), strict=True)
+        rows = zip(
+            sorted_values.reshape(count, sorted_values.shape[-1]),
+            at.reshape(count, at.shape[-1]),
+            strict=True,
+        )
         parts = [np.searchsorted(r, v, side) for r, v in rows]
         result = np.concatenate(parts or [at]).reshape(at.shape)
     return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
@@ -259,7 +302,9 @@ def searchsorted(
 ) -> Tensor:
     """Index at which each value would be inserted into the sorted last dim (torch.searchsorted)."""
     if side not in (None, "left", "right"):
-        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
     if right and side == "left":
         raise RuntimeError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
@@ -272,7 +317,9 @@ def searchsorted(
 
 
 def check_boundaries(boundaries: Tensor, values: Tensor | float) -> None:
-    """Raise RuntimeError unless each row of values has its own sorted row, or there is only one row."""
+    """Raise RuntimeError unless each row of values has its own sorted row, or there is only one
+    row.
+    """
     if not boundaries.ndim:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
@@ -308,7 +355,9 @@ def check_sorter(boundaries: Tensor, sorter: Tensor) -> None:
 
 
 @public(forms="f")
-def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(
+    input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
     """Index of the bucket of each value between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -317,7 +366,11 @@ def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = Fa
 
 @public(forms="f")
 def isin(
-    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
+    elements: Tensor | float,
+    test_elements: Tensor | float,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
 ) -> Tensor:
     """Test which elements are among the test elements (torch.isin)."""
     return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
@@ -325,7 +378,12 @@ def isin(
 
 def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]) -> None:
     def function(
-        row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
     ) -> Tensor:
         positions = np.stack(indices(row, offset, col))
         return finish(positions.astype(np_of(dtype, dtypes.int64)), place=device)
@@ -341,7 +399,12 @@ _triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
 @public(forms="f")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Convert flat indices to a tuple of one index tensor for each dim (torch.unravel_index)."""
-    return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
+    return tuple(
+        wrap(i)
+        for i in np.unravel_index(
+            indices.array, (shape,) if isinstance(shape, int) else tuple(shape)
+        )
+    )
 
 
 @public()

@@ -1,7 +1,9 @@
-"""Cumulative sums and products along a dim, and differences of neighbours: diff, trapezoid, gradient.
+"""Cumulative sums and products along a dim, and differences of neighbours: diff, trapezoid,
+gradient.
 
-The gradients of cumprod and logcumsumexp are recurrences B[k] = g[k] + a[k] B[k+1], computed as scans by doubling:
-log n steps of shifts, products and sums, without division, and therefore correct at zeros and to any order.
+The gradients of cumprod and logcumsumexp are recurrences B[k] = g[k] + a[k] B[k+1], computed as
+scans by doubling: log n steps of shifts, products and sums, without division, and therefore correct
+at zeros and to any order.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def shift_kernel(a: Array, dim: int, steps: int, fill: float) -> Array:
     n = a.shape[dim]
     if abs(steps) >= n:
         return out
-    ahead, behind = slice(max(steps, 0), n + min(steps, 0)), slice(max(-steps, 0), n - max(steps, 0))
+    ahead = slice(max(steps, 0), n + min(steps, 0))
+    behind = slice(max(-steps, 0), n - max(steps, 0))
     lead = (slice(None),) * dim
     out[(*lead, ahead)] = a[(*lead, behind)]
     return out
@@ -67,7 +70,8 @@ def backwards(xp: XP, record: str, x: Operand, dim: int) -> Operand:
 
 def recurrence(xp: XP, start: Operand, factor: Operand, dim: int) -> Operand:
     """Solve B[k] = start[k] + factor[k] * B[k+1] by doubling."""
-    total, step = start, 1
+    total = start
+    step = 1
     while step < total.shape[dim]:
         total = total + factor * xp.shift(total, dim, -step, 0)
         factor = factor * xp.shift(factor, dim, -step, 0)
@@ -85,13 +89,17 @@ def cumprod_grad(xp: XP, g: Operand, out: Operand, self: Operand, dim: int, *_: 
 
 
 def logcumsumexp_grad(xp: XP, g: Operand, out: Operand, self: Operand, dim: int) -> Operand:
-    """Return sum over j >= k of g[j] exp(self[k] - out[j]); no factor exp(out[k] - out[k+1]) exceeds 1."""
+    """Return sum over j >= k of g[j] exp(self[k] - out[j]); no factor exp(out[k] - out[k+1])
+    exceeds 1.
+    """
     if not self.ndim:
         return g
-    if not isinstance(g, Tensor):  # PyTorch's algorithm, bit for bit; it is not differentiable where g is 0
+    # PyTorch's algorithm, bit for bit; it is not differentiable where g is 0
+    if not isinstance(g, Tensor):
         return positive_part(xp, g, self, out, dim) - positive_part(xp, -g, self, out, dim)
     before = xp.shift(out, dim, 1, -math.inf)
-    fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
+    # also between equal infinities
+    fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
 
 
@@ -129,9 +137,12 @@ def _running(name: str, record: Op) -> None:
     def method(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if self.dtype.category == 0 and self.ndim:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-        return inplace(record, self, one_dim(name, dim, self.ndim), numpy_dtype(self, dtype) or self.dtype.np)
+        return inplace(
+            record, self, one_dim(name, dim, self.ndim), numpy_dtype(self, dtype) or self.dtype.np
+        )
 
-    method.__name__, method.__doc__ = name + "_", f"In-place form of {name}."
+    method.__name__ = name + "_"
+    method.__doc__ = f"In-place form of {name}."
     setattr(Tensor, name + "_", method)
 
 
@@ -141,7 +152,9 @@ _running("cumprod", cumprod)
 
 @torch_function("logcumsumexp")
 def running_logsumexp(input: Tensor, dim: int) -> Tensor:
-    """Logarithm of the cumulative sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
+    """Logarithm of the cumulative sum of exp(input) along `dim`, without overflow
+    (torch.logcumsumexp).
+    """
     axis = one_dim("logcumsumexp", dim, input.ndim)
     need_float(input, "logcumsumexp_out_cpu")
     return logcumsumexp(input, axis)
@@ -158,7 +171,11 @@ def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 @torch_function("diff")
 def difference(
-    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
 ) -> Tensor:
     """n-th difference of neighbours along `dim` (torch.diff)."""
     if input.ndim == 0:
@@ -167,7 +184,9 @@ def difference(
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = one_dim("diff", dim, input.ndim)
     if (prepend is not None or append is not None) and n:
-        input = ops.find(functions, "cat")([t for t in (prepend, input, append) if t is not None], axis)
+        input = ops.find(functions, "cat")(
+            [t for t in (prepend, input, append) if t is not None], axis
+        )
     if n == 0:
         return assign(ops.find(functions, "zeros_like")(input), input)
     for _ in range(min(n, input.shape[axis])):
@@ -194,7 +213,9 @@ def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
 
 @torch_function("trapezoid", "trapz", forms="f")
 def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """Integrate by the trapezoidal rule along `dim`, at points `x` or spaced by `dx` (torch.trapezoid)."""
+    """Integrate by the trapezoidal rule along `dim`, at points `x` or spaced by `dx`
+    (torch.trapezoid).
+    """
     axis = dim_of_samples(input, dim)
     n = input.shape[axis]
     if x is None:
@@ -208,13 +229,17 @@ def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int
 
 
 @torch_function(forms="f")
-def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(
+    input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1
+) -> Tensor:
     """Cumulative integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
     axis = dim_of_samples(input, dim)
     later, earlier = neighbours(input, axis)
     if x is None:
         return mul_number(later + earlier, dx / 2.0).cumsum(axis)
-    return div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0)
+    return div_number(
+        ((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0
+    )
 
 
 @torch_function("gradient", forms="f")
@@ -225,7 +250,9 @@ def numerical_gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """Central differences along each `dim`, one-sided at the edges; a tuple with one for each (torch.gradient)."""
+    """Central differences along each `dim`, one-sided at the edges; a tuple with one for each
+    (torch.gradient).
+    """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.ndim) if dim is None else [dim] if is_int(dim) else dim
@@ -248,8 +275,13 @@ def numerical_gradient(
         )
     for axis in axes:
         if input.shape[axis] < edge_order + 1:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    return tuple(slope(input, dimension, step, edge_order) for dimension, step in zip(axes, steps, strict=True))
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1"
+            )
+    return tuple(
+        slope(input, dimension, step, edge_order)
+        for dimension, step in zip(axes, steps, strict=True)
+    )
 
 
 def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
@@ -263,10 +295,15 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
 
     inner = div_number(div_number(x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2), 2), step)
     if edge_order == 1:
-        first, last = div_number(at(1) - at(0), step), div_number(at(-1) - at(-2), step)
+        first = div_number(at(1) - at(0), step)
+        last = div_number(at(-1) - at(-2), step)
     else:
-        first = div_number(mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step)
-        last = div_number(mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step)
+        first = div_number(
+            mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step
+        )
+        last = div_number(
+            mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step
+        )
     return ops.find(functions, "cat")([first, inner, last], dim)
 
 
@@ -281,16 +318,29 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
     def width(i: int) -> Tensor:
         return widths.narrow(dim, i % (n - 1), 1)
 
-    left, right = widths.narrow(dim, 0, n - 2), widths.narrow(dim, 1, n - 2)
+    left = widths.narrow(dim, 0, n - 2)
+    right = widths.narrow(dim, 1, n - 2)
     inner = (
         x.narrow(dim, 0, n - 2) * (-right / (left * (left + right)))
         + x.narrow(dim, 1, n - 2) * ((right - left) / (left * right))
         + x.narrow(dim, 2, n - 2) * (left / (right * (left + right)))
     )
     if edge_order == 1:
-        first, last = (at(1) - at(0)) / width(0), (at(-1) - at(-2)) / width(-1)
+        first = (at(1) - at(0)) / width(0)
+        last = (at(-1) - at(-2)) / width(-1)
     else:
-        a, b, c, e = width(0), width(1), width(-2), width(-1)
-        first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
-        last = at(-3) * (e / (c * (c + e))) + at(-2) * (-(e + c) / (c * e)) + at(-1) * ((2 * e + c) / (e * (c + e)))
+        a = width(0)
+        b = width(1)
+        c = width(-2)
+        e = width(-1)
+        first = (
+            at(0) * (-(2 * a + b) / (a * (a + b)))
+            + at(1) * ((a + b) / (a * b))
+            + at(2) * (-a / (b * (a + b)))
+        )
+        last = (
+            at(-3) * (e / (c * (c + e)))
+            + at(-2) * (-(e + c) / (c * e))
+            + at(-1) * ((2 * e + c) / (e * (c + e)))
+        )
     return ops.find(functions, "cat")([first, inner, last], dim)

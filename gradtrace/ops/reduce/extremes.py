@@ -1,7 +1,7 @@
 """Reductions that select elements: max, min, median, mode, and the cumulative extremes.
 
-Without `dim`, tied extremes share the gradient evenly; with `dim`, the element whose index is returned gets all of it.
-amax, amin and aminmax share the gradient within each reduced group.
+Without `dim`, tied extremes share the gradient evenly; with `dim`, the element whose index is
+returned gets all of it. amax, amin and aminmax share the gradient within each reduced group.
 """
 
 from __future__ import annotations
@@ -37,13 +37,20 @@ def chosen(a: Array, index: Array, dim: int, keepdim: bool) -> Pair:
 
 def extreme_along(search: str) -> Kernel:
     def kernel(a: Array, dim: int, keepdim: bool) -> Pair:
-        return chosen(a, getattr(np, search)(a, axis=dim if a.ndim else None, keepdims=a.ndim > 0), dim, keepdim)
+        return chosen(
+            a,
+            getattr(np, search)(a, axis=dim if a.ndim else None, keepdims=a.ndim > 0),
+            dim,
+            keepdim,
+        )
 
     return kernel
 
 
 def middle_order(a: Array, ignore_nan: bool) -> Array:
-    """Return the index of the lower median along the last axis (keepdim), or of a nan unless `ignore_nan`."""
+    """Return the index of the lower median along the last axis (keepdim), or of a nan unless
+    `ignore_nan`.
+    """
     n = a.shape[-1]
     order = np.argsort(a, axis=-1, kind="stable")
     if a.dtype.kind != "f":
@@ -110,7 +117,9 @@ def lowest_and_highest(a: Array, dims: Ints | None, keepdim: bool) -> Pair:
 
 
 def even_grad(xp: XP, g: Operand, out: Operand, self: Operand) -> Operand:
-    """Share the gradient among all elements that equal the result, or among the nans if the result is nan."""
+    """Share the gradient among all elements that equal the result, or among the nans if the result
+    is nan.
+    """
     if not state.planning:
         hit = self != self if bool(out != out) else self == out
     else:  # a plan must not depend on values
@@ -119,8 +128,12 @@ def even_grad(xp: XP, g: Operand, out: Operand, self: Operand) -> Operand:
     return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
-def group_grad(xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None, keepdim: bool) -> Operand:
-    """Share the gradient as `even_grad`, within each reduced group; a group whose result is nan gets nan."""
+def group_grad(
+    xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None, keepdim: bool
+) -> Operand:
+    """Share the gradient as `even_grad`, within each reduced group; a group whose result is nan
+    gets nan.
+    """
     hit = self == broadcast_back(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
     if dims is not None and not keepdim:
@@ -142,7 +155,8 @@ def index_grad(
     if not self.ndim:
         return g
     if not keepdim:
-        g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
+        g = xp.unsqueeze(g, dim)
+        index = xp.unsqueeze(index, dim)
     return getattr(xp, placing)(None, g, tuple(self.shape), dim, index)
 
 
@@ -154,7 +168,11 @@ def aminmax_grad(
     dims: Ints | None,
     keepdim: bool,
 ) -> Operand:
-    parts = [group_grad(xp, gi, oi, self, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
+    parts = [
+        group_grad(xp, gi, oi, self, dims, keepdim)
+        for gi, oi in zip(g, out, strict=True)
+        if gi is not None
+    ]
     return add_parts(parts)
 
 
@@ -220,7 +238,9 @@ argmin = reduction_op("argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.a
 # ---- the public names
 
 
-def need_elements(name: str, input: Tensor, dims: Ints | None = None, kind: type[Exception] = RuntimeError) -> None:
+def need_elements(
+    name: str, input: Tensor, dims: Ints | None = None, kind: type[Exception] = RuntimeError
+) -> None:
     """Raise an error if a reduction without an identity, such as max, is over no elements."""
     for dim in () if dims is None else dims:
         if input.ndim and input.shape[dim] == 0:
@@ -231,7 +251,9 @@ def need_elements(name: str, input: Tensor, dims: Ints | None = None, kind: type
 
 
 def _max_or_min(name: str, of_all: Op, along: Op, pairwise: str) -> None:
-    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    def function(
+        input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None
+    ) -> Any:
         other = dim if isinstance(dim, Tensor) else other
         if other is not None:
             return ops.find(functions, pairwise)(input, other)
@@ -240,7 +262,8 @@ def _max_or_min(name: str, of_all: Op, along: Op, pairwise: str) -> None:
             return of_all(input)
         if isinstance(dim, (tuple, list, float, str)):
             mismatch = (
-                f"      didn't match because some of the arguments have invalid types: (!{type(dim).__name__}!)\n"
+                "      didn't match because some of the arguments have invalid types: "
+                f"(!{type(dim).__name__}!)\n"
             )
             raise TypeError(
                 f"{name}() received an invalid combination of arguments - got ({type(dim).__name__}), but expected one "
@@ -269,7 +292,9 @@ def _median(name: str, of_all: Op, along: Op) -> None:
         need_elements("median()", input, (axis,))
         return values_and_indices(name, along(input, axis, keepdim))
 
-    function.__doc__ = f"The lower of the two middle values; with `dim` (values, indices) (torch.{name})."
+    function.__doc__ = (
+        f"The lower of the two middle values; with `dim` (values, indices) (torch.{name})."
+    )
     torch_function(name)(function)
 
 
@@ -291,7 +316,9 @@ def _group_extreme(name: str, record: Op) -> None:
         need_elements(f"{name}()", input, None if dim is None or dim == () else dims)
         return record(input, dims, keepdim)
 
-    function.__doc__ = f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
+    function.__doc__ = (
+        f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
+    )
     torch_function(name)(function)
 
 
@@ -301,7 +328,9 @@ _group_extreme("amin", amin)
 
 @torch_function("aminmax")
 def both_extremes(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Result:
-    """Minimum and maximum of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
+    """Minimum and maximum of all elements or along one `dim`; ties share the gradient
+    (torch.aminmax).
+    """
     if dim is None and not input.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -320,7 +349,9 @@ def _arg_extreme(name: str, record: Op) -> None:
         need_elements(f"{name}()", input, None if axis is None else (axis,), IndexError)
         return record(input, axis if input.ndim else None, keepdim)
 
-    function.__doc__ = f"Index of the first extreme, int64; nan counts as the extreme (torch.{name})."
+    function.__doc__ = (
+        f"Index of the first extreme, int64; nan counts as the extreme (torch.{name})."
+    )
     torch_function(name)(function)
 
 

@@ -42,14 +42,18 @@ topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries
 
 
 @public()
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Return whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
     return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 
 @public()
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     check_comparable(input, other, rtol=rtol, atol=atol)
     return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
@@ -89,7 +93,9 @@ def is_floating_point(input: Tensor) -> bool:
 
 @public()
 def is_nonzero(input: Tensor) -> bool:
-    """Return whether the only element is not zero; raise RuntimeError for any other count (torch.is_nonzero)."""
+    """Return whether the only element is not zero; raise RuntimeError for any other count
+    (torch.is_nonzero).
+    """
     return bool(input)
 
 
@@ -121,21 +127,33 @@ def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
     return positions(input, *args, **options)
 
 
-def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    return Tensor._wrap(copy_like(input.own_array(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
+def positions(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Tensor:
+    return Tensor._wrap(
+        copy_like(
+            input.own_array(), order_of(input.shared(), check_dim(dim, input.ndim), descending)
+        )
+    )
 
 
 @public()
 def sort(input: Tensor, *args: Any, **options: Any) -> Result:
-    """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
+    """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable=
+    (torch.sort).
+    """
     named_only(args, options)
     return values_and_positions(input, *args, **options)
 
 
-def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Result:
+def values_and_positions(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Result:
     dim = check_dim(dim, input.ndim)
     order = positions(input, dim, descending)
-    return values_and_indices("sort", ((sort_stable if stable else sort_by)(input, dim, order), order))
+    return values_and_indices(
+        "sort", ((sort_stable if stable else sort_by)(input, dim, order), order)
+    )
 
 
 @public()

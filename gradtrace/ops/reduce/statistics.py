@@ -12,7 +12,11 @@ from gradtrace.ops.index.records import gather
 
 @torch_function("cov")
 def covariance(
-    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
 ) -> Tensor:
     """Covariance matrix, with variables in rows and observations in columns (torch.cov)."""
     if input.dtype.name == "bool":
@@ -24,7 +28,9 @@ def covariance(
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     check_weights("fweights", "integral", fweights, rows.shape[1])
     check_weights("aweights", "floating point", aweights, rows.shape[1])
-    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    weights = (
+        fweights if aweights is None else aweights if fweights is None else fweights * aweights
+    )
     if weights is None:
         total: Any = rows.shape[1]
         mean = rows.sum(1) / total
@@ -42,7 +48,9 @@ def covariance(
 
 
 def check_weights(name: str, kind: str, weights: Tensor | None, count: int) -> None:
-    """Raise RuntimeError unless `weights` holds one non-negative number of dtype `kind` for each observation."""
+    """Raise RuntimeError unless `weights` holds one non-negative number of dtype `kind` for each
+    observation.
+    """
     if weights is None:
         return
     if weights.ndim > 1:
@@ -110,7 +118,9 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
-    """Return the positions of the quantiles in each sorted row; unless ignored, a nan makes them all the last one."""
+    """Return the positions of the quantiles in each sorted row; unless ignored, a nan makes them
+    all the last one.
+    """
     raw = rows.array
     nans = np.count_nonzero(np.isnan(raw), axis=-1, keepdims=True)
     last = raw.shape[-1] - 1
@@ -123,22 +133,37 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
 
 
 def quantiles(
-    input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
+    input: Tensor,
+    q: Tensor | float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    ignore_nan: bool,
 ) -> Tensor:
-    """Compute quantiles by recorded steps: sort, gather the neighbours of each rank, interpolate."""
+    """Compute quantiles by recorded steps: sort, gather the neighbours of each rank,
+    interpolate.
+    """
     check_quantile(input, q, interpolation)
-    rows = sorted_rows(input, None if dim is None else one_dim("quantile", dim, input.ndim), keepdim)
+    rows = sorted_rows(
+        input, None if dim is None else one_dim("quantile", dim, input.ndim), keepdim
+    )
     several = isinstance(q, Tensor) and q.ndim > 0
     q = q.reshape(-1) if isinstance(q, Tensor) else Tensor._wrap(np.asarray([q], rows.dtype.np))
     ranks = ranks_of(rows, q, ignore_nan)
     if interpolation in ("lower", "higher", "nearest"):
-        ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
+        ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[
+            interpolation
+        ]()
     last = rows.ndim - 1
     below = Tensor._wrap(np.floor(ranks.detach().array).astype(np.int64))
     values = gather(rows, last, below)
     if interpolation in ("linear", "midpoint"):
         above = Tensor._wrap(np.ceil(ranks.detach().array).astype(np.int64))
-        weight = ranks - below if interpolation == "linear" else Tensor._wrap(np.full(ranks.shape, 0.5, rows.dtype.np))
+        weight = (
+            ranks - below
+            if interpolation == "linear"
+            else Tensor._wrap(np.full(ranks.shape, 0.5, rows.dtype.np))
+        )
         values = values.lerp(gather(rows, last, above), weight)
     if several:
         values = values.unsqueeze_(0).transpose_(0, -1)
@@ -156,7 +181,9 @@ def _quantile(name: str, ignore_nan: bool) -> None:
     ) -> Tensor:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 
-    function.__doc__ = f"The q-th quantiles of all elements or along `dim`; q is a number or 1-d (torch.{name})."
+    function.__doc__ = (
+        f"The q-th quantiles of all elements or along `dim`; q is a number or 1-d (torch.{name})."
+    )
     torch_function(name)(function)
 
 

@@ -1,7 +1,8 @@
-"""Reductions by adding and multiplying: sum, mean, prod, var, std and related; any, all, count_nonzero; trace.
+"""Reductions by adding and multiplying: sum, mean, prod, var, std and related; any, all,
+count_nonzero; trace.
 
-In a record `dims` is a tuple of non-negative dims, () for a 0-d tensor. A form without `dim` is a separate record if
-PyTorch gives its grad_fn another name.
+In a record `dims` is a tuple of non-negative dims, () for a 0-d tensor. A form without `dim` is a
+separate record if PyTorch gives its grad_fn another name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import XP, Array, Dims, Ints, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.engine.operators.op import Op, d, reduction_op, structural_op
 from gradtrace.ops.api import NOT_GIVEN, is_int
-from gradtrace.ops.arguments import add_parts, count, kept_shape, one_dim, require_float, some_dims, torch_function
+from gradtrace.ops.arguments import (
+    add_parts,
+    count,
+    kept_shape,
+    one_dim,
+    require_float,
+    some_dims,
+    torch_function,
+)
 
 DEGREES_WARNING = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -30,12 +39,16 @@ FEW = 256  # elements
 # ---- kernels
 
 
-def fold(ufunc: str, a: Array, dims: Ints | None, keepdim: bool = False, dtype: Any = None) -> Array:
+def fold(
+    ufunc: str, a: Array, dims: Ints | None, keepdim: bool = False, dtype: Any = None
+) -> Array:
     """Apply the method `reduce` of numpy's function `ufunc` over `dims`."""
     return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
 
 
-def add_up(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
+def add_up(
+    a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     """Return the sum in `dtype`; the default is int64 for bools and integers."""
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     if a.ndim == 0:
@@ -45,10 +58,17 @@ def add_up(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: Num
 
 
 def accumulator(a: Array, dims: Ints | None, wanted: NumpyDtype) -> Any:
-    """Return the dtype to sum in: float64 for long float32 sums that numpy does not sum pairwise."""
+    """Return the dtype to sum in: float64 for long float32 sums that numpy does not sum
+    pairwise.
+    """
     if wanted.itemsize == 2 and wanted.kind == "f":
         return np.float32
-    if wanted.itemsize == 4 and dims is not None and a.ndim - 1 not in dims and count(a.shape, dims) > 1024:
+    if (
+        wanted.itemsize == 4
+        and dims is not None
+        and a.ndim - 1 not in dims
+        and count(a.shape, dims) > 1024
+    ):
         return np.float64
     return wanted
 
@@ -60,14 +80,18 @@ def reduce_float(a: object, dtype: object = None) -> float:
     return a + 0.0  # a sum of -0.0 is 0.0, as if it were added to 0
 
 
-def average(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
+def average(
+    a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     wanted = dtype or a.dtype
     wide = np.dtype(np.float32) if wanted.itemsize == 2 else wanted
     out = add_up(a, dims, keepdim, wide) / wide.type(count(a.shape, dims))
     return out if out.dtype is wanted else out.astype(wanted)
 
 
-def multiply_up(a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None) -> Array:
+def multiply_up(
+    a: Array, dims: Ints | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     return fold("multiply", a, dims, keepdim, wanted)
 
@@ -85,7 +109,10 @@ def deviation(a: Array, dims: Ints | None, correction: float, keepdim: bool) -> 
 
 
 def with_average(spread_kernel: Kernel) -> Kernel:
-    return lambda a, dims, correction, keepdim: (spread_kernel(a, dims, correction, keepdim), average(a, dims, keepdim))
+    return lambda a, dims, correction, keepdim: (
+        spread_kernel(a, dims, correction, keepdim),
+        average(a, dims, keepdim),
+    )
 
 
 def logical(ufunc: str) -> Kernel:
@@ -99,10 +126,13 @@ def logical(ufunc: str) -> Kernel:
 # ---- rules
 
 
-def broadcast_back(xp: XP, g: Any, shape: Shape, dims: Ints | None = None, keepdim: bool = False) -> Operand:
+def broadcast_back(
+    xp: XP, g: Any, shape: Shape, dims: Ints | None = None, keepdim: bool = False
+) -> Operand:
     """Broadcast the gradient of a reduction to the shape of its input.
 
-    The result is a view, except for few elements, where writing one number is faster than numpy's broadcasting.
+    The result is a view, except for few elements, where writing one number is faster than numpy's
+    broadcasting.
     """
     if dims is not None and not keepdim:
         g = with_dims(xp, g, shape, dims)
@@ -115,7 +145,9 @@ def broadcast_back(xp: XP, g: Any, shape: Shape, dims: Ints | None = None, keepd
 
 
 def with_dims(xp: XP, g: Operand, shape: Shape, dims: Ints) -> Operand:
-    """Restore the reduced dims with size 1; on Tensors one by one, so that the graph is PyTorch's."""
+    """Restore the reduced dims with size 1; on Tensors one by one, so that the graph is
+    PyTorch's.
+    """
     if not isinstance(g, Tensor):
         return xp.reshape(g, kept_shape(shape, dims))
     for dim in sorted(dims):
@@ -126,16 +158,26 @@ def with_dims(xp: XP, g: Operand, shape: Shape, dims: Ints) -> Operand:
 def broadcast_mean(
     xp: XP, g: Operand, n: int, shape: Shape, dims: Ints | None = None, keepdim: bool = False
 ) -> Operand:
-    """Broadcast back and divide by the count `n`: arrays are divided first, Tensors last, as in PyTorch's graph."""
+    """Broadcast back and divide by the count `n`: arrays are divided first, Tensors last, as in
+    PyTorch's graph.
+    """
     if isinstance(g, Tensor):
         return broadcast_back(xp, g, shape, dims, keepdim) / n
     return broadcast_back(xp, xp.div(g, n), shape, dims, keepdim)
 
 
 def prod_grad(
-    xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None = None, keepdim: bool = False, *_: object
+    xp: XP,
+    g: Operand,
+    out: Operand,
+    self: Operand,
+    dims: Ints | None = None,
+    keepdim: bool = False,
+    *_: object,
 ) -> Operand:
-    """Return the gradient of prod, the product of the other factors: out / self unless a factor may be zero."""
+    """Return the gradient of prod, the product of the other factors: out / self unless a factor may
+    be zero.
+    """
     if not self.ndim:
         return g
     if not state.planning and not bool((self == 0).any()):
@@ -156,7 +198,13 @@ def product_of_others(xp: XP, x: Operand, dim: int) -> Operand:
 
 
 def var_grad(
-    xp: XP, g: Operand, out: object, self: Operand, dims: Ints | None, correction: float, keepdim: bool
+    xp: XP,
+    g: Operand,
+    out: object,
+    self: Operand,
+    dims: Ints | None,
+    correction: float,
+    keepdim: bool,
 ) -> Operand:
     n = count(self.shape, dims)
     away = self - (xp.mean(self) if dims is None else xp.mean_dim(self, dims, True))
@@ -170,7 +218,13 @@ def var_grad(
 
 
 def std_grad(
-    xp: XP, g: Operand, out: Operand, self: Operand, dims: Ints | None, correction: float, keepdim: bool
+    xp: XP,
+    g: Operand,
+    out: Operand,
+    self: Operand,
+    dims: Ints | None,
+    correction: float,
+    keepdim: bool,
 ) -> Operand:
     # A select, because a constant row gives g / 0; its gradient is 0.
     of_variance = xp.zeroed(g / (out * 2), out == 0)
@@ -248,7 +302,9 @@ on_diagonal = structural_op("on_diagonal(self; shape)", lambda a, shape: np.eye(
 
 
 def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
-    """Return the numpy dtype of a result; raise RuntimeError for an integer result if the input requires grad."""
+    """Return the numpy dtype of a result; raise RuntimeError for an integer result if the input
+    requires grad.
+    """
     wanted = dtypes.as_dtype(dtype)
     if wanted is None:
         return None
@@ -258,7 +314,13 @@ def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
 
 
 @torch_function("sum")
-def summed(input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def summed(
+    input: Tensor,
+    dim: Dims = NOT_GIVEN,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
     """Sum all elements, or over `dim`; integers and bools give int64 (torch.sum)."""
     kind = numpy_dtype(input, dtype)
     if dim is NOT_GIVEN:
@@ -268,9 +330,15 @@ def summed(input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype
 
 @torch_function("mean")
 def averaged(
-    input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: Dims = NOT_GIVEN,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Mean of all elements, or over `dim`; RuntimeError for integers without a floating `dtype` (torch.mean)."""
+    """Mean of all elements, or over `dim`; RuntimeError for integers without a floating `dtype`
+    (torch.mean).
+    """
     wanted = dtypes.as_dtype(dtype)
     source, got = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if not got.is_floating_point:
@@ -286,9 +354,15 @@ def averaged(
 
 @torch_function("prod")
 def product(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Product of all elements, or over one `dim`, with a correct gradient for zero factors (torch.prod)."""
+    """Product of all elements, or over one `dim`, with a correct gradient for zero factors
+    (torch.prod).
+    """
     kind = numpy_dtype(input, dtype)
     if dim is None:
         return prod_all(input, kind)
@@ -341,7 +415,9 @@ def mean_without_nan(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """Mean of the elements that are not nan (torch.nanmean)."""
-    require_float(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
+    require_float(
+        input, "nanmean(): expected input to have floating point or complex dtype but got {}"
+    )
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
     return sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
 
@@ -352,7 +428,9 @@ def _logical(name: str, record: Op) -> None:
             return input.bool()
         return record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
 
-    function.__doc__ = f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
+    function.__doc__ = (
+        f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
+    )
     torch_function(name)(function)
 
 
@@ -382,8 +460,13 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     lead = input.ndim - len(wanted)
     if lead < 0 or any(n not in (1, input.shape[lead + i]) for i, n in enumerate(wanted)):
-        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(input.shape)}}}.")
-    dims = (*range(lead), *(i + lead for i, n in enumerate(wanted) if n == 1 and input.shape[i + lead] != 1))
+        raise RuntimeError(
+            f"size {{{list(wanted)}}} is not expandable to size {{{list(input.shape)}}}."
+        )
+    dims = (
+        *range(lead),
+        *(i + lead for i, n in enumerate(wanted) if n == 1 and input.shape[i + lead] != 1),
+    )
     if dims:
         input = sum_dim(input, dims, True, None)
     return input.view(wanted) if lead else input

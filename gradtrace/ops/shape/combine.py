@@ -1,4 +1,6 @@
-"""Composed shape functions: cartesian products, combinations, stacking columns, splits by sections, windows."""
+"""Composed shape functions: cartesian products, combinations, stacking columns, splits by sections,
+windows.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,19 @@ unfold_place = structural_op("unfold_place(self; shape, dim, size, step)", windo
 
 @public(forms="mc")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of `size` along a dim, `step` apart, as a view with a new last dim (Tensor.unfold)."""
-    dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
+    """Windows of `size` along a dim, `step` apart, as a view with a new last dim
+    (Tensor.unfold).
+    """
+    dim = check_dim(dimension, self.ndim)
+    size = index(size)
+    step = index(step)
     n = self.shape[dim] if self.ndim else 1
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > n:
-        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {dimension} is {n} but size is {size}"
+        )
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     return unfold_record(self, dim, size, step)
@@ -84,11 +92,19 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty((0,))
     pick = combinations_with_replacement if with_replacement else choose
     n = input.shape[0] + (r - 1 if with_replacement and input.shape[0] else 0)
-    size = r * comb(n, r)  # known in advance, so that numpy raises for a huge size before a list of it is built
+    # known in advance, so that numpy raises for a huge size before a list of it is built
+    size = r * comb(n, r)
     if size >= 1 << 48:  # larger than an index can be
         raise MemoryError
-    rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(-1, r)
-    return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
+    rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(
+        -1, r
+    )
+    return stack(
+        tuple(
+            input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T
+        ),
+        1,
+    )
 
 
 @public(forms="f")
@@ -112,10 +128,14 @@ def with_three_dims(t: Tensor) -> Tensor:
 
 
 @torch_function(renamed=dict.fromkeys(("indices", "sections"), "indices_or_sections"))
-def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...]:
     """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     if not input.ndim:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     cuts = indices_or_sections
@@ -129,7 +149,8 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
         ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts - 1)]
     else:
         ends = list(cuts)
-    parts, start = [], 0
+    parts = []
+    start = 0
     for end in [*ends, n]:
         begin, stop, _ = slice(start, end).indices(n)
         parts.append(input.narrow(dim, begin, max(stop - begin, 0)))
@@ -148,7 +169,9 @@ def check_cuts(cuts: Tensor) -> None:
 
 
 def _split_along(name: str, least: int, dim: int) -> None:
-    def function(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor) -> tuple[Tensor, ...]:
+    def function(
+        input: Tensor, indices_or_sections: int | Sequence[int] | Tensor
+    ) -> tuple[Tensor, ...]:
         if input.ndim < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "

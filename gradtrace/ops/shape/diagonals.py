@@ -1,4 +1,6 @@
-"""Extract, embed and overwrite diagonals; write a part of a tensor out of place (the *_scatter functions)."""
+"""Extract, embed and overwrite diagonals; write a part of a tensor out of place (the *_scatter
+functions).
+"""
 
 from __future__ import annotations
 
@@ -33,18 +35,22 @@ def blocks(arrays: Sequence[Array]) -> Array:
     i = j = 0
     for a in arrays:
         out[i : i + a.shape[0], j : j + a.shape[1]] = a
-        i, j = i + a.shape[0], j + a.shape[1]
+        i = i + a.shape[0]
+        j = j + a.shape[1]
     return out
 
 
 def block_grads(
     xp: XP, wanted: Sequence[bool], g: Operand, out: object, tensors: Sequence[Operand]
 ) -> list[Operand | None]:
-    results, i, j = [], 0, 0
+    results = []
+    i = 0
+    j = 0
     for t, want in zip(tensors, wanted, strict=True):
         m, n = t.shape
         results.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
-        i, j = i + m, j + n
+        i = i + m
+        j = j + n
     return results
 
 
@@ -90,7 +96,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dim of the input on their diagonals (torch.diag_embed)."""
     n = input.ndim + 1
-    first, second = check_dim(dim1, n), check_dim(dim2, n)
+    first = check_dim(dim1, n)
+    second = check_dim(dim2, n)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return diag_embed_record(input, offset, first, second)
@@ -104,7 +111,9 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 @public()
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
     """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
     check_part("src", src, np.diagonal(input.array, *rest).shape)
@@ -121,7 +130,12 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 @public()
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Tensor:
     """Return a copy of the input with src at a slice of a dim (torch.slice_scatter)."""
     dim = check_dim(dim, input.ndim)

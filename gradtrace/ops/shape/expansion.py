@@ -1,4 +1,6 @@
-"""Expansion to a common shape: expand, broadcast_to, broadcast_tensors, atleast_1d and similar functions."""
+"""Expansion to a common shape: expand, broadcast_to, broadcast_tensors, atleast_1d and similar
+functions.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,16 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public(forms="f")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """Return the shape that several shapes broadcast to; RuntimeError if there is none (torch.broadcast_shapes)."""
+    """Return the shape that several shapes broadcast to; RuntimeError if there is none
+    (torch.broadcast_shapes).
+    """
     result: tuple[int, ...] = ()
     most = max((len(s) for s in shapes if isinstance(s, (tuple, list))), default=0)
     for k, shape in enumerate(shapes):
         if not isinstance(shape, (int, tuple, list)):
-            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
+            )
         sizes = (shape,) if isinstance(shape, int) else tuple(shape)
         if min(sizes, default=0) < 0:
             raise ValueError("Attempting to broadcast a dimension with negative length!")
@@ -75,7 +81,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def only_tensors(values: Sequence[object]) -> None:
     for i, value in enumerate(values):
         if not isinstance(value, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}"
+            )
 
 
 @public(forms="f")
@@ -95,7 +103,9 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 
 def map_tensors(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
-    """Apply a function to a single tensor, or return a tuple for several, given separately or as a sequence."""
+    """Apply a function to a single tensor, or return a tuple for several, given separately or as a
+    sequence.
+    """
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return change(tensors[0])
     return tuple(change(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
@@ -104,4 +114,6 @@ def map_tensors(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) ->
 @public(forms="f")
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Reshape tensors of fewer than two dims to (1, n) (torch.atleast_2d)."""
-    return map_tensors(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)
+    return map_tensors(
+        lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors
+    )

@@ -36,7 +36,9 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @public("roll")
-def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+def rolled(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> Tensor:
     """Roll entries along dims; those shifted beyond the end re-enter at the start (torch.roll)."""
     shifts = (shifts,) if is_int(shifts) else tuple(shifts)
     dims = () if dims is None else (dims,) if is_int(dims) else tuple(dims)
@@ -45,7 +47,9 @@ def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]
     if not dims and len(shifts) == 1:
         return roll(input, shifts, None)
     if len(dims) != len(shifts):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return roll(input, shifts, tuple(check_dim(dim, input.ndim) for dim in dims))
@@ -66,5 +70,7 @@ def check_rotation_dims(input: Tensor, dims: Ints) -> Ints:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     first, second = (check_dim(dim, input.ndim) for dim in dims)
     if first == second:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     return first, second

@@ -1,4 +1,6 @@
-"""Joining, splitting and repeating: cat, stack, split, unbind, repeat, flip, roll, tril and triu."""
+"""Joining, splitting and repeating: cat, stack, split, unbind, repeat, flip, roll, tril and
+triu.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def dim_or_axis(name: str, dim: int, axis: int, ndim: int) -> int:
 def cat_back(
     xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, tensors: Sequence[Operand], dim: int
 ) -> list[Any]:
-    grads, start = [], 0
+    grads = []
+    start = 0
     for want, meta in zip(wanted, tensors, strict=True):
         n = meta.shape[dim] if len(meta.shape) > dim else 0
         empty = meta.shape == (0,) and len(g.shape) != 1
@@ -63,7 +66,9 @@ def flip_kernel(a: Array, dims: Dims) -> Array:
 
 
 def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
-    """Rotate k times; the result has PyTorch's memory layout, that of a flipped copy, transposed if k is odd."""
+    """Rotate k times; the result has PyTorch's memory layout, that of a flipped copy, transposed if
+    k is odd.
+    """
     k %= 4
     if k == 0:
         return np.array(a, order="C")
@@ -85,7 +90,8 @@ def on_diagonal(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Ar
 
 
 def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
-    results, start = [], 0
+    results = []
+    start = 0
     for n in parts:
         results.append(a[(slice(None),) * dim + (slice(start, start + n),)])
         start += n
@@ -155,17 +161,26 @@ def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return tuple(tensors)
     wanted = dtypes.result_type(*((t._data, True) for t in tensors))
     # The kernel itself promotes floats, as in PyTorch: no cast shows in the graph.
-    done = [t.dtype is wanted or (t.is_floating_point() and wanted.category == dtypes.FLOAT) for t in tensors]
+    done = [
+        t.dtype is wanted or (t.is_floating_point() and wanted.category == dtypes.FLOAT)
+        for t in tensors
+    ]
     return tuple(t if fine else cast(t, wanted.np) for t, fine in zip(tensors, done, strict=True))
 
 
 @public("cat", "concat", "concatenate", forms="f")
 def concatenated(
-    tensors: Sequence[Tensor], dim: int = DEFAULT_DIM, *, axis: int = DEFAULT_DIM, out: Tensor | None = None
+    tensors: Sequence[Tensor],
+    dim: int = DEFAULT_DIM,
+    *,
+    axis: int = DEFAULT_DIM,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Concatenate tensors along an existing dim (torch.cat)."""
     if isinstance(tensors, Tensor):
-        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+        raise TypeError(
+            "cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        )
     tensors = tuple(tensors)
     only_tensors(tensors)
     if not tensors:
@@ -183,7 +198,9 @@ def check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
     for number, t in enumerate(tensors[1:], 1):
         first = tensors[0]
         if t.ndim != first.ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}"
+            )
         for i in range(t.ndim):
             if i != dim and t.shape[i] != first.shape[i]:
                 raise RuntimeError(
@@ -194,7 +211,11 @@ def check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
 
 @public("stack", forms="f")
 def stacked(
-    tensors: Sequence[Tensor], dim: int = DEFAULT_DIM, *, axis: int = DEFAULT_DIM, out: Tensor | None = None
+    tensors: Sequence[Tensor],
+    dim: int = DEFAULT_DIM,
+    *,
+    axis: int = DEFAULT_DIM,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Stack tensors of one shape along a new dim (torch.stack)."""
     tensors = tuple(tensors)
@@ -249,7 +270,9 @@ def split_tensor(
     """Split into pieces of one size, or of the given sizes, as views (torch.split)."""
     if split_size_or_sections is None:
         if split_size is None:
-            raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
+            raise TypeError(
+                "split() missing 1 required positional argument: 'split_size_or_sections'"
+            )
         split_size_or_sections = split_size
     if not tensor.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -258,13 +281,19 @@ def split_tensor(
     if isinstance(split_size_or_sections, int):
         size = split_size_or_sections
         if size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={size}"
+            )
         if size == 0 and n:
-            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
+            )
         return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size or 1)) or (0,))
     if isinstance(split_size_or_sections, (str, float)):
         kind = type(split_size_or_sections).__name__
-        raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
+        raise TypeError(
+            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}"
+        )
     parts = tuple(int(s) for s in split_size_or_sections)
     if min(parts, default=0) < 0:
         raise RuntimeError(
@@ -328,7 +357,9 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
-        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -340,7 +371,9 @@ def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Te
     """Repeat the tensor the given number of times along each dim (Tensor.repeat)."""
     times = sizes(given_sizes(repeats, named, "repeats"))
     if len(times) < self.ndim:
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
     full = (1,) * (len(times) - self.ndim) + tuple(self.shape)
     checked_sizes(tuple(n * t for n, t in zip(full, times, strict=True)))
     return repeat(self, times)
@@ -358,7 +391,9 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
         check_dim(1, 0)  # as in PyTorch, which looks at the dim after the repeated one
     counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size and int(counts.min()) < 0:
-        raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
+        raise RuntimeError(
+            "Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative"
+        )
     n = input.numel() if dim is None else input.shape[check_dim(dim, input.ndim)]
     if counts.ndim == 1 and counts.size not in (1, n):
         raise RuntimeError(
@@ -371,12 +406,15 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each entry, copies side by side; for repeats alone return the indices (torch.repeat_interleave)."""
+    """Repeat each entry, copies side by side; for repeats alone return the indices
+    (torch.repeat_interleave).
+    """
     if repeats is None:
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
     check_repeats(input, repeats, dim)
     if dim is None:
-        input, dim = reshaped(input, -1), 0
+        input = reshaped(input, -1)
+        dim = 0
     dim = check_dim(dim, input.ndim)
     if is_int(repeats):
         wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1 if input.ndim else 0))
@@ -403,7 +441,8 @@ _triangle(triu, "Upper triangle, zeros below (torch.triu).")
 @public("diagonal", forms="fmc")
 def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Diagonal of two dims, as a view (torch.diagonal)."""
-    first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)
+    first = check_dim(dim1, input.ndim)
+    second = check_dim(dim2, input.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return diagonal(input, offset, first, second)
@@ -420,21 +459,28 @@ def format_tensor(t: Tensor) -> str:
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Expand 1-d tensors over the grid of all of them (torch.meshgrid)."""
     parts: tuple[Any, ...] = (
-        tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        tuple(tensors[0])
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+        else tensors
     )
     only_tensors(parts)
     if indexing not in ("ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+        raise RuntimeError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     if any(t.dtype is not parts[0].dtype for t in parts):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for t in parts:
         if t.ndim > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}"
+            )
     is_swapped = indexing == "xy" and len(parts) > 1
     if is_swapped:
         parts = (parts[1], parts[0], *parts[2:])
     shape = tuple(t.numel() for t in parts)
     grids = tuple(
-        expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
+        expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape)
+        for i, t in enumerate(parts)
     )
     return (grids[1], grids[0], *grids[2:]) if is_swapped else grids

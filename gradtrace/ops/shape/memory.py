@@ -1,6 +1,7 @@
 """Storage, strides and memory: as_strided, resize_, set_, data_ptr.
 
-A tensor's storage is the array that owns its memory. Offsets and strides count elements, as in PyTorch.
+A tensor's storage is the array that owns its memory. Offsets and strides count elements, as in
+PyTorch.
 """
 
 from __future__ import annotations
@@ -65,12 +66,18 @@ def steps_of(raw: Array) -> Ints:
     return tuple(s // raw.itemsize for s in raw.strides)
 
 
-def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object) -> Array:
+def strided_kernel(
+    a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object
+) -> Array:
     return window(storage_of(a), size, stride, offset)
 
 
-def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
-    """Return the flat input position of each element of a strided view; the input's size if it is not in the input."""
+def positions(
+    size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]
+) -> Array:
+    """Return the flat input position of each element of a strided view; the input's size if it is
+    not in the input.
+    """
     n = int(np.prod(layout[0], dtype=np.int64))
     cells = np.full(layout[3], n, np.int64)
     if n:
@@ -100,12 +107,16 @@ as_strided_take = structural_op("as_strided_take(self; where)", take_or_zero, "f
 
 
 @public(forms="fmc")
-def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """View the storage with sizes and strides in elements; RuntimeError out of bounds
+    (torch.as_strided).
 
     `storage_offset` defaults to the input's.
     """
-    size, stride = tuple(map(index, size)), tuple(map(index, stride))
+    size = tuple(map(index, size))
+    stride = tuple(map(index, stride))
     offset = None if storage_offset is None else index(storage_offset)
     raw = input.shared()
     offset = offset_of(raw) if offset is None else offset
@@ -118,7 +129,9 @@ def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
     check_steps(size, stride)
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
@@ -127,7 +140,9 @@ def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset:
 
 def check_steps(size: Sequence[int], stride: Sequence[int]) -> None:
     if min((*size, *stride), default=0) < 0:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
 
 
 public("as_strided_")(inplace_view(as_strided, "AsStridedBackward1"))
@@ -186,9 +201,15 @@ class Storage:
     def __setitem__(self, key: int | slice, value: float) -> None:
         kind = type(value).__name__
         if self._name == UNTYPED and not isinstance(value, int):
-            raise RuntimeError(f"can only set storage content with a int types, but got {kind} instead")
-        if not isinstance(value, (int, float, Tensor)) and (not hasattr(value, "__array__") or np.ndim(value)):
-            raise TypeError(f"can't assign a {kind} to a torch.{Tensor._wrap(self._cells).dtype.scalar_type}Tensor")
+            raise RuntimeError(
+                f"can only set storage content with a int types, but got {kind} instead"
+            )
+        if not isinstance(value, (int, float, Tensor)) and (
+            not hasattr(value, "__array__") or np.ndim(value)
+        ):
+            raise TypeError(
+                f"can't assign a {kind} to a torch.{Tensor._wrap(self._cells).dtype.scalar_type}Tensor"
+            )
         state.keeper.before_array_write(self._cells)
         self._cells[key if isinstance(key, slice) else index(key)] = value
 
@@ -216,7 +237,8 @@ def storage(self: Tensor) -> Storage:
 @public(forms="m")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors have the same memory, sizes and strides (Tensor.is_set_to)."""
-    a, b = self.shared(), tensor.shared()
+    a = self.shared()
+    b = tensor.shared()
     return (address(a), a.shape, a.strides, a.dtype) == (address(b), b.shape, b.strides, b.dtype)
 
 
@@ -231,7 +253,9 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @public(forms="fm")
 def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
-    """Resize in place to a contiguous tensor on the same storage, or on a larger one if necessary (Tensor.resize_)."""
+    """Resize in place to a contiguous tensor on the same storage, or on a larger one if necessary
+    (Tensor.resize_).
+    """
     if input.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(size)
@@ -242,7 +266,9 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
     raw = input.shared()
-    n, offset, cells = int(np.prod(shape, dtype=np.int64)), offset_of(raw), storage_of(raw)
+    n = int(np.prod(shape, dtype=np.int64))
+    offset = offset_of(raw)
+    cells = storage_of(raw)
     if offset + n > cells.size:
         cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
     cells = cells[offset : offset + n]
@@ -284,22 +310,29 @@ def set_(
     if source is None:
         raw = np.zeros(0, self.dtype.np)
     elif not isinstance(source, (Tensor, Storage)):
-        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+        raise TypeError(
+            f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}"
+        )
     else:
         raw = source.shared() if isinstance(source, Tensor) else source._cells
         if raw.dtype != self.dtype.np:
             dtype = Tensor._wrap(raw).dtype
-            raise RuntimeError(f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}")
+            raise RuntimeError(
+                f"Could not set tensor of type {dtype.c_name} to a tensor of type {self.dtype.c_name}"
+            )
     if size is not None:
         raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
     self._data = raw
     self.counter().n += 1
-    self.extra().accumulator = None  # gradients of what it held before are not those of what it holds now
+    # gradients of what it held before are not those of what it holds now
+    self.extra().accumulator = None
     return self
 
 
 def placed(cells: Array, size: Ints, stride: Sequence[int] | None, offset: int) -> Array:
-    """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too small."""
+    """Return a strided view of the 1-d storage `cells`, or of an enlarged copy if it is too
+    small.
+    """
     steps = contiguous_strides(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
@@ -322,7 +355,8 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """Create a tensor with these sizes and strides, counted in elements (torch.empty_strided)."""
-    size, stride = checked_sizes(sizes((size,))), tuple(map(index, stride))
+    size = checked_sizes(sizes((size,)))
+    stride = tuple(map(index, stride))
     if len(size) != len(stride):
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
@@ -331,14 +365,18 @@ def empty_strided(
 
 
 @public(forms="m")
-def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
+def new_empty_strided(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any
+) -> Tensor:
     """`empty_strided` with the dtype of this tensor (Tensor.new_empty_strided)."""
     return empty_strided(size, stride, **{"dtype": self.dtype, "device": self.device, **options})
 
 
 @public(forms="m")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
+    """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix
+    (Tensor.fill_diagonal_).
+    """
     if not isinstance(fill_value, (int, float, Tensor)):
         raise TypeError(
             f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {type(fill_value).__name__}"

@@ -1,4 +1,6 @@
-"""Views of another shape: reshape, permute, squeeze, expand. Their results share memory with the input."""
+"""Views of another shape: reshape, permute, squeeze, expand. Their results share memory with the
+input.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ import warnings
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.calls.call import renamed
-from gradtrace.engine.calls.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, reshape_history
+from gradtrace.engine.calls.inplace import (
+    INFERENCE_MESSAGE,
+    refuse_unless_tracked,
+    refuse_untrackable,
+    reshape_history,
+)
 from gradtrace.engine.data.describe import Size
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import state
@@ -16,7 +23,17 @@ from gradtrace.engine.operators.broadcast import sum_tensor_to
 from gradtrace.engine.operators.broadcast import sum_to as sum_array_to
 from gradtrace.engine.operators.namespace import TRACED
 from gradtrace.engine.operators.op import PASS_ON, d, elementwise_op, reduction_op, view_op
-from gradtrace.ops.api import check_dim, check_dims, copying, expose, given_sizes, is_int, named, public, sizes
+from gradtrace.ops.api import (
+    check_dim,
+    check_dims,
+    copying,
+    expose,
+    given_sizes,
+    is_int,
+    named,
+    public,
+    sizes,
+)
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.create.factories import clone, in_c_order
 
@@ -45,11 +62,15 @@ def expand_kernel(a: Array, shape: Shape) -> Array:
         out.flags.writeable = True
     if 1 not in shape:
         return out
-    return np.lib.stride_tricks.as_strided(out, shape, expanded_strides(a, shape), writeable=a.flags.writeable)
+    return np.lib.stride_tricks.as_strided(
+        out, shape, expanded_strides(a, shape), writeable=a.flags.writeable
+    )
 
 
 def expanded_strides(a: Array, shape: Shape) -> Shape:
-    """Return PyTorch's strides of an expanded array, which differ from numpy's for dims of size 1."""
+    """Return PyTorch's strides of an expanded array, which differ from numpy's for dims of size
+    1.
+    """
     strides: list[int] = []
     step = a.itemsize if a.ndim else 0  # the stride of a new dim of size 1, from the next dim
     for i in range(-1, -len(shape) - 1, -1):
@@ -71,7 +92,11 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
 
 
 def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
-    return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
+    return (
+        a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims))
+        if dims
+        else a.view()
+    )
 
 
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
@@ -121,7 +146,9 @@ expand = view_op("expand(self; shape)", expand_kernel, "out[i] = self[i % n]", i
         lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
 # fmt: on
 # For single numbers only: a recorded pass shows its steps.
-sum_to = reduction_op("sum_to(self; shape)", sum_array_to, "out[j] = sum[i](self[i, j])", identity="self")
+sum_to = reduction_op(
+    "sum_to(self; shape)", sum_array_to, "out[j] = sum[i](self[i, j])", identity="self"
+)
 
 
 def infer_size(shape: Ints, numel: int) -> Ints:
@@ -132,7 +159,9 @@ def infer_size(shape: Ints, numel: int) -> Ints:
     product = 1
     for n in shape:
         if n < -1:
-            raise RuntimeError(f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}")
+            raise RuntimeError(
+                f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}"
+            )
         product *= 1 if n == -1 else n
     if unknown:
         if product == 0 and numel:
@@ -159,7 +188,9 @@ def can_view(a: Array, shape: Ints) -> bool:
 
 @public("view", forms="m")
 def as_view(self: Tensor, *shape: Any, **named: object) -> Tensor:
-    """View the storage with another shape; RuntimeError if the strides do not allow it (Tensor.view)."""
+    """View the storage with another shape; RuntimeError if the strides do not allow it
+    (Tensor.view).
+    """
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
         return view_as_dtype(self, shape[0])
     if "dtype" in named:
@@ -171,7 +202,8 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
     """View the bytes as elements of another dtype (Tensor.view)."""
     if dtype is self.dtype:
         return self.alias()
-    raw, new = self.shared(), dtype.np
+    raw = self.shared()
+    new = dtype.np
     if new.itemsize != raw.itemsize:
         kinds = f"to view {self.dtype.scalar_type} as {dtype.scalar_type} (different element sizes)"
         strides = self.stride()
@@ -181,11 +213,19 @@ def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
             raise RuntimeError(f"self.stride(-1) must be 1 {kinds}, but got {strides[-1]}")
         ratio = max(new.itemsize // raw.itemsize, 1)
         steps = [(f"stride({i})", step) for i, step in enumerate(strides[:-1])]
-        for quantity, got in (("size(-1)", raw.shape[-1]), ("storage_offset()", self.storage_offset()), *steps):
+        for quantity, got in (
+            ("size(-1)", raw.shape[-1]),
+            ("storage_offset()", self.storage_offset()),
+            *steps,
+        ):
             if got % ratio:
-                raise RuntimeError(f"self.{quantity} must be divisible by {ratio} {kinds}, but got {got}")
+                raise RuntimeError(
+                    f"self.{quantity} must be divisible by {ratio} {kinds}, but got {got}"
+                )
         if not raw.size:
-            return Tensor._wrap(np.empty((*raw.shape[:-1], raw.shape[-1] * raw.itemsize // new.itemsize), new))
+            return Tensor._wrap(
+                np.empty((*raw.shape[:-1], raw.shape[-1] * raw.itemsize // new.itemsize), new)
+            )
     return self.alias(raw.view(new))
 
 
@@ -219,7 +259,8 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 @public()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Flatten dims start_dim to end_dim into one (torch.flatten)."""
-    start, end = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
+    start = check_dim(start_dim, input.ndim)
+    end = check_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if input.ndim == 0:
@@ -227,7 +268,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     shape = tuple(input.shape)
-    return reshaped(input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :]))
+    return reshaped(
+        input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :])
+    )
 
 
 @public()
@@ -301,7 +344,8 @@ def transposed(
     axis1: int | None = None,
 ) -> Tensor:
     """Swap two dims (torch.transpose; swapaxes calls its arguments axis0 and axis1)."""
-    dim0, dim1 = axis0 if dim0 is None else dim0, axis1 if dim1 is None else dim1
+    dim0 = axis0 if dim0 is None else dim0
+    dim1 = axis1 if dim1 is None else dim1
     if dim0 is None or dim1 is None:
         raise TypeError('transpose() missing 2 required positional argument: "dim0", "dim1"')
     return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
@@ -316,7 +360,9 @@ def t(input: Tensor) -> Tensor:
 
 def need_matrix_or_less(name: str, input: Tensor) -> None:
     if input.ndim > 2:
-        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        raise RuntimeError(
+            f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D"
+        )
 
 
 @public("movedim", "moveaxis")
@@ -357,7 +403,9 @@ def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
 
 @public(forms="fmc")
 def detach(input: Tensor) -> Tensor:
-    """Return a tensor outside the graph that shares the storage and the version counter (Tensor.detach)."""
+    """Return a tensor outside the graph that shares the storage and the version counter
+    (Tensor.detach).
+    """
     out = input.alias()
     state.record("detach", (input,), out)
     return out
@@ -378,7 +426,9 @@ def detach_(self: Tensor) -> Tensor:
     if self._fn is not None:
         self.extra().detached = state.seq
         self.disable_fast_path()
-    self._fn, self._nr, self._req = None, 0, False
+    self._fn = None
+    self._nr = 0
+    self._req = False
     return self
 
 
@@ -397,7 +447,9 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 
 def matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
-    """Return the function for the property mT, mH or H, or for adjoint; a 0-d tensor is its own transpose."""
+    """Return the function for the property mT, mH or H, or for adjoint; a 0-d tensor is its own
+    transpose.
+    """
 
     def get(input: Tensor) -> Tensor:
         n = input.ndim
@@ -406,10 +458,14 @@ def matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
         if n == 1 or (n > 2 and name == "H"):
             of = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
             advice = " For batches of matrices, consider using tensor.mH" if n > 2 else ""
-            raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.{advice}")
+            raise RuntimeError(
+                f"tensor.{name} is only supported on {of}. Got {n}-D tensor.{advice}"
+            )
         return transpose(input, n - 2, n - 1)
 
-    return named(get, name, "Return the conjugate transpose of matrices: the transpose, as numbers are real.")
+    return named(
+        get, name, "Return the conjugate transpose of matrices: the transpose, as numbers are real."
+    )
 
 
 torch_function("adjoint")(matrix_transpose("adjoint()"))
@@ -451,7 +507,8 @@ def inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Te
         if out._fn is not None:
             reshape_history(self, renamed(out._fn, node))
             if self._x is not None and self._x.view is not None:
-                self._x.view.version = self._version  # the data did not change, so its history remains valid
+                # the data did not change, so its history remains valid
+                self._x.view.version = self._version
         return self
 
     method.__wrapped__ = function  # type: ignore[attr-defined]
@@ -480,7 +537,9 @@ for _name, _method in _METHODS.items():
 def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return inplace_view(squeezed, "SqueezeBackward3")(self)
-    return inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
+    return inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(
+        self, dim
+    )
 
 
 Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

@@ -1,7 +1,8 @@
-"""Modified Bessel functions of the first kind, of orders 0 and 1: torch.i0, and i0, i0e, i1, i1e of torch.special.
+"""Modified Bessel functions of the first kind, of orders 0 and 1: torch.i0, and i0, i0e, i1, i1e of
+torch.special.
 
-The kernels work on float64 arrays, without coefficient tables: the power series, whose terms are all positive, up to
-NEAR; above it the asymptotic series (Abramowitz and Stegun, 9.6.10 and 9.7.1).
+The kernels work on float64 arrays, without coefficient tables: the power series, whose terms are
+all positive, up to NEAR; above it the asymptotic series (Abramowitz and Stegun, 9.6.10 and 9.7.1).
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ def on_floats(kernel: Kernel, order: int) -> Kernel:
 
     def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), order).reshape(x.shape).astype(x.dtype)
+        return (
+            kernel(np.ascontiguousarray(x, np.float64).reshape(-1), order)
+            .reshape(x.shape)
+            .astype(x.dtype)
+        )
 
     return call_kernel
 
@@ -38,7 +43,8 @@ def near_or_far(x: Array, near: Callable[[Array], Array], far: Callable[[Array],
 
 def i_series(x: Array, n: int) -> Array:
     """Return (x/2)^n sum of (x^2/4)^k / (k! (k + n)!), by Horner's rule."""
-    t, total = x * x / 4, np.ones_like(x)
+    t = x * x / 4
+    total = np.ones_like(x)
     for k in range(POWERS, 0, -1):
         total *= t / (k * (k + n))
         total += 1
@@ -67,7 +73,9 @@ def i_plain(x: Array, n: int) -> Array:
 
 def i_scaled(x: Array, n: int) -> Array:
     """Return exp(-abs(x)) I_n(x) of a flat array."""
-    out = near_or_far(np.abs(x), lambda a: i_series(a, n) * np.exp(-a), lambda a: i_asymptotic(a, n))
+    out = near_or_far(
+        np.abs(x), lambda a: i_series(a, n) * np.exp(-a), lambda a: i_asymptotic(a, n)
+    )
     return np.where(x < 0, -out, out) if n else out
 
 
@@ -77,11 +85,14 @@ EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
 
 
 def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
-    """Return `slope(x)`, which divides by x; for |x| below the machine epsilon and for nan return its limit 1/2.
+    """Return `slope(x)`, which divides by x; for |x| below the machine epsilon and for nan return
+    its limit 1/2.
 
     This follows PyTorch's i1_backward.
     """
-    plain = xp.abs(x) > EPSILON.get(str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"])
+    plain = xp.abs(x) > EPSILON.get(
+        str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"]
+    )
     return xp.where(plain, slope(xp.where(plain, x, xp.ones_like(x))), xp.ones_like(x) * 0.5)
 
 

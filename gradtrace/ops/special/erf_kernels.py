@@ -1,11 +1,13 @@
 """erf and erfc on arrays, in double precision.
 
-erf is looked up in a table with steps of 1/4096, and the difference from the nearest table point x0 is integrated:
-with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2) over [0, h]. Three terms suffice; the
-next is below 1e-16. There are no branches, so numpy's loops run at full speed; the error is within 2 ulp.
+erf is looked up in a table with steps of 1/4096, and the difference from the nearest table point x0
+is integrated: with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2)
+over [0, h]. Three terms suffice; the next is below 1e-16. There are no branches, so numpy's loops
+run at full speed; the error is within 2 ulp.
 
-erfc uses the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
-for the error function", 1969): four ranges of |x|, each with a quotient of polynomials; as accurate as exp.
+erfc uses the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational
+Chebyshev approximations for the error function", 1969): four ranges of |x|, each with a quotient of
+polynomials; as accurate as exp.
 """
 
 from __future__ import annotations
@@ -52,7 +54,10 @@ SB = (
     1.0, 3.03380607434824582924e01, 3.25792512996573918826e02, 1.53672958608443695994e03, 3.19985821950859553908e03,
     2.55305040643316442583e03, 4.74528541206955367215e02, -2.24409524465858183362e01,
 )  # fmt: skip
-SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
+SMALL = 0.84375
+MIDDLE = 1.25
+LARGE = 1 / 0.35
+LAST = 28.0
 TAILS = ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB))
 
 
@@ -128,7 +133,9 @@ _scratch = threading.local()
 
 
 def erf(x: Array, out: Array | None = None) -> Array:
-    """Return erf of an array, in its dtype, in `out` if given (contiguous, of x's shape and dtype, not x itself)."""
+    """Return erf of an array, in its dtype, in `out` if given (contiguous, of x's shape and dtype,
+    not x itself).
+    """
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
     direct = out is not None and out.dtype == np.float64
@@ -144,7 +151,9 @@ def erf(x: Array, out: Array | None = None) -> Array:
 
 
 def table() -> Array:
-    """Return erf at the points from -END to END. At 0 it is -0.0, so that adding it keeps the sign of a zero."""
+    """Return erf at the points from -END to END. At 0 it is -0.0, so that adding it keeps the sign
+    of a zero.
+    """
     if not _table:
         right = np.array([math.erf(k / STEPS) for k in range(END * STEPS + 1)])
         right[0] = -0.0
@@ -153,7 +162,9 @@ def table() -> Array:
 
 
 def scratch(n: int) -> list[Array]:
-    """Return scratch arrays of n elements, four of floats and one of positions; large ones are cached per thread."""
+    """Return scratch arrays of n elements, four of floats and one of positions; large ones are
+    cached per thread.
+    """
     if n <= SMALLEST:
         return [*np.empty((4, n)), np.empty(n, np.int64)]
     if not hasattr(_scratch, "arrays"):
@@ -173,7 +184,8 @@ def from_table(x: Array, out: Array) -> None:
     np.multiply(m, C * 2 / 3, t)
     np.subtract(t, C / 3, t)
     np.add(x, MAGIC, m)
-    np.subtract(m.view(np.int64), MAGIC_BITS, place)  # may be out of range for large x or nan: take clips it
+    # may be out of range for large x or nan: take clips it
+    np.subtract(m.view(np.int64), MAGIC_BITS, place)
     np.subtract(m, MAGIC, m)
     np.subtract(x, m, h)
     np.multiply(t, h, t)

@@ -23,7 +23,9 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
 def erfinv_kernel(x: Array) -> Array:
-    """Inverse erf: Winitzki's initial guess, then third-order Newton steps on erf; inf at the ends, nan beyond."""
+    """Inverse erf: Winitzki's initial guess, then third-order Newton steps on erf; inf at the ends,
+    nan beyond.
+    """
     y = np.asarray(x, np.float64)
     inner = np.where(np.abs(y) < 1, y, 0.0)
     a = 0.147
@@ -54,7 +56,9 @@ def sinc_grad(xp: XP, g: Operand, out: object, x: Operand) -> Operand:
 
 def entr_kernel(x: Array) -> Array:
     logs = np.log(np.where(x > 0, x, 1.0))
-    return np.where(np.isnan(x), x, np.where(x > 0, -x * logs, np.where(x == 0, 0.0, -np.inf))).astype(x.dtype)
+    return np.where(
+        np.isnan(x), x, np.where(x > 0, -x * logs, np.where(x == 0, 0.0, -np.inf))
+    ).astype(x.dtype)
 
 
 def logit_kernel(x: Array, eps: float | None) -> Array:
@@ -64,7 +68,9 @@ def logit_kernel(x: Array, eps: float | None) -> Array:
 
 def logit_grad(xp: XP, g: Operand, out: object, x: Operand, eps: float | None) -> Operand:
     if eps is None and isinstance(g, Tensor):
-        return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
+        return xp.where(
+            xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan
+        )
     if eps is None:
         slope = g / xp.where(x == 0, xp.zeros_like(x), x * (1 - x))  # +inf also at -0.0
         return xp.where(xp.logical_and(x >= 0, x <= 1), slope, xp.ones_like(slope) * math.nan)
@@ -105,12 +111,17 @@ hypot = float_op("hypot(self, other)", "hypot", "sqrt(self**2 + other**2)", unsu
 
 
 def x_log(logarithm: str) -> Kernel:
-    """Return a kernel of a * log(b): 0 if a is 0, nan if b is nan; a number takes the other operand's dtype."""
+    """Return a kernel of a * log(b): 0 if a is 0, nan if b is nan; a number takes the other
+    operand's dtype.
+    """
 
     def kernel(a: Array, b: Array) -> Array:
         kind = (b if isinstance(a, (int, float)) else a).dtype
-        a, b = np.asarray(a, kind), np.asarray(b, kind)
-        return np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * getattr(np, logarithm)(b)))
+        a = np.asarray(a, kind)
+        b = np.asarray(b, kind)
+        return np.where(
+            np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * getattr(np, logarithm)(b))
+        )
 
     return kernel
 
@@ -170,7 +181,9 @@ def xlogy_public(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 @public("xlog1py", forms="s")
 def xlog1py_public(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Return input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
+    """Return input * log1p(other), 0 where input is 0; one of them may be a number
+    (torch.special.xlog1py).
+    """
     if not isinstance(input, Tensor):
         return xlog1py_of_number(other, input)
     return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
@@ -185,7 +198,11 @@ def choose_logit(input: Tensor, eps: float | None = None) -> Choice:
 @public("xlogy_", forms="m")
 def xlogy_inplace(self: Tensor, other: Tensor | float) -> Tensor:
     """In-place form of xlogy (Tensor.xlogy_)."""
-    return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
+    return (
+        inplace(xlogy, self, other)
+        if isinstance(other, Tensor)
+        else inplace(xlogy_number, self, other)
+    )
 
 
 @public()

@@ -1,7 +1,8 @@
 """The gamma function's logarithm and its derivatives: lgamma, digamma, polygamma.
 
-The array kernels shift arguments by recurrence to where the asymptotic (Stirling) series has full precision, and use
-the reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy has none of these functions.
+The array kernels shift arguments by recurrence to where the asymptotic (Stirling) series has full
+precision, and use the reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4).
+numpy has none of these functions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from gradtrace.engine.operators.op import d, float_op
 from gradtrace.ops.api import expose, is_int, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
 FAR = 16.0  # from here on ten terms of the series are exact in double precision
 
 
@@ -42,7 +54,9 @@ def log_gamma(x: float) -> float:
 
 
 def digamma_kernel(x: Array) -> Array:
-    """Return psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected for x < 0."""
+    """Return psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected
+    for x < 0.
+    """
     reflect = x < 0
     y = np.where(reflect, 1 - x, x)
     z, n = shifted(y)
@@ -61,11 +75,14 @@ def digamma_kernel(x: Array) -> Array:
 
 
 def zeta_kernel(s: Raw, x: Array) -> Array:
-    """Return the Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by the Euler-Maclaurin formula."""
+    """Return the Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by the Euler-Maclaurin
+    formula.
+    """
     s = s * 1.0
     z, n = shifted(x)
     total = z ** (1 - s) / (s - 1) + 0.5 * z**-s
-    factor, power = s, z ** (-s - 1)
+    factor = s
+    power = z ** (-s - 1)
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor * power
         factor = factor * (s + 2 * k - 1) * (s + 2 * k)
@@ -76,7 +93,9 @@ def zeta_kernel(s: Raw, x: Array) -> Array:
 
 
 def cotangent_slope(n: int, c: Array) -> Array:
-    """Return the n-th derivative of cot(pi x), over pi^n: a polynomial in c = cot(pi x), by p -> -(1 + c^2) p'."""
+    """Return the n-th derivative of cot(pi x), over pi^n: a polynomial in c = cot(pi x), by p ->
+    -(1 + c^2) p'.
+    """
     p = [0, 1]
     for _ in range(n):
         slope = [k * a for k, a in enumerate(p)][1:]
@@ -90,7 +109,9 @@ def cotangent_slope(n: int, c: Array) -> Array:
 
 
 def polygamma_kernel(x: Array, n: int) -> Array:
-    """Return (-1)^(n+1) n! zeta(n+1, x), by reflection below 0; poles and infinities give PyTorch's values."""
+    """Return (-1)^(n+1) n! zeta(n+1, x), by reflection below 0; poles and infinities give PyTorch's
+    values.
+    """
     if n == 0:
         return digamma_kernel(x)
     turned = x < 0
@@ -101,7 +122,9 @@ def polygamma_kernel(x: Array, n: int) -> Array:
         if n == 1:
             out = np.where(turned, math.pi**2 / np.sin(math.pi * x) ** 2 - out, out)
         else:
-            out = np.where(turned, (-1.0) ** n * out - math.pi ** (n + 1) * cotangent_slope(n, cot), out)
+            out = np.where(
+                turned, (-1.0) ** n * out - math.pi ** (n + 1) * cotangent_slope(n, cot), out
+            )
     if n == 1:
         return np.where(x == np.inf, 0.0, np.where(x == -np.inf, np.nan, out))
     out = np.where((x <= 0) & (x == np.floor(x)), (-1.0) ** (n + 1) * np.inf, out)
@@ -125,7 +148,9 @@ expose(unary(lgamma, forms=""), "gammaln", forms="s")
 
 def check_order(n: object) -> None:
     if not is_int(n):
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+        raise TypeError(
+            f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}"
+        )
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
 

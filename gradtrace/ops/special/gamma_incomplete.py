@@ -1,8 +1,9 @@
 """Regularised incomplete gamma functions igamma and igammac, and the Hurwitz zeta function.
 
-P(a, x) by its power series, Q(a, x) by Legendre's continued fraction (Abramowitz and Stegun, 6.5.29 and 6.5.31), each
-where it converges; where both are near 1, the other is subtracted from 1. The common factor x^a exp(-x) / Gamma(a + 1)
-is computed from the distance of x to a, so that large a lose no digits.
+P(a, x) by its power series, Q(a, x) by Legendre's continued fraction (Abramowitz and Stegun, 6.5.29
+and 6.5.31), each where it converges; where both are near 1, the other is subtracted from 1. The
+common factor x^a exp(-x) / Gamma(a + 1) is computed from the distance of x to a, so that large a
+lose no digits.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ EPS = 1e-17
 
 
 def stirling_rest(a: Array) -> Array:
-    """Return log Gamma(a + 1) - ((a + 1/2) log a - a + log(2 pi) / 2), the remainder of Stirling's formula."""
-    total, power = np.zeros_like(a), 1 / a
+    """Return log Gamma(a + 1) - ((a + 1/2) log a - a + log(2 pi) / 2), the remainder of Stirling's
+    formula.
+    """
+    total = np.zeros_like(a)
+    power = 1 / a
     for k, b in enumerate(BERNOULLI, 1):
         total += b / (2 * k * (2 * k - 1)) * power
         power = power / (a * a)
@@ -50,7 +54,8 @@ def factor(a: Array, x: Array) -> Array:
 
 def lower_series(a: Array, x: Array) -> Array:
     """Return P(a, x), for x < a + 1, where its series converges fast."""
-    total, term = np.ones_like(x), np.ones_like(x)
+    total = np.ones_like(x)
+    term = np.ones_like(x)
     for k in range(1, MOST):
         term = term * (x / (a + k))
         total += term
@@ -62,8 +67,10 @@ def lower_series(a: Array, x: Array) -> Array:
 def upper_fraction(a: Array, x: Array) -> Array:
     """Return Q(a, x), for x > a + 1, by Lentz's method for its continued fraction."""
     b = x + 1 - a
-    c, d_ = np.full_like(x, 1e300), 1 / b
-    total, done = d_, np.zeros(x.shape, bool)
+    c = np.full_like(x, 1e300)
+    d_ = 1 / b
+    total = d_
+    done = np.zeros(x.shape, bool)
     for k in range(1, MOST):
         numerator = -k * (k - a)
         b = b + 2
@@ -90,7 +97,8 @@ def log_gamma_of_one_more(a: Array) -> Array:
 
 def upper_series(a: Array, x: Array) -> Array:
     """Return Q(a, x) for small a and x, not as 1 - P, which would lose digits."""
-    total, term = np.zeros_like(x), np.ones_like(x)
+    total = np.zeros_like(x)
+    term = np.ones_like(x)
     for k in range(1, 40):
         term = term * (-x / k)
         total += term / (a + k)
@@ -102,7 +110,9 @@ def regularised(a: Array, x: Array, upper: bool) -> Array:
     """Return P or Q for finite positive a and x."""
     out = np.empty_like(x)
     # 1 - P would lose Q's digits here.
-    tiny = upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))
+    tiny = (
+        upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))
+    )
     fraction = ~tiny & (x > a + 1)
     series = ~tiny & ~fraction
     for chosen, function, gives_upper in (
@@ -163,7 +173,9 @@ for _record, _alias in ((igamma, "gammainc"), (igammac, "gammaincc")):
 
 
 def hurwitz(s: Array, q: Array) -> Array:
-    """Sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is not real."""
+    """Sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is
+    not real.
+    """
     dtype = np.result_type(s, q)
     s, q = (np.array(v, np.float64) for v in np.broadcast_arrays(s, q))
     out = np.full(s.shape, np.nan)
@@ -192,7 +204,9 @@ zeta_record = float_op("zeta(self, other)", hurwitz, "sum[k, 0, inf](1 / (k + ot
 
 @public(forms="s")
 def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ... (torch.special.zeta)."""
+    """Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ...
+    (torch.special.zeta).
+    """
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise not_a_tensor("special_zeta", "input", 1, input)
     return zeta_record(input, other)

@@ -1,4 +1,6 @@
-"""torch.hann_window and similar: window functions of a given length, periodic by default. See also `signal.windows`."""
+"""torch.hann_window and similar: window functions of a given length, periodic by default. See also
+`signal.windows`.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,14 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
                 f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__}"
             )
         if window_length < 0:
-            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+            raise RuntimeError(
+                f"{name} requires non-negative window_length, got window_length={window_length}"
+            )
         if named and periodic is None:
             names = ", ".join(named)
-            raise TypeError(f"{name}() received an invalid combination of arguments: {names} without periodic")
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments: {names} without periodic"
+            )
         dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")

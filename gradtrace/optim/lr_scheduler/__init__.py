@@ -1,7 +1,7 @@
 """torch.optim.lr_scheduler: schedules of the learning rate.
 
-`schedules` has those that depend only on the epoch, `cyclic` the periodic ones, `composed` combinations of other
-schedules, and `plateau` the one that monitors a metric.
+`schedules` has those that depend only on the epoch, `cyclic` the periodic ones, `composed`
+combinations of other schedules, and `plateau` the one that monitors a metric.
 """
 
 from __future__ import annotations

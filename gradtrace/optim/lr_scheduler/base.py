@@ -14,21 +14,30 @@ from gradtrace.nn.modules._text import typename
 from gradtrace.optim.optimizer import Optimizer
 
 EPOCH_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+    "possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from "
+    "None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you "
+    "are unable to "
     "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 ORDER_WARNING = (
-    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
-    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
+    "you should call "
+    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do "
+    "this will result in "
     "PyTorch skipping the first value of the learning rate schedule. See more details at "
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
-GET_LR_WARNING = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+GET_LR_WARNING = (
+    "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+)
 NO_INITIAL_LR = (
-    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\nThis "
-    "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't properly loaded the "
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with "
+    "last_epoch >= 0.\nThis "
+    "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't "
+    "properly loaded the "
     "optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
 )
 
@@ -58,7 +67,8 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
         return [value] * count
     if len(value) != count:
         raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups "
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
+            "values, param_groups "
             f"has {count}."
         )
     return list(value)
@@ -71,9 +81,14 @@ def require_optimizer(optimizer: Any) -> Optimizer:
 
 
 def check_field(owner: str, name: str, old: Any, new: Any) -> None:
-    """Raise TypeError if a state dict has another kind of value than data for a field that holds data."""
+    """Raise TypeError if a state dict has another kind of value than data for a field that holds
+    data.
+    """
     if is_data(old) and not is_data(new):
-        raise TypeError(f"{owner}.load_state_dict(): {name} must hold numbers, strings or tensors, not {typename(new)}")
+        raise TypeError(
+            f"{owner}.load_state_dict(): {name} must hold numbers, strings or tensors, not "
+            f"{typename(new)}"
+        )
 
 
 def is_data(value: Any) -> bool:
@@ -86,7 +101,9 @@ def is_data(value: Any) -> bool:
 
 
 def saved_attributes(function: Any) -> dict[str, Any] | None:
-    """Return the attributes of a callable object of the user's; None for functions and objects of the library."""
+    """Return the attributes of a callable object of the user's; None for functions and objects of
+    the library.
+    """
     return dict(vars(function)) if has_attributes(function) else None
 
 
@@ -97,11 +114,14 @@ def load_attributes(function: Any, saved: dict[str, Any] | None) -> None:
 
 
 def has_attributes(function: Any) -> bool:
-    return not hasattr(function, "__qualname__") and hasattr(function, "__dict__")  # a function has no state to save
+    # a function has no state to save
+    return not hasattr(function, "__qualname__") and hasattr(function, "__dict__")
 
 
 class LRScheduler(OwnConstructor):
-    """Base class of schedules; subclasses implement `get_lr`, which returns the rates of epoch `last_epoch`."""
+    """Base class of schedules; subclasses implement `get_lr`, which returns the rates of epoch
+    `last_epoch`.
+    """
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -122,7 +142,8 @@ class LRScheduler(OwnConstructor):
         self.base_lrs = group_values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         if not optimizer.tracked:
-            optimizer.tracked, optimizer.stepped = True, False
+            optimizer.tracked = True
+            optimizer.stepped = False
         self._initial_step()
 
     def __repr__(self) -> str:
@@ -190,7 +211,9 @@ class LRScheduler(OwnConstructor):
         self._take_state(state_dict)
 
     def _take_state(self, state_dict: dict[str, Any], *others: str) -> None:
-        """Set the fields of this schedule from a state dict, except `others`; ignore keys that belong to its class."""
+        """Set the fields of this schedule from a state dict, except `others`; ignore keys that
+        belong to its class.
+        """
         for key, value in state_dict.items():
             if type(key) is not str or key == "optimizer" or key in others:
                 continue

@@ -1,4 +1,6 @@
-"""Schedules composed of other schedules: SequentialLR in sequence, ChainedScheduler simultaneously."""
+"""Schedules composed of other schedules: SequentialLR in sequence, ChainedScheduler
+simultaneously.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ class _Composed(LRScheduler):
                 raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires "
+                    "additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given "
+                    "schedulers sequence."
                 )
             if optimizer is not scheduler.optimizer:
                 raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
-                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{name} expects all schedulers to belong to the same optimizer, but got "
+                    "scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is "
+                    "different from "
                     f"{type(optimizer).__name__}."
                 )
 
@@ -44,14 +50,20 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """Use the first schedule until the first milestone, the second until the second, and so on."""
 
-    def __init__(self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler, but got no scheduler."
+            )
         self._check(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                "Sequential Schedulers expects number of schedulers provided to be one more than "
+                "the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number "
+                "of milestones to be "
                 f"equal to {len(milestones)}"
             )
         self._schedulers = schedulers
@@ -91,7 +103,8 @@ class ChainedScheduler(_Composed):
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:
             raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no "
+                "scheduler."
             )
         optimizer = schedulers[0].optimizer if optimizer is None else optimizer
         self._check(optimizer, schedulers)

@@ -1,4 +1,6 @@
-"""Periodic schedules: CyclicLR, CosineAnnealingWarmRestarts, OneCycleLR; two of them also vary the momentum."""
+"""Periodic schedules: CyclicLR, CosineAnnealingWarmRestarts, OneCycleLR; two of them also vary the
+momentum.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from gradtrace.optim.lr_scheduler.base import (
     set_value,
 )
 
-PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")  # the keys of a phase of OneCycleLR
+# the keys of a phase of OneCycleLR
+PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
 
 
 class _WithMomentum(LRScheduler):
@@ -27,14 +30,17 @@ class _WithMomentum(LRScheduler):
     def _init_momentum(self, base: Any, highest: Any, set_now: bool) -> tuple[list[Any], list[Any]]:
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            raise ValueError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+            )
         self.use_beta1 = "betas" in optimizer.defaults
         bases = per_group("base_momentum", optimizer, base)
         highests = per_group("max_momentum", optimizer, highest)
         if set_now:
             for group, low, high in zip(optimizer.param_groups, bases, highests, strict=True):
                 self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
+                group["max_momentum"] = high
+                group["base_momentum"] = low
         return bases, highests
 
     def _set_momentum(self, group: dict[str, Any], value: float) -> None:
@@ -45,7 +51,9 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Triangular cycles between base_lr and max_lr, whose height `mode` or `scale_fn` varies from cycle to cycle."""
+    """Triangular cycles between base_lr and max_lr, whose height `mode` or `scale_fn` varies from
+    cycle to cycle.
+    """
 
     def __init__(
         self,
@@ -82,7 +90,9 @@ class CyclicLR(_WithMomentum):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._init_momentum(base_momentum, max_momentum, last_epoch == -1)
+            self.base_momentums, self.max_momentums = self._init_momentum(
+                base_momentum, max_momentum, last_epoch == -1
+            )
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -102,9 +112,14 @@ class CyclicLR(_WithMomentum):
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             groups = self.optimizer.param_groups
-            for group, base, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
+            for group, base, high in zip(
+                groups, self.base_momentums, self.max_momentums, strict=True
+            ):
                 self._set_momentum(group, high - (high - base) * slope * scale)
-        return [base + (high - base) * slope * scale for base, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+        return [
+            base + (high - base) * slope * scale
+            for base, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
@@ -117,15 +132,21 @@ class CyclicLR(_WithMomentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine from the initial rate to eta_min, restarted after T_0, T_0 * T_mult, T_0 * T_mult^2, ... epochs."""
+    """Cosine from the initial rate to eta_min, restarted after T_0, T_0 * T_mult, T_0 * T_mult^2,
+    ... epochs.
+    """
 
-    def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
-            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+            raise ValueError(
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+            )
         self.T_0 = T_0
         self.T_i = T_0
         self.T_mult = T_mult
@@ -157,7 +178,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def _jump(self, epoch: float) -> None:
         if epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
+            self.T_i = self.T_0
+            self.T_cur = epoch
         elif self.T_mult == 1:
             self.T_cur = epoch % self.T_0
         else:
@@ -200,7 +222,9 @@ class OneCycleLR(_WithMomentum):
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
         self._anneal_func_type = anneal_strategy
         max_lrs = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
@@ -217,7 +241,10 @@ class OneCycleLR(_WithMomentum):
         self._check_called_within_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+            raise ValueError(
+                f"Tried to step {step} times. The specified number of total steps is "
+                f"{self.total_steps}"
+            )
         start = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -228,9 +255,13 @@ class OneCycleLR(_WithMomentum):
         groups = self.optimizer.param_groups
         if self.cycle_momentum:
             for group in groups:
-                momentum = anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], fraction)
+                momentum = anneal(
+                    group[phase["start_momentum"]], group[phase["end_momentum"]], fraction
+                )
                 self._set_momentum(group, momentum)
-        return [anneal(group[phase["start_lr"]], group[phase["end_lr"]], fraction) for group in groups]
+        return [
+            anneal(group[phase["start_lr"]], group[phase["end_lr"]], fraction) for group in groups
+        ]
 
 
 def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
@@ -247,7 +278,9 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(pct_start: float, total: int, three_phase: bool) -> list[dict[str, Any]]:
-    """Return the phases as in PyTorch's state_dict: the end of each, and the group keys it interpolates between."""
+    """Return the phases as in PyTorch's state_dict: the end of each, and the group keys it
+    interpolates between.
+    """
 
     rows: list[tuple[Any, ...]] = [
         (float(pct_start * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
@@ -255,7 +288,13 @@ def _phases(pct_start: float, total: int, three_phase: bool) -> list[dict[str, A
     ]
     if three_phase:
         rows[1:] = [
-            (float(2 * pct_start * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+            (
+                float(2 * pct_start * total) - 2,
+                "max_lr",
+                "initial_lr",
+                "base_momentum",
+                "max_momentum",
+            ),
             (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
         ]
     return [dict(zip(PHASE, row, strict=True)) for row in rows]

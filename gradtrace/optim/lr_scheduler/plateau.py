@@ -15,7 +15,9 @@ from gradtrace.optim.lr_scheduler.base import (
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the rate by `factor` after more than `patience` epochs without improvement of the metric."""
+    """Multiply the rate by `factor` after more than `patience` epochs without improvement of the
+    metric.
+    """
 
     def __init__(
         self,
@@ -37,9 +39,11 @@ class ReduceLROnPlateau(LRScheduler):
         if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != count:
                 raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-            self.default_min_lr, self.min_lrs = None, list(min_lr)
+            self.default_min_lr = None
+            self.min_lrs = list(min_lr)
         else:
-            self.default_min_lr, self.min_lrs = min_lr, [min_lr] * count
+            self.default_min_lr = min_lr
+            self.min_lrs = [min_lr] * count
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
@@ -69,8 +73,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, value: float, best: float) -> bool:
         if self.mode == "min":
-            return value < (best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
-        return value > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
+            return value < (
+                best * (1.0 - self.threshold)
+                if self.threshold_mode == "rel"
+                else best - self.threshold
+            )
+        return value > (
+            best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold
+        )
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Record the epoch's metric, and reduce the rate if it has stopped improving."""
@@ -97,9 +107,12 @@ class ReduceLROnPlateau(LRScheduler):
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
-                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from "
+                    "when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a "
+                    "new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the "
+                    "length of the "
                     "`optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)

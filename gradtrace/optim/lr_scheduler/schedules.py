@@ -1,4 +1,6 @@
-"""Schedules that depend only on the epoch. Most are chainable: they scale the current rate, as in PyTorch."""
+"""Schedules that depend only on the epoch. Most are chainable: they scale the current rate, as in
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class _ByFunction(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state without the optimiser; functions are not saved, attributes of callable objects are."""
+        """Return the state without the optimiser; functions are not saved, attributes of callable
+        objects are.
+        """
         state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
         state["lr_lambdas"] = [saved_attributes(function) for function in self.lr_lambdas]
         return state
@@ -42,7 +46,10 @@ class LambdaLR(_ByFunction):
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
-        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [
+            base * f(self.last_epoch)
+            for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
 
 class MultiplicativeLR(_ByFunction):
@@ -51,7 +58,9 @@ class MultiplicativeLR(_ByFunction):
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
             if not callable(function):
-                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+                raise TypeError(
+                    f"lr_lambda should be a function, but got {type(function).__name__}"
+                )
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -59,11 +68,16 @@ class MultiplicativeLR(_ByFunction):
         if self._is_initial:
             return self._current()
         groups = self.optimizer.param_groups
-        return [group["lr"] * f(self.last_epoch) for f, group in zip(self.lr_lambdas, groups, strict=True)]
+        return [
+            group["lr"] * f(self.last_epoch)
+            for f, group in zip(self.lr_lambdas, groups, strict=True)
+        ]
 
 
 class _ByFactor(LRScheduler):
-    """A schedule that multiplies the current rate by a factor, and in its closed form the initial rate by another."""
+    """A schedule that multiplies the current rate by a factor, and in its closed form the initial
+    rate by another.
+    """
 
     def _step_factor(self) -> Any:
         """Return the factor of the current rate in epoch `last_epoch`, or UNCHANGED."""
@@ -86,13 +100,19 @@ class _ByFactor(LRScheduler):
 class StepLR(_ByFactor):
     """Multiply the rate by gamma every step_size epochs."""
 
-    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def _step_factor(self) -> Any:
-        return UNCHANGED if self.last_epoch == 0 or self.last_epoch % self.step_size != 0 else self.gamma
+        return (
+            UNCHANGED
+            if self.last_epoch == 0 or self.last_epoch % self.step_size != 0
+            else self.gamma
+        )
 
     def _factor_since_start(self) -> float:
         return self.gamma ** (self.last_epoch // self.step_size)
@@ -101,7 +121,9 @@ class StepLR(_ByFactor):
 class MultiStepLR(_ByFactor):
     """Multiply the rate by gamma at each milestone."""
 
-    def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -117,7 +139,9 @@ class MultiStepLR(_ByFactor):
 class ConstantLR(_ByFactor):
     """Multiply the rate by `factor` for the first total_iters epochs."""
 
-    def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
@@ -145,7 +169,10 @@ class LinearLR(_ByFactor):
         last_epoch: int = -1,
     ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
+            )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
@@ -183,7 +210,9 @@ class ExponentialLR(_ByFactor):
 class PolynomialLR(_ByFactor):
     """Decay the rate to 0 over total_iters epochs as (1 - epoch / total_iters) ** power."""
 
-    def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
@@ -200,9 +229,13 @@ class PolynomialLR(_ByFactor):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Anneal the rate along half a cosine from the initial rate to eta_min over T_max epochs, and back."""
+    """Anneal the rate along half a cosine from the initial rate to eta_min over T_max epochs, and
+    back.
+    """
 
-    def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)

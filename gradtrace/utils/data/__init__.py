@@ -1,7 +1,7 @@
 """torch.utils.data: data sets, samplers, and the loader that makes batches of them.
 
-https://pytorch.org/docs/stable/data.html. Everything runs in the current process: options such as `num_workers` and
-`pin_memory` are accepted and have no effect.
+https://pytorch.org/docs/stable/data.html. Everything runs in the current process: options such as
+`num_workers` and `pin_memory` are accepted and have no effect.
 """
 
 from __future__ import annotations

@@ -9,7 +9,9 @@ from gradtrace.engine.data.lazy import is_array, np
 from gradtrace.ops.create.factories import as_tensor, tensor
 from gradtrace.ops.shape.join import stacked
 
-COLLATE_MESSAGE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+COLLATE_MESSAGE = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def is_of_numpy(value: Any) -> bool:
@@ -31,7 +33,9 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Combine items into a batch: stack tensors, make numbers a tensor, and combine tuples, lists and dicts by part."""
+    """Combine items into a batch: stack tensors, make numbers a tensor, and combine tuples, lists
+    and dicts by part.
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return stacked(tuple(batch), 0)

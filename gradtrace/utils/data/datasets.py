@@ -14,7 +14,9 @@ from gradtrace.ops.random.sampling import randperm
 
 
 class Dataset:
-    """Base class of data sets that are read by index: a subclass defines `__getitem__`, and usually `__len__`."""
+    """Base class of data sets that are read by index: a subclass defines `__getitem__`, and usually
+    `__len__`.
+    """
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -37,7 +39,9 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """A data set of the rows of tensors with the same length: item i is the tuple of the i-th rows."""
+    """A data set of the rows of tensors with the same length: item i is the tuple of the i-th
+    rows.
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -52,12 +56,15 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several data sets of one length in parallel: item i is a tuple of their items i, or a dict if they have names."""
+    """Several data sets of one length in parallel: item i is a tuple of their items i, or a dict if
+    they have names.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                "input/output, but both "
                 "types are given."
             )
         if not (args or kwargs):
@@ -132,8 +139,12 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset]:
-    """Split a data set at random into parts of the given lengths, or of the given fractions of the whole."""
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Generator | None = None
+) -> list[Subset]:
+    """Split a data set at random into parts of the given lengths, or of the given fractions of the
+    whole.
+    """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = parts_of(len(dataset), lengths)
     if sum(lengths) != len(dataset):
@@ -154,6 +165,8 @@ def parts_of(total: int, fractions: Sequence[float]) -> list[int]:
     for i, n in enumerate(counts):
         if n == 0:
             warnings.warn(
-                f"Length of split at index {i} is 0. This might result in an empty dataset.", UserWarning, stacklevel=3
+                f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                UserWarning,
+                stacklevel=3,
             )
     return counts

@@ -9,13 +9,20 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.ops.random.generator import Generator
 from gradtrace.utils.data.collate import default_collate, default_convert
 from gradtrace.utils.data.datasets import IterableDataset
-from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler, any_seed, in_batches
+from gradtrace.utils.data.samplers import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    any_seed,
+    in_batches,
+)
 
 
 class DataLoader:
     """An iterable over the batches of a data set, collated into tensors.
 
-    With `batch_size=None` it yields single items. ValueError for options that exclude each other, as in PyTorch.
+    With `batch_size=None` it yields single items. ValueError for options that exclude each other,
+    as in PyTorch.
     """
 
     def __init__(
@@ -40,9 +47,13 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         if num_workers:
-            warnings.warn(f"DataLoader: num_workers={num_workers} starts no processes here", stacklevel=2)
+            warnings.warn(
+                f"DataLoader: num_workers={num_workers} starts no processes here", stacklevel=2
+            )
         self.dataset = dataset
-        self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
+        self.num_workers = num_workers
+        self.pin_memory = pin_memory
+        self.timeout = timeout
         self.generator = generator
         self.drop_last = drop_last
         iterable = isinstance(dataset, IterableDataset)
@@ -53,13 +64,21 @@ class DataLoader:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                    "and drop_last"
                 )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with "
+                "drop_last"
+            )
         if sampler is None and not iterable:
-            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+            sampler = (
+                RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
+            )
         if batch_size is not None and batch_sampler is None and not iterable:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size

@@ -11,12 +11,16 @@ from gradtrace.ops.random.generator import Generator, draw
 from gradtrace.ops.random.sampling import multinomial, randint, randperm
 
 DRAWN_AT_ONCE = 32  # indices with replacement, as PyTorch draws them
-NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
+NO_GROUP = (
+    "Default process group has not been initialized, please make sure to call init_process_group."
+)
 SEED_MASK = 2**63 - 1
 
 
 def any_seed(generator: Generator | None) -> int:
-    """Draw a seed from 0 to 2**63 - 1, as PyTorch does for each pass over a loader or a random sampler."""
+    """Draw a seed from 0 to 2**63 - 1, as PyTorch does for each pass over a loader or a random
+    sampler.
+    """
     return int(draw(generator).uint64(1)[0]) & SEED_MASK
 
 
@@ -69,9 +73,14 @@ class RandomSampler(Sampler):
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+            raise ValueError(
+                "num_samples should be a positive integer value, but got "
+                f"num_samples={self.num_samples}"
+            )
 
     @property
     def num_samples(self) -> int:
@@ -86,7 +95,11 @@ class RandomSampler(Sampler):
         yield from self._drawn(n, rest, generator)[:rest]  # like PyTorch, also if nothing is left
 
     def _drawn(self, n: int, count: int, generator: Generator) -> list[int]:
-        drawn = randint(0, n, (count,), generator=generator) if self.replacement else randperm(n, generator=generator)
+        drawn = (
+            randint(0, n, (count,), generator=generator)
+            if self.replacement
+            else randperm(n, generator=generator)
+        )
         return drawn.tolist()
 
     def __len__(self) -> int:
@@ -112,22 +125,34 @@ class WeightedRandomSampler(Sampler):
     """A sampler of indices drawn with probabilities in proportion to their weights."""
 
     def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
     ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
         if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise ValueError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.ndim != 1:
             shape = tuple(self.weights.shape)
-            raise ValueError(f"weights should be a 1d sequence but given weights have shape {shape}")
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {shape}"
+            )
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        drawn = multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
         yield from drawn.tolist()
 
     def __len__(self) -> int:
@@ -135,7 +160,9 @@ class WeightedRandomSampler(Sampler):
 
 
 class DistributedSampler(Sampler):
-    """A sampler of the indices of one rank of `num_replicas`, which all get the same number of indices."""
+    """A sampler of the indices of one rank of `num_replicas`, which all get the same number of
+    indices.
+    """
 
     def __init__(
         self,
@@ -149,7 +176,9 @@ class DistributedSampler(Sampler):
         if num_replicas is None or rank is None:
             raise ValueError(NO_GROUP)
         if not 0 <= rank < num_replicas:
-            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+            raise ValueError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
         self.dataset = dataset
         self.num_replicas = num_replicas
         self.rank = rank
@@ -164,7 +193,9 @@ class DistributedSampler(Sampler):
         n = len(self.dataset)
         generator = Generator().manual_seed(self.seed + self.epoch)
         indices = randperm(n, generator=generator).tolist() if self.shuffle else range(n)
-        return (indices[place % n] for place in range(self.rank, self.total_size, self.num_replicas))
+        return (
+            indices[place % n] for place in range(self.rank, self.total_size, self.num_replicas)
+        )
 
     def __len__(self) -> int:
         return self.num_samples
@@ -179,7 +210,9 @@ class BatchSampler(Sampler):
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler
@@ -190,4 +223,6 @@ class BatchSampler(Sampler):
         return in_batches(self.sampler, self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
-        return (len(self.sampler) + (0 if self.drop_last else self.batch_size - 1)) // self.batch_size
+        return (
+            len(self.sampler) + (0 if self.drop_last else self.batch_size - 1)
+        ) // self.batch_size

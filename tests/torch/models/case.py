@@ -15,7 +15,9 @@ class Case(NamedTuple):
     modules: Sequence[nn.Module]
     optimizers: Sequence[torch.optim.Optimizer]
     step: Callable[[], torch.Tensor]
-    other: Sequence[Any] = ()  # objects with a state_dict() that a step changes too, such as a GradScaler
+    other: Sequence[
+        Any
+    ] = ()  # objects with a state_dict() that a step changes too, such as a GradScaler
 
 
 def train(

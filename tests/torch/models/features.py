@@ -228,7 +228,9 @@ def sparse_gradients() -> Case:
 @feature
 def data_loader() -> Case:
     model = network()
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(batch()), batch_size=4, shuffle=True)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(batch()), batch_size=4, shuffle=True
+    )
 
     def step() -> torch.Tensor:
         total = torch.zeros(())

@@ -85,7 +85,9 @@ def lora() -> Case:
 
     torch.manual_seed(0)
     base = small_gpt2()
-    adapters = LoraConfig(r=4, lora_alpha=8, lora_dropout=0.1, target_modules=["c_attn"], fan_in_fan_out=True)
+    adapters = LoraConfig(
+        r=4, lora_alpha=8, lora_dropout=0.1, target_modules=["c_attn"], fan_in_fan_out=True
+    )
     model = get_peft_model(base, adapters).train()
     base.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     text = tokens()
@@ -102,7 +104,9 @@ class Tagger(nn.Module):
         self.head = nn.Linear(24, 5)
 
     def forward(self, text: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        packed = nn.utils.rnn.pack_padded_sequence(self.embed(text), lengths, batch_first=True, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.embed(text), lengths, batch_first=True, enforce_sorted=False
+        )
         states, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return self.head(states)
 
@@ -126,7 +130,8 @@ class Experts(nn.Module):
         super().__init__()
         self.router = nn.Linear(width, experts, bias=False)
         self.experts = nn.ModuleList(
-            nn.Sequential(nn.Linear(width, 32), nn.GELU(), nn.Linear(32, width)) for _ in range(experts)
+            nn.Sequential(nn.Linear(width, 32), nn.GELU(), nn.Linear(32, width))
+            for _ in range(experts)
         )
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -151,6 +156,8 @@ def mixture_of_experts() -> Case:
     def loss_of() -> torch.Tensor:
         h = embed(text[:, :-1])
         mixed, balance = layer(h)
-        return F.cross_entropy(head(h + mixed).flatten(0, 1), text[:, 1:].flatten()) + 0.01 * balance
+        return (
+            F.cross_entropy(head(h + mixed).flatten(0, 1), text[:, 1:].flatten()) + 0.01 * balance
+        )
 
     return train(model, loss_of)

@@ -14,10 +14,14 @@ class MessagePassing(nn.Module):
 
     def __init__(self, width: int = 16) -> None:
         super().__init__()
-        self.message = nn.Sequential(nn.Linear(2 * width + 1, width), nn.ReLU(), nn.Linear(width, width))
+        self.message = nn.Sequential(
+            nn.Linear(2 * width + 1, width), nn.ReLU(), nn.Linear(width, width)
+        )
         self.update = nn.GRUCell(width, width)
 
-    def forward(self, nodes: torch.Tensor, edges: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, nodes: torch.Tensor, edges: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
         source, target = edges
         messages = self.message(torch.cat([nodes[source], nodes[target], lengths[:, None]], dim=1))
         received = torch.zeros_like(nodes).index_add(0, target, messages)
@@ -31,7 +35,9 @@ class GraphNetwork(nn.Module):
         self.layer = MessagePassing(width)
         self.readout = nn.Linear(width, 1)
 
-    def forward(self, kinds: torch.Tensor, places: torch.Tensor, edges: torch.Tensor, graph: torch.Tensor):
+    def forward(
+        self, kinds: torch.Tensor, places: torch.Tensor, edges: torch.Tensor, graph: torch.Tensor
+    ):
         lengths = (places[edges[0]] - places[edges[1]]).norm(dim=1)
         nodes = self.embed(kinds)
         for _ in range(3):
@@ -61,10 +67,15 @@ def graph_network() -> Case:
 def pinn() -> Case:
     """Burgers' equation: first and second derivatives of the network by its inputs, in the loss; L-BFGS steps."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1)).double()
+    model = nn.Sequential(
+        nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 1)
+    ).double()
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3, line_search_fn="strong_wolfe")
     inner = torch.rand(20, 2, dtype=torch.float64, requires_grad=True)
-    start = torch.cat([torch.linspace(-1, 1, 10, dtype=torch.float64)[:, None], torch.zeros(10, 1).double()], dim=1)
+    start = torch.cat(
+        [torch.linspace(-1, 1, 10, dtype=torch.float64)[:, None], torch.zeros(10, 1).double()],
+        dim=1,
+    )
 
     def loss_of() -> torch.Tensor:
         u = model(inner)
@@ -72,7 +83,10 @@ def pinn() -> Case:
         u_x, u_t = slope[:, :1], slope[:, 1:]
         (curve,) = torch.autograd.grad(u_x, inner, torch.ones_like(u_x), create_graph=True)
         residual = u_t + u * u_x - 0.01 * curve[:, :1]
-        return residual.pow(2).mean() + (model(start) + torch.sin(torch.pi * start[:, :1])).pow(2).mean()
+        return (
+            residual.pow(2).mean()
+            + (model(start) + torch.sin(torch.pi * start[:, :1])).pow(2).mean()
+        )
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()

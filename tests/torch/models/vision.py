@@ -21,7 +21,9 @@ class BasicBlock(nn.Module):
         self.bn2 = nn.BatchNorm2d(planes)
         self.downsample = None
         if stride != 1 or inplanes != planes:
-            self.downsample = nn.Sequential(nn.Conv2d(inplanes, planes, 1, stride, bias=False), nn.BatchNorm2d(planes))
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inplanes, planes, 1, stride, bias=False), nn.BatchNorm2d(planes)
+            )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         identity = x if self.downsample is None else self.downsample(x)
@@ -56,7 +58,9 @@ class ResNet(nn.Module):
 def resnet() -> Case:
     torch.manual_seed(0)
     model, images, labels = ResNet(), torch.randn(4, 3, 32, 32), torch.randint(0, 10, (4,))
-    case = train(model, lambda: F.cross_entropy(model(images), labels, label_smoothing=0.1), torch.optim.SGD)
+    case = train(
+        model, lambda: F.cross_entropy(model(images), labels, label_smoothing=0.1), torch.optim.SGD
+    )
     for group in case.optimizers[0].param_groups:
         group.update(momentum=0.9, weight_decay=1e-4)
     return case
@@ -70,7 +74,9 @@ class EncoderBlock(nn.Module):
         self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.self_attention = nn.MultiheadAttention(width, heads, dropout=0.1, batch_first=True)
         self.dropout = nn.Dropout(0.1)
-        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.1), nn.Linear(2 * width, width))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(0.1), nn.Linear(2 * width, width)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         h = self.ln_1(x)
@@ -90,7 +96,10 @@ class ViT(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         patches = self.conv_proj(x).flatten(2).transpose(1, 2)
-        x = torch.cat([self.class_token.expand(len(x), -1, -1), patches], dim=1) + self.pos_embedding
+        x = (
+            torch.cat([self.class_token.expand(len(x), -1, -1), patches], dim=1)
+            + self.pos_embedding
+        )
         return self.head(self.ln(self.layers(x))[:, 0])
 
 
@@ -115,8 +124,15 @@ class UNet(nn.Module):
                 nn.SiLU(inplace=True),
             )
 
-        self.down1, self.down2, self.middle = double(channels, width), double(width, 2 * width), double(2 * width, 32)
-        self.up2, self.up1 = nn.ConvTranspose2d(32, 2 * width, 2, 2), nn.ConvTranspose2d(2 * width, width, 2, 2)
+        self.down1, self.down2, self.middle = (
+            double(channels, width),
+            double(width, 2 * width),
+            double(2 * width, 32),
+        )
+        self.up2, self.up1 = (
+            nn.ConvTranspose2d(32, 2 * width, 2, 2),
+            nn.ConvTranspose2d(2 * width, width, 2, 2),
+        )
         self.fuse2, self.fuse1 = double(4 * width, 2 * width), double(2 * width, width)
         self.time = nn.Sequential(nn.Linear(16, 32), nn.SiLU(), nn.Linear(32, 32))
         self.out = nn.Conv2d(width, outputs, 1)
@@ -177,11 +193,18 @@ def diffusion() -> Case:
 def gan() -> Case:
     """One step of the discriminator with spectral norm, then one of the generator."""
     torch.manual_seed(0)
-    generator = nn.Sequential(nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(True), nn.Linear(32, 12), nn.Tanh())
-    critic = nn.Sequential(
-        nn.utils.parametrizations.spectral_norm(nn.Linear(12, 32)), nn.LeakyReLU(0.2, inplace=True), nn.Linear(32, 1)
+    generator = nn.Sequential(
+        nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(True), nn.Linear(32, 12), nn.Tanh()
     )
-    optimizers = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999)) for net in (critic, generator)]
+    critic = nn.Sequential(
+        nn.utils.parametrizations.spectral_norm(nn.Linear(12, 32)),
+        nn.LeakyReLU(0.2, inplace=True),
+        nn.Linear(32, 1),
+    )
+    optimizers = [
+        torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999))
+        for net in (critic, generator)
+    ]
     real = torch.rand(8, 12)
 
     def step() -> torch.Tensor:

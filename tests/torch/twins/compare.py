@@ -25,7 +25,11 @@ NUMBER = re.compile(r"-?(\d+\.?\d*(e[+-]\d+)?|inf|nan)")
 def kinds(trace: Trace) -> Iterator[str]:
     """What each variable is. The version of a parameter is left out: PyTorch's layers write to theirs to begin with."""
     for t in variables(trace):
-        flags = [flag for flag in ("requires_grad", "is_leaf", "retains_grad", "is_parameter") if getattr(t, flag)]
+        flags = [
+            flag
+            for flag in ("requires_grad", "is_leaf", "retains_grad", "is_parameter")
+            if getattr(t, flag)
+        ]
         version = "" if t.is_parameter else f"version {t.version}"
         yield f"{t.name}: {t.kind} {t.grad_fn} {' '.join(flags)} {version}"
 
@@ -39,7 +43,12 @@ def labels(trace: Trace) -> Iterator[str]:
     below: dict[int, list[int]] = {}
     for edge in trace.function_edges:
         below.setdefault(edge.source, []).append(edge.target)
-    waiting = [i for one in trace.passes for root in one.roots if (i := trace.tensors[root].function) is not None]
+    waiting = [
+        i
+        for one in trace.passes
+        for root in one.roots
+        if (i := trace.tensors[root].function) is not None
+    ]
     seen = set(waiting)
     while waiting:
         new = {i for i in below.get(waiting.pop(), ()) if i not in seen}
@@ -164,7 +173,9 @@ def same(ours: str, theirs: str) -> bool:
 
 def close(a: str, b: str) -> bool:
     """Two numbers of which one is not an integer: counts and lines must be equal."""
-    return not (a + b).isdigit() and math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    return not (a + b).isdigit() and math.isclose(
+        float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE
+    )
 
 
 ASPECTS: dict[str, Callable[[Trace], Iterator[str]]] = {
@@ -184,7 +195,9 @@ def differences(own: Trace, real: Trace) -> dict[str, str]:
     found = {}
     for aspect, lines in ASPECTS.items():
         ours, theirs = list(lines(own)), list(lines(real))
-        place = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if not same(a, b)), None)
+        place = next(
+            (i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if not same(a, b)), None
+        )
         if place is not None or len(ours) != len(theirs):
             place = min(len(ours), len(theirs)) if place is None else place
             pair = [part[place] if place < len(part) else "nothing more" for part in (ours, theirs)]

@@ -22,7 +22,11 @@ SUBJECTS = ("behaviour", "distributions", "neighbours", "seeds", "tutorials")
 
 def scripts() -> list[Path]:
     """Every recorded program of these subjects, as paths relative to their folder."""
-    return [path.relative_to(RECORDED) for subject in SUBJECTS for path in sorted((RECORDED / subject).glob("*.py"))]
+    return [
+        path.relative_to(RECORDED)
+        for subject in SUBJECTS
+        for path in sorted((RECORDED / subject).glob("*.py"))
+    ]
 
 
 def compare(name: Path) -> dict[str, str]:
@@ -61,8 +65,12 @@ def in_gradtrace(path: Path) -> Any:
     from gradtrace.program.parse import parse
 
     program = parse(path.read_text(encoding="utf-8"), path.name)
-    request = options.Request(program, options.Inputs(seed=SEED), options.Backward(no_backward=True))
-    return session.record(request, session.GRADIENTS._replace(detailed=None, failing=True, out=io.StringIO()))
+    request = options.Request(
+        program, options.Inputs(seed=SEED), options.Backward(no_backward=True)
+    )
+    return session.record(
+        request, session.GRADIENTS._replace(detailed=None, failing=True, out=io.StringIO())
+    )
 
 
 def in_pytorch(path: Path) -> Any:

@@ -1,9 +1,10 @@
 """Count the code of each package: python tools/count_code.py [FOLDER] [--budget FILE]
 
-Prints lines of code (without docstrings, comments and blank lines), tokens (names, numbers, operators and strings, also
-without docstrings), files and empty names (those that say nothing, such as `found`), as a Markdown table. Tokens do not
-depend on how a formatter breaks lines. With a budget (`tools/budget.toml`) the exit code is 1 if a package has more
-tokens, files or empty names than it may have.
+Prints lines of code (without docstrings, comments and blank lines), tokens (names, numbers,
+operators and strings, also without docstrings), files, empty names (those that say nothing, such as
+`found`) and lines over 100 characters, as a Markdown table. Tokens do not depend on how a formatter
+breaks lines. With a budget (`tools/budget.toml`) the exit code is 1 if a package has more of these
+than it may have.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 EMPTY = frozenset(("one", "found", "known", "given", "made", "other", "each", "what"))
+LONGEST = 100  # characters of a line
 BRACKETS = frozenset((")", "]", "}"))
 COUNTED = (tokenize.NAME, tokenize.NUMBER, tokenize.OP, tokenize.STRING)
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -28,6 +30,7 @@ class Size(NamedTuple):
     tokens: int = 0
     files: int = 0
     empty: int = 0
+    long: int = 0
 
     def plus(self, other: Size) -> Size:
         return Size(*(a + b for a, b in zip(self, other, strict=True)))
@@ -55,7 +58,8 @@ def size_of(path: Path) -> Size:
                 empty += token.type == tokenize.NAME and token.string in EMPTY
                 lines.update(range(token.start[0], token.end[0] + 1))
                 last = token.string
-    return Size(len(lines), tokens, 1, empty)
+    long = sum(len(line) > LONGEST for line in path.read_text(encoding="utf-8").splitlines())
+    return Size(len(lines), tokens, 1, empty, long)
 
 
 def sizes(folder: Path) -> dict[str, Size]:
@@ -68,7 +72,12 @@ def sizes(folder: Path) -> dict[str, Size]:
     return found
 
 
-WORDS = {"tokens": "tokens", "files": "files", "empty": "names that say nothing"}
+WORDS = {
+    "tokens": "tokens",
+    "files": "files",
+    "empty": "names that say nothing",
+    "long": f"lines over {LONGEST} characters",
+}
 
 
 def excesses(counted: dict[str, Size], budget: Path) -> list[str]:
@@ -76,12 +85,12 @@ def excesses(counted: dict[str, Size], budget: Path) -> list[str]:
     allowed = tomllib.loads(budget.read_text(encoding="utf-8"))
     lines = []
     for name, size in sorted(counted.items()):
-        limits = allowed.get(name, {"tokens": 0, "files": 0, "empty": 0})
-        for kind, number in (("tokens", size.tokens), ("files", size.files), ("empty", size.empty)):
-            if number > limits[kind]:
-                lines.append(
-                    f"{name} has {number} {WORDS[kind]}, its budget in {budget} is {limits[kind]}"
-                )
+        limits = allowed.get(name, {})
+        for kind, words in WORDS.items():
+            number = getattr(size, kind)
+            limit = limits.get(kind, 0)
+            if number > limit:
+                lines.append(f"{name} has {number} {words}, its budget in {budget} is {limit}")
     return lines
 
 
@@ -93,9 +102,10 @@ def main() -> int:
     parser.add_argument("--budget", type=Path)
     arguments = parser.parse_args()
     counted = sizes(arguments.folder)
-    print("| package | lines | tokens | files | empty names |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| package | lines | tokens | files | empty names | long lines |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, size in sorted(counted.items(), key=lambda item: -item[1].tokens):
-        print(f"| {name} | {size.lines} | {size.tokens} | {size.files} | {size.empty} |")
+        print(f"| {name} | {' | '.join(map(str, size))} |")
     found = excesses(counted, arguments.budget) if arguments.budget else []
     print("".join(f"\n{line}" for line in found))
     return 1 if found else 0

@@ -13,7 +13,7 @@ from importlib import import_module
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import attach, words
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _ENGINE = words("""
     Size Tensor device dtype enable_grad get_default_device get_default_dtype inference_mode

@@ -42,7 +42,7 @@ ClickCommand(command).main(["(x+w)*(w+1)", "--x", "2", "--w", "1"], standalone_m
 PRINTED = {
     "operator": "VersineBackward0\n",
     "view": "t0 x\nt1 y\no0 mul 3\n#\nt0 o0\no0 t1\n\n",
-    "command": "x\nw\n",
+    "command": "x float64\nw float64\n",
 }
 
 

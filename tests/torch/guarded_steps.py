@@ -199,9 +199,8 @@ def counters(folder):
         number += 1
         counts["steps"] += 1
         optimizer.zero_grad()
-        loss = torch.log(
-            model(torch.full((6, 4), float(number + counts["steps"]))).abs() * scale
-        ).mean()  # bad
+        output = model(torch.full((6, 4), float(number + counts["steps"])))
+        loss = torch.log(output.abs() * scale).mean()  # bad
         loss.backward()
         optimizer.step()
         history.append(loss.item())
@@ -218,9 +217,8 @@ class Trainer:
     def step(self, scale):
         self.number += 1
         self.optimizer.zero_grad()
-        loss = torch.log(
-            self.model(torch.full((6, 4), float(self.number))).abs() * scale
-        ).mean()  # bad
+        output = self.model(torch.full((6, 4), float(self.number)))
+        loss = torch.log(output.abs() * scale).mean()  # bad
         loss.backward()
         self.optimizer.step()
         return {"loss": loss}
@@ -237,9 +235,8 @@ def held_by_an_object(folder):
     def step(scale):
         trainer.number += 1
         trainer.optimizer.zero_grad()
-        loss = torch.log(
-            trainer.model(torch.full((6, 4), float(trainer.number))).abs() * scale
-        ).mean()  # bad
+        output = trainer.model(torch.full((6, 4), float(trainer.number)))
+        loss = torch.log(output.abs() * scale).mean()  # bad
         loss.backward()
         trainer.optimizer.step()
 

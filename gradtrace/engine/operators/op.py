@@ -73,8 +73,6 @@ operators is registered (`engine/operators/tables.py`) and checked by tests/ops/
       mask       the other factor, a mask, is 0          product     the other factor is 0
       padding    only padding was looked up
 
-- ``: floating-point operations for each element of the first operand and each of the longest last
-  dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm),
   "reads" (it reads its operands while it writes), "number" (its operand is one number).
 

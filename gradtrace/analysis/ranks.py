@@ -237,7 +237,7 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
             yield cause._replace(
                 symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}"
             )
-    # by `absent`
+    # `absent` explains the failure if some ranks left no record.
     is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())
     if followed and len(followed) == len(failed) and not is_explained:
         yield Cause(

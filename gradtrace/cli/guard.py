@@ -45,7 +45,7 @@ def contain(grants: Grants) -> None:
     """
     from gradtrace.cli import broker
 
-    # before what runs programs is loaded: a fork of a small process is cheaper
+    # Fork before importing the modules that run programs: a small process forks faster.
     broker.confine(grants, sys.argv[1:])
     from gradtrace.program import watchdog
 

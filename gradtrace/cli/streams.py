@@ -4,11 +4,12 @@ The caller's own descriptors stay with the parent. A process that holds a pipe c
 nor shorten the log that stdout is appended to, and no code in it can write more than the parent
 copies.
 
-    caller's stdin   -> thread of the parent -> pipe -> child's 0   the null device, if the command
-                     line names no stdin
+    caller's stdin   -> thread of the parent -> pipe -> child's 0
     caller's stdout  <- thread of the parent <- pipe <- child's 1
-    caller's stderr  <- thread of the parent <- pipe <- child's 2   the same pipe where both are the
-                     same file
+    caller's stderr  <- thread of the parent <- pipe <- child's 2
+
+The child's 0 is the null device if the command line names no stdin, and its 1 and 2 are one pipe
+where the caller's are one file.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LEAST = 1.0  # seconds for them, however short the run was
 WANTED = session.GRADIENTS._replace(failing=True, checking=True)
 
 
-# of a change
+# Kinds of errors that show that the tried change is wrong.
 MISTAKES = ("RuntimeError", "TypeError", "ValueError", "NameError", "AttributeError", "IndexError")
 
 

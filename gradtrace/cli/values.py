@@ -6,10 +6,10 @@
     [[1,2],[3,4]]  "randn(3,4)"    any constant expression
     @FILE.npy                      an array (never one that holds Python objects)
     @FILE.npz#KEY                  one of several arrays; KEY may be omitted if there is only one
-    @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also .tsv
-               and .txt
-    @FILE.json  @FILE.json#KEY     a number or nested lists; "NaN", "Infinity" and "-Infinity" as
-                strings
+    @FILE.csv  @FILE.csv#COLUMN    a table of numbers, with or without a line of names; also
+                                   .tsv and .txt
+    @FILE.json  @FILE.json#KEY     a number or nested lists; "NaN", "Infinity" and
+                                   "-Infinity" as strings
     @-                             any of these, from stdin
 
 Tables lose axes of length 1, as with numpy.loadtxt: one column or one row is a vector, one cell a

@@ -50,10 +50,10 @@ def grad_and_value(
             create_graph = recorded and level.depends_on_outside((output,))
             grads = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
         value = level.leave(output)
-        return level.leave(unflatten(grads, spec)), (
-            value,
-            level.leave_aux(aux, has_aux),
-        ) if has_aux else value
+        gradient = level.leave(unflatten(grads, spec))
+        if has_aux:
+            return gradient, (value, level.leave_aux(aux, has_aux))
+        return gradient, value
 
     return wrapping(func, wrapper)
 

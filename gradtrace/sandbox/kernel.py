@@ -16,7 +16,9 @@ process has threads, as both hold for the calling thread and what it starts.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal itself loads enum
 import ctypes
+import errno
 import os
 import struct
 import sys
@@ -117,7 +119,7 @@ def forbid_changes() -> bool:
 def end_with(parent: int) -> None:
     """Make the kernel kill this process when its parent, with the id `parent`, ends."""
     if machine():
-        prctl(SET_PDEATHSIG, 9)
+        prctl(SET_PDEATHSIG, _signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
 
@@ -179,7 +181,7 @@ def filters_calls() -> bool:
     """Whether the kernel has seccomp's filters; a filter that cannot be read is refused with EFAULT
     if it has.
     """
-    return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == 14
+    return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == errno.EFAULT
 
 
 def restrict_calls(rights: Rights, version: int) -> bool:

@@ -108,7 +108,7 @@ def create_folder(parent: str = "") -> str:
     path = os.path.join(parent, PREFIX + os.urandom(8).hex())
     os.mkdir(path, 0o700)
     _state.lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    is_lockable(_state.lock)
+    try_lock(_state.lock)
     for name in CACHES.values():
         os.mkdir(os.path.join(path, name), 0o700)
     copy_font_lists(os.path.join(path, CACHES["MPLCONFIGDIR"]))
@@ -133,16 +133,14 @@ def remove_if_abandoned(path: str) -> None:
         return
     lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        if is_lockable(lock):
+        if try_lock(lock):
             remove_folder(path)
     finally:
         os.close(lock)
 
 
-def is_lockable(descriptor: int) -> bool:
-    """Lock an open folder until this process ends; return False if another process has locked
-    it.
-    """
+def try_lock(descriptor: int) -> bool:
+    """Lock an open folder until this process ends; return whether no other process has it."""
     import fcntl
 
     try:

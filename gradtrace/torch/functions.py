@@ -78,14 +78,16 @@ def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck
         check_record(
             name,
             spans.span(call.place),
-            call.note or quietly(lambda call=call: check(call)),  # type: ignore[misc]
+            call.note or call_quietly(lambda call=call: check(call)),  # type: ignore[misc]
         )
         for name, call in calls.items()
     )
 
 
-def quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
-    """Context manager: restore the random state, and drop the output of the block."""
+def call_quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
+    """Call `work` without output and restore the random state; return its result, or the reason if
+    it fails.
+    """
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
 Tensor = torch.Tensor
-# what fills a tensor with new numbers: a leaf begins again, nothing of what it held is left
+# Methods that fill a tensor with new numbers: a leaf starts again, without its earlier values.
 FILLS = frozenset(
     [
         "zero_",
@@ -27,8 +27,8 @@ FILLS = frozenset(
         "constant_",
         "trunc_normal_",
         "random_",
+        "exponential_",
     ]
-    + ["exponential_"]
 )
 
 
@@ -89,7 +89,7 @@ def finish(rec: Recorder, call: Call, args: Any, kwargs: dict[str, Any], out: An
             if tensor.requires_grad:
                 rec.begun.append(BeginEvent(rec.entry(tensor), len(rec.calls), call.origin))
         return
-    if call.name.endswith(("_like",)) or call.name.startswith("new_"):
+    if call.name.endswith("_like") or call.name.startswith("new_"):
         return
     call.id = len(rec.calls)
     rec.calls.append(call)

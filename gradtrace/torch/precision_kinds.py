@@ -30,9 +30,9 @@ MEMORY = frozenset(
     ["set_", "resize_", "resize_as_", "_resize_output_", "_local_scalar_dense", "equal", "isclose"]
     + ["_amp_update_scale_"]
 )
-# the operand
+# By operator: the argument whose last dim is summed over.
 CONTRACTED = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "vdot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1}
-# the dim
+# By operator: the argument that is the dim to sum along.
 ALONG = {"_softmax": 1, "_log_softmax": 1, "_safe_softmax": 1, "cumsum": 1, "logcumsumexp": 1}
 SUMS = frozenset(
     words("""sum mean nansum norm linalg_vector_norm var std var_mean std_mean logsumexp

@@ -268,11 +268,13 @@ def load(name: str, document: dict[str, Any], model: Any) -> None:
     state = document["state"]
     gradients = document["gradients"]
     differing = sorted(own.keys() ^ state.keys())
-    differing += [key for key in own.keys() & state.keys() if not alike(own[key], state[key])]
+    differing += [
+        key for key in own.keys() & state.keys() if not has_same_form(own[key], state[key])
+    ]
     differing += [
         key
         for key, gradient in gradients.items()
-        if key not in parameters or not alike(parameters[key], gradient)
+        if key not in parameters or not has_same_form(parameters[key], gradient)
     ]
     if differing:
         raise UsageError(
@@ -291,8 +293,8 @@ def load(name: str, document: dict[str, Any], model: Any) -> None:
         module.training = document["modes"].get(key, module.training)
 
 
-def alike(one: Any, other: Any) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype
+def has_same_form(a: Any, b: Any) -> bool:
+    return bool(a.shape == b.shape and a.dtype == b.dtype)
 
 
 def set_random(name: str, states: Any) -> None:

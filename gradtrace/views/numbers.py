@@ -38,9 +38,7 @@ class Stats(NamedTuple):
 
 def number(x: float, digits: int = 6) -> str:
     """Return a number with `digits` significant digits: "6", "0.333333", "1e6", "-inf", "True"."""
-    if isinstance(x, bool):
-        return str(x)
-    if isinstance(x, int):
+    if isinstance(x, int):  # a bool is one
         return str(x)
     text = format(x, f".{digits}g")
     if "e" not in text:

@@ -22,7 +22,7 @@ EXAMPLES = """Examples:
   gradtrace check my_function.py --order 2
   gradtrace check tutorial.py --against torch"""
 
-# but for --against
+# Options that have no effect here, except with --against.
 IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")
 
 

@@ -289,13 +289,12 @@ def _row(cells: list[str], per_line: int, indent: int) -> str:
 
 
 def _size_and_dtype(shape: Shape, dtype_name: str, default_dtype_name: str) -> list[str]:
-    """What the numbers alone do not tell. An empty tensor has none to tell int64 or bool from
-    float.
-    """
+    """What the numbers do not tell. An empty tensor has none to tell int64 or bool from float."""
     empty = 0 in shape
     evident = (default_dtype_name,) if empty else (default_dtype_name, "int64", "bool")
     suffixes = []
-    if len(shape) != 1 if empty else not _options["edgeitems"]:
+    shows_size = len(shape) != 1 if empty else not _options["edgeitems"]
+    if shows_size:
         suffixes.append(f"size={tuple(shape)}")
     if dtype_name not in evident:
         suffixes.append(f"dtype=torch.{dtype_name}")

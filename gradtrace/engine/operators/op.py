@@ -65,12 +65,14 @@ operators is registered (`engine/operators/tables.py`) and checked by tests/ops/
 
 - `zero`, one of ZEROS: the reason, for the command `why`, that the derivative can be 0 everywhere:
 
-      flat       it is piecewise constant                clamp       the input is outside of its
-                 bounds
-      rectifier  the input is not positive               saturated   the slope is smaller than the
-                 dtype can hold
-      choice     other elements were chosen              branch      the other branch was taken
-      mask       the other factor, a mask, is 0          product     the other factor is 0
+      flat       it is piecewise constant
+      rectifier  the input is not positive
+      clamp      the input is outside of its bounds
+      saturated  the slope is smaller than the dtype can hold
+      choice     other elements were chosen
+      branch     the other branch was taken
+      mask       the other factor, a mask, is 0
+      product    the other factor is 0
       padding    only padding was looked up
 
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm),

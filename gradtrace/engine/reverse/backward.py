@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
-NESTED = 20  # passes in one another on one stack: Python allows some 1,000 frames on each
-# a recursion limit above this was raised, as parsing does with its stack: it is enough
-RAISED = 2_000
+PASSES_PER_STACK = 20  # Python allows some 1,000 frames on each stack
+# A recursion limit above this was raised on purpose, as parsing does: no new thread is needed.
+RAISED_LIMIT = 2_000
 passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 
@@ -49,11 +49,15 @@ def run_backward(
     """Run a backward pass from the roots (only to the `wanted` slots, if given); return the
     gradients at these.
 
-    Passes can be nested to any depth: after every NESTED of them a new thread gives a new stack, as
+    Passes can be nested to any depth: after every PASSES_PER_STACK of them a new thread gives a new stack, as
     in PyTorch (`MAX_DEPTH` of its engine). Only one of these threads ever runs: the others wait for
     it.
     """
-    if state.running is None or nested() % NESTED or sys.getrecursionlimit() > RAISED:
+    if (
+        state.running is None
+        or nested() % PASSES_PER_STACK
+        or sys.getrecursionlimit() > RAISED_LIMIT
+    ):
         return run_pass(roots, keep_graph, create_graph, wanted, accumulate)
     import threading
 
@@ -341,8 +345,8 @@ class OrderedPass(Pass):
         """Run a node and its hooks; return the gradient (or None) for each of its edges."""
         watcher = state.watcher
         watcher.enters(node, gradient)
-        # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read
-        # after them.
+        # As in PyTorch, capture the gradient of a node that runs before its hooks, and that of a
+        # node that is only read after its hooks.
         read_only = self.needed is not None and node not in self.needed
         if node in self.capturing and not read_only:
             self.capture(node, gradient)

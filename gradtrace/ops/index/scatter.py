@@ -340,7 +340,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     if dim is None:
-        # counts no index from the end, as PyTorch
+        # As in PyTorch, negative indices are not counted from the end here.
         return gathered(input.view(-1), 0, indices.view(-1))
     dim = check_dim(dim, input.ndim)
 

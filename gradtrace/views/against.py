@@ -20,13 +20,13 @@ MOST_NUMBERS = 4  # of an array, in the table
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
 
-def text(found: Sequence[Compared], version: str, options: LayoutOptions) -> str:
-    return layout.joined(lines(found, version, options))
+def text(comparisons: Sequence[Compared], version: str, options: LayoutOptions) -> str:
+    return layout.joined(lines(comparisons, version, options))
 
 
-def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> Iterator[str]:
-    apart = [f for f in found if not f.same]
-    shown = found if options.all else apart
+def lines(comparisons: Sequence[Compared], version: str, options: LayoutOptions) -> Iterator[str]:
+    apart = [f for f in comparisons if not f.same]
+    shown = comparisons if options.all else apart
     if shown:
         yield from layout.table(
             shown,
@@ -44,9 +44,9 @@ def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> It
             SHRINK,
         )
         yield ""
-    names = len({f.name for f in found})
-    said = f"PyTorch {version}: {len(found)} facts about {names} variables"
-    rounded = sum(f.rounding is not None for f in found)
+    names = len({f.name for f in comparisons})
+    said = f"PyTorch {version}: {len(comparisons)} facts about {names} variables"
+    rounded = sum(f.rounding is not None for f in comparisons)
     same = (
         f"all the same, {rounded} of them as far as float32 has right digits"
         if rounded
@@ -74,8 +74,10 @@ def brief(fact: Any) -> str:
     )
 
 
-def render(found: Sequence[Compared], version: str, format: str) -> str:
-    facts = [f._asdict() for f in found]
-    document = {"torch": version, "passed": all(f.same for f in found), "facts": facts}
-    body = [(f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap, f.rounding) for f in found]
+def render(comparisons: Sequence[Compared], version: str, format: str) -> str:
+    facts = [f._asdict() for f in comparisons]
+    document = {"torch": version, "passed": all(f.same for f in comparisons), "facts": facts}
+    body = [
+        (f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap, f.rounding) for f in comparisons
+    ]
     return rows.write(rows.Results("gradtrace/against", document, "facts", COLUMNS, body), format)

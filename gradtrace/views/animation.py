@@ -87,7 +87,10 @@ class State:
         function = self.trace.operations[index].function
         outputs = self.trace.operations[index].outputs
         joined = group is None and len(outputs) == 1 and outputs[0] in self.model.joined
-        keys = {f"t{outputs[0]}" if joined else f"o{index}" if group is None else f"g{group}"}
+        if joined:
+            keys = {f"t{outputs[0]}"}
+        else:
+            keys = {f"o{index}" if group is None else f"g{group}"}
         return keys if function is None else keys | {f"f{function}"}
 
     def take(self, moment: Moment) -> Frame:
@@ -324,13 +327,10 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
     if suffix == "gif":
         pictures = in_one_palette(pillow, pictures)
     out = io.BytesIO()
-    extra = (
-        {"disposal": 1, "optimize": False}
-        if suffix == "gif"
-        else {"lossless": True}
-        if suffix == "webp"
-        else {}
-    )
+    if suffix == "gif":
+        extra = {"disposal": 1, "optimize": False}
+    else:
+        extra = {"lossless": True} if suffix == "webp" else {}
     pictures[0].save(
         out,
         FORMATS[suffix],

@@ -100,7 +100,10 @@ def ways(trace: Trace, folded: Fold, options: DotOptions, direction: str | None)
     usual = usual or [(drawn, options._replace(direction=down))]
     flat = [] if options.detail or direction == "right" else upright
     whole = not folded.groups and any(scope.kind != "backward" for scope in trace.scopes)
-    tried = usual if whole else [*flat, *usual] if network else [*usual, *flat]
+    if whole:
+        tried = usual
+    else:
+        tried = [*flat, *usual] if network else [*usual, *flat]
     breakable: list[Way] = []
     for chosen, look in tried:
         way = way_of(chosen, look)

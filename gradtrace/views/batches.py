@@ -71,16 +71,16 @@ def is_only_for(
     return all(readers.get(t.id) and inside.issuperset(readers[t.id]) for t in outputs)
 
 
-def with_batches(trace: Trace, found: Fold, gathered: Sequence[list[int]]) -> Fold:
+def with_batches(trace: Trace, fold: Fold, gathered: Sequence[list[int]]) -> Fold:
     """Return the fold with a group for each batch whose operations it shows."""
-    member = list(found.member)
-    groups = list(found.groups)
+    member = list(fold.member)
+    groups = list(fold.groups)
     for ids in gathered:
         if any(member[i] is not None for i in ids):
             continue
         last = trace.operations[ids[-1]]
         name = f"{last.name} of {len(last.tensors)}"
-        groups.append(Group(len(groups), "batch", name, "", tuple(ids), 1, found.places[last.id]))
+        groups.append(Group(len(groups), "batch", name, "", tuple(ids), 1, fold.places[last.id]))
         for i in ids:
             member[i] = groups[-1].id
-    return found._replace(groups=tuple(groups), member=tuple(member))
+    return fold._replace(groups=tuple(groups), member=tuple(member))

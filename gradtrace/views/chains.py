@@ -36,15 +36,15 @@ def ranges(names: Iterable[str]) -> list[range]:
     return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in matches if m is not None]
 
 
-def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fold:
+def taken_together(trace: Trace, fold: Fold, lines: Sequence[range] = ()) -> Fold:
     """Return the fold with the operations that are still shown put into chains of one scope each,
     except those of `lines`.
     """
-    pieces = loose(trace, found, lines)
-    room = max(6, LONGEST // 2 - len(found.groups))
+    pieces = loose(trace, fold, lines)
+    room = max(6, LONGEST // 2 - len(fold.groups))
     size = max(2, -(-sum(len(ids) for _, ids in pieces) // room))
-    member = list(found.member)
-    groups = list(found.groups)
+    member = list(fold.member)
+    groups = list(fold.groups)
     for place, ids in pieces:
         for stretch in stretches([trace.operations[i].name for i in ids], size):
             part = ids[stretch.start : stretch.start + stretch.length]
@@ -52,15 +52,15 @@ def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fo
             groups.append(chain)
             for index in part:
                 member[index] = chain.id
-    return found._replace(groups=tuple(groups), member=tuple(member))
+    return fold._replace(groups=tuple(groups), member=tuple(member))
 
 
-def opened(trace: Trace, found: Fold, group: Group) -> Fold:
+def opened(trace: Trace, fold: Fold, group: Group) -> Fold:
     """Return the fold with one chain open: its operations, its first copy, or shorter runs of a
     long chain.
     """
-    member = list(found.member)
-    groups = list(found.groups)
+    member = list(fold.member)
+    groups = list(fold.groups)
     ids = list(group.operations)
     size = max(2, -(-len(ids) // (LONGEST // 2)))
     if group.copies > 1:
@@ -80,21 +80,21 @@ def opened(trace: Trace, found: Fold, group: Group) -> Fold:
     for folded_group in numbered:
         for index in folded_group.operations:
             member[index] = folded_group.id
-    return found._replace(groups=tuple(numbered), member=tuple(member))
+    return fold._replace(groups=tuple(numbered), member=tuple(member))
 
 
-def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:
+def loose(trace: Trace, fold: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:
     """Return the runs of consecutive operations in one scope that no group hides, each with its
     scope.
     """
     pieces: list[tuple[int | None, list[int]]] = []
     broken = True
-    for operation, group in zip(trace.operations, found.member, strict=True):
+    for operation, group in zip(trace.operations, fold.member, strict=True):
         line = 0 if operation.span is None else operation.span.line
         if group is not None or any(line in open_lines for open_lines in lines):
             broken = True
             continue
-        place = found.places[operation.id]
+        place = fold.places[operation.id]
         if broken or pieces[-1][0] != place:
             pieces.append((place, []))
         pieces[-1][1].append(operation.id)
@@ -148,13 +148,12 @@ def chain_of(
 ) -> Group:
     """Return the box of a run of operations, named by the repeated block or by its lines."""
     lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
-    where = (
-        ""
-        if not lines
-        else f"line {lines[0]}"
-        if min(lines) == max(lines)
-        else f"lines {min(lines)}–{max(lines)}"
-    )
+    if not lines:
+        where = ""
+    elif min(lines) == max(lines):
+        where = f"line {lines[0]}"
+    else:
+        where = f"lines {min(lines)}–{max(lines)}"
     if copies > 1:
         name = ", ".join(block_names(trace, operations, copies))
         detail = where

@@ -30,13 +30,13 @@ TOLD = {
 }
 
 
-def text(found: Check, options: LayoutOptions) -> str:
-    return layout.joined(lines(found, options))
+def text(check: Check, options: LayoutOptions) -> str:
+    return layout.joined(lines(check, options))
 
 
-def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
-    shown, left_out = chosen(found, options.all)
-    second = any(e.order == 2 for e in found.elements)
+def lines(check: Check, options: LayoutOptions) -> Iterator[str]:
+    shown, left_out = chosen(check, options.all)
+    second = any(e.order == 2 for e in check.elements)
     if shown:
         yield from layout.table(
             shown,
@@ -57,9 +57,9 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     width = options.width or 200
     told = [e for e in shown if e.verdict in TOLD]
     notes = [(f"{name(e)}: {verdict(e)}", "yellow") for e in told[:MANY]]
-    for line, style in [*notes, *conclusions(found, left_out)]:
+    for line, style in [*notes, *conclusions(check, left_out)]:
         yield from layout.wrapped(line, style, options, width)
-    for wrong in found.wrong:
+    for wrong in check.wrong:
         yield from layout.wrapped(blame(wrong), "red", options, width)
         if wrong.source:
             yield "    " + layout.code(
@@ -67,17 +67,17 @@ def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
             )
 
 
-def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:
+def chosen(check: Check, everything: bool) -> tuple[list[Element], int]:
     """Return all elements if they are few, else the wrong ones and the worst of each leaf."""
-    if everything or len(found.elements) <= MANY:
-        return list(found.elements), 0
+    if everything or len(check.elements) <= MANY:
+        return list(check.elements), 0
     worst: dict[tuple[str, int], Element] = {}
-    for e in found.elements:
+    for e in check.elements:
         key = (e.leaf, e.order)
         if key not in worst or e.error > worst[key].error:
             worst[key] = e
-    shown = [e for e in found.elements if e.verdict != OK or worst[e.leaf, e.order] is e]
-    return shown[: 3 * MANY], len(found.elements) - len(shown[: 3 * MANY])
+    shown = [e for e in check.elements if e.verdict != OK or worst[e.leaf, e.order] is e]
+    return shown[: 3 * MANY], len(check.elements) - len(shown[: 3 * MANY])
 
 
 def name(element: Element) -> str:
@@ -91,28 +91,28 @@ def verdict(e: Element) -> str:
     return told.format(left=numbers.number(e.left, 3), right=numbers.number(e.right, 3))
 
 
-def conclusions(found: Check, left_out: int) -> Iterator[tuple[str, str]]:
-    wrong = [e for e in found.elements if e.verdict == WRONG]
-    total = len(found.elements)
+def conclusions(check: Check, left_out: int) -> Iterator[tuple[str, str]]:
+    wrong = [e for e in check.elements if e.verdict == WRONG]
+    total = len(check.elements)
     if left_out:
         yield f"{left_out} elements that agree are not shown (--all)", "dim"
-    if found.skipped:
-        yield f"{found.skipped} elements were not tried (--most)", "dim"
-    if found.functions:
-        yield f"checked on their own: {', '.join(found.functions)}", "dim"
-    if found.cuts:
-        yield f"the program itself cuts gradients off, by {'; '.join(found.cuts)}", "yellow"
+    if check.skipped:
+        yield f"{check.skipped} elements were not tried (--most)", "dim"
+    if check.functions:
+        yield f"checked on their own: {', '.join(check.functions)}", "dim"
+    if check.cuts:
+        yield f"the program itself cuts gradients off, by {'; '.join(check.cuts)}", "yellow"
     if wrong:
-        yield f"wrong: {len(wrong)} of {total} derivatives of {found.where}", "red"
-    elif not found.wrong:
+        yield f"wrong: {len(wrong)} of {total} derivatives of {check.where}", "red"
+    elif not check.wrong:
         subject = "the derivative" if total == 1 else f"all {total} derivatives"
-        yield f"{subject} of {found.where}, in {found.dtype}: no mistake found", "green"
-    for change in found.hidden:
+        yield f"{subject} of {check.where}, in {check.dtype}: no mistake found", "green"
+    for change in check.hidden:
         yield (
             f"{change}, behind autograd's back (.data): the gradient is of another computation",
             "red",
         )
-    if wrong and not found.wrong and not found.hidden:
+    if wrong and not check.wrong and not check.hidden:
         yield "no single operation is wrong on its own: it lies between them", "red"
 
 
@@ -131,18 +131,18 @@ def blame(wrong: Wrong) -> str:
 # ---- data
 
 
-def render(found: Check, format: str) -> str:
-    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in found.elements]
+def render(check: Check, format: str) -> str:
+    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in check.elements]
     return rows.write(
-        rows.Results("gradtrace/check", document(found), "elements", COLUMNS, body), format
+        rows.Results("gradtrace/check", document(check), "elements", COLUMNS, body), format
     )
 
 
-def document(found: Check) -> dict[str, Any]:
+def document(check: Check) -> dict[str, Any]:
     return {
-        **rows.fields(found, "passed root=where dtype"),
+        **rows.fields(check, "passed root=where dtype"),
         "elements": [
-            rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in found.elements
+            rows.fields(e, "leaf index=place " + " ".join(COLUMNS[2:])) for e in check.elements
         ],
-        **rows.fields(found, "wrong_operations=wrong functions cuts hidden_changes=hidden skipped"),
+        **rows.fields(check, "wrong_operations=wrong functions cuts hidden_changes=hidden skipped"),
     }

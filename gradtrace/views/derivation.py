@@ -18,32 +18,32 @@ from gradtrace.analysis.symbolic import Derivation
 from gradtrace.annotations import Sequence
 
 
-def text(found: Sequence[Derivation]) -> str:
+def text(derivations: Sequence[Derivation]) -> str:
     """Return the definitions once, then each derivation, as text."""
-    blocks = ["\n".join(line.text for line in found[0].definitions)] if found else []
-    blocks += [one(derivation) for derivation in found]
+    blocks = ["\n".join(line.text for line in derivations[0].definitions)] if derivations else []
+    blocks += [derivation_text(derivation) for derivation in derivations]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def one(found: Derivation) -> str:
-    indent = " " * len(found.head.text)
+def derivation_text(derivation: Derivation) -> str:
+    indent = " " * len(derivation.head.text)
     lines = [
-        f"{found.head.text if i == 0 else indent} = {step.text}"
-        for i, step in enumerate(found.steps)
+        f"{derivation.head.text if i == 0 else indent} = {step.text}"
+        for i, step in enumerate(derivation.steps)
     ]
-    if found.point:
-        lines[-1] += f"    at {', '.join(f'{name} = {value}' for name, value in found.point)}"
+    if derivation.point:
+        lines[-1] += f"    at {', '.join(f'{name} = {value}' for name, value in derivation.point)}"
     return "\n".join(lines)
 
 
-def latex(found: Sequence[Derivation]) -> str:
+def latex(derivations: Sequence[Derivation]) -> str:
     """Return the definitions and derivations, each in an `align*` (amsmath)."""
     blocks = (
-        [align([line.latex.replace(" = ", " &= ", 1) for line in found[0].definitions])]
-        if found
+        [align([line.latex.replace(" = ", " &= ", 1) for line in derivations[0].definitions])]
+        if derivations
         else []
     )
-    for derivation in found:
+    for derivation in derivations:
         first, *more = derivation.steps
         blocks.append(
             align(

@@ -35,23 +35,23 @@ WIDTH = 78
 INDENT = "     "
 
 
-def text(found: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> str:
-    return layout.joined(lines(found, a, b, options))
+def text(verdict: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> str:
+    return layout.joined(lines(verdict, a, b, options))
 
 
-def lines(found: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> Iterator[str]:
+def lines(verdict: Verdict, a: Trace, b: Trace, options: LayoutOptions) -> Iterator[str]:
     """Yield the verdict, the places, and of small runs the table of tensors."""
-    for said in (*verdict_lines(found, a, b), *map(visible, found.notes)):
+    for said in (*verdict_lines(verdict, a, b), *map(visible, verdict.notes)):
         indent = said[: len(said) - len(said.lstrip())]
         yield from (
             textwrap.wrap(said, options.width, subsequent_indent=indent)
             if options.width and said
             else [said]
         )
-    if len(found.rows) > MANY and not options.all:
+    if len(verdict.rows) > MANY and not options.all:
         return
-    shown = found.rows if options.all else [r for r in found.rows if r.status != SAME]
-    if found.same and not options.all:
+    shown = verdict.rows if options.all else [r for r in verdict.rows if r.status != SAME]
+    if verdict.same and not options.all:
         return
     yield ""
     yield from layout.table(
@@ -75,25 +75,25 @@ def short(value: Value | None) -> Cell:
     return right("") if value is None else Cell(numbers.short(value), "", not value.shape)
 
 
-def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
-    """Yield what `found.verdict` says, its first difference, and the others."""
-    if found.verdict != DIFFER:
-        compared = counted(found.compared, "value") + ", gradients and updates included,"
-        runs = f"{counted(found.operations[0], 'operation')} in A, {found.operations[1]:,} in B"
-        if found.verdict == EQUAL:
+def verdict_lines(verdict: Verdict, a: Trace, b: Trace) -> Iterator[str]:
+    """Yield what `verdict.verdict` says, its first difference, and the others."""
+    if verdict.verdict != DIFFER:
+        compared = counted(verdict.compared, "value") + ", gradients and updates included,"
+        runs = f"{counted(verdict.operations[0], 'operation')} in A, {verdict.operations[1]:,} in B"
+        if verdict.verdict == EQUAL:
             yield f"equal: {compared} to the bit ({runs})"
             return
-        if found.verdict == PARTLY:
-            yield from kept_lines(found, a, b, runs)
+        if verdict.verdict == PARTLY:
+            yield from kept_lines(verdict, a, b, runs)
             return
-        size, label = found.largest
+        size, label = verdict.largest
         yield (
             f"equal within tolerance: the largest relative difference is {amount(size)}, of "
             f"{visible(label)}"
         )
         yield f"({compared} were compared; {runs})"
         return
-    first, *others = found.differences
+    first, *others = verdict.differences
     yield f"differ: {heading(first)}"
     yield from place_lines(first, a, b)
     yield from reason_lines(first)
@@ -106,19 +106,19 @@ def verdict_lines(found: Verdict, a: Trace, b: Trace) -> Iterator[str]:
         yield from reason_lines(difference)
 
 
-def kept_lines(found: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]:
+def kept_lines(verdict: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]:
     """Yield what two records keep that is equal, and what they do not keep."""
-    size, label = found.largest
+    size, label = verdict.largest
     how = (
         "to the bit"
-        if found.bit_equal
+        if verdict.bit_equal
         else f"within tolerance (at most {amount(size)}, of {visible(label)})"
     )
-    kept = f"equal in what both keep: {found.compared:,} of {counted(found.total, 'value')}"
-    yield f"{kept}, gradients and updates included{f', {how}' if found.compared else ''} ({runs})"
-    if found.by_statistics:
+    kept = f"equal in what both keep: {verdict.compared:,} of {counted(verdict.total, 'value')}"
+    yield f"{kept}, gradients and updates included{f', {how}' if verdict.compared else ''} ({runs})"
+    if verdict.by_statistics:
         yield (
-            f"of {found.by_statistics:,} more only ranges, means and norms are kept, which agree "
+            f"of {verdict.by_statistics:,} more only ranges, means and norms are kept, which agree "
             "within the tolerance"
         )
     if a.engine and b.engine:
@@ -138,17 +138,21 @@ KINDS = {
 }
 
 
-def heading(one: Difference) -> str:
+def heading(difference: Difference) -> str:
     """Return kind, step and tensor of a difference in a line."""
-    place = (one.b or one.a) if one.kind == "only in B" else (one.a or one.b)
-    step = "" if one.step is None else f" in step {one.step}"
+    place = (
+        (difference.b or difference.a)
+        if difference.kind == "only in B"
+        else (difference.a or difference.b)
+    )
+    step = "" if difference.step is None else f" in step {difference.step}"
     label = "" if place is None or not place.label else f": {visible(place.label)}"
-    return f"{KINDS.get(one.kind, one.kind)}{step}{label}"
+    return f"{KINDS.get(difference.kind, difference.kind)}{step}{label}"
 
 
-def place_lines(one: Difference, a: Trace, b: Trace) -> Iterator[str]:
+def place_lines(difference: Difference, a: Trace, b: Trace) -> Iterator[str]:
     """Yield for each run the place, the operation with its module, and the line of the program."""
-    for name, place, trace in (("A", one.a, a), ("B", one.b, b)):
+    for name, place, trace in (("A", difference.a, a), ("B", difference.b, b)):
         if place is None:
             yield f"  {name}  does not have it"
             continue
@@ -173,14 +177,16 @@ def source_line(place: DifferencePlace, trace: Trace) -> str:
     )
 
 
-def reason_lines(one: Difference) -> Iterator[str]:
-    if one.relative is not None:
-        equal = "equal in what both keep" if one.is_partly_known else "equal"
-        before = equal if one.before == 0 else f"within {amount(one.before)}"
-        before = "of another shape, or not finite" if one.before == float("inf") else before
-        of = "" if one.kind in ("input", "parameter") else f"what it comes from is {before}; "
-        yield f"{INDENT}{of}the relative difference is {amount(one.relative)}"
-    for line in textwrap.wrap(visible(one.reason), WIDTH - len(INDENT)):
+def reason_lines(difference: Difference) -> Iterator[str]:
+    if difference.relative is not None:
+        equal = "equal in what both keep" if difference.is_partly_known else "equal"
+        before = equal if difference.before == 0 else f"within {amount(difference.before)}"
+        before = "of another shape, or not finite" if difference.before == float("inf") else before
+        of = (
+            "" if difference.kind in ("input", "parameter") else f"what it comes from is {before}; "
+        )
+        yield f"{INDENT}{of}the relative difference is {amount(difference.relative)}"
+    for line in textwrap.wrap(visible(difference.reason), WIDTH - len(INDENT)):
         yield INDENT + line
 
 
@@ -192,17 +198,17 @@ def amount(relative: float) -> str:
 # ---- data
 
 
-def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
-    differences = [document_of(difference) for difference in found.differences]
-    size, label = found.largest
+def render(verdict: Verdict, a: Trace, b: Trace, format: str) -> str:
+    differences = [document_of(difference) for difference in verdict.differences]
+    size, label = verdict.largest
     document: dict[str, Any] = {
-        "verdict": "differ" if found.verdict == DIFFER else "equal",
-        "bit_equal": found.verdict == EQUAL,
-        "complete": found.compared == found.total,
+        "verdict": "differ" if verdict.verdict == DIFFER else "equal",
+        "bit_equal": verdict.verdict == EQUAL,
+        "complete": verdict.compared == verdict.total,
         "first": differences[0] if differences else None,
         "others": differences[1:],
         "largest": {"relative": size, "tensor": label},
-        **rows.fields(found, "operations compared total by_statistics notes"),
+        **rows.fields(verdict, "operations compared total by_statistics notes"),
     }
     if format != "json":
         document = {"differences": differences}
@@ -216,20 +222,25 @@ def render(found: Verdict, a: Trace, b: Trace, format: str) -> str:
             difference.relative,
             difference.reason,
         )
-        for difference in found.differences
+        for difference in verdict.differences
     )
     return rows.write(
         rows.Results("gradtrace/diff", document, "differences", COLUMNS, body), format
     )
 
 
-def document_of(one: Difference) -> dict[str, Any]:
+def document_of(difference: Difference) -> dict[str, Any]:
     sides = [
         None if side is None else rows.fields(side, "file line module op")
-        for side in (one.a, one.b)
+        for side in (difference.a, difference.b)
     ]
-    head = rows.fields(one, "kind step")
-    return {**head, "a": sides[0], "b": sides[1], **rows.fields(one, "before relative reason")}
+    head = rows.fields(difference, "kind step")
+    return {
+        **head,
+        "a": sides[0],
+        "b": sides[1],
+        **rows.fields(difference, "before relative reason"),
+    }
 
 
 def cells_of(place: DifferencePlace | None) -> tuple[Any, ...]:
@@ -239,12 +250,12 @@ def cells_of(place: DifferencePlace | None) -> tuple[Any, ...]:
 # ---- drawing
 
 
-def dot(found: Verdict, a: Trace, b: Trace) -> str:
+def dot(verdict: Verdict, a: Trace, b: Trace) -> str:
     """Return the DOT text of both graphs in one: parts of A only are red, parts of B only green,
     changed ones yellow.
     """
-    node = {("a", r.first): k for k, r in enumerate(found.rows)} | {
-        ("b", r.second): k for k, r in enumerate(found.rows)
+    node = {("a", r.first): k for k, r in enumerate(verdict.rows)} | {
+        ("b", r.second): k for k, r in enumerate(verdict.rows)
     }
     out = [
         "digraph diff {",
@@ -253,7 +264,7 @@ def dot(found: Verdict, a: Trace, b: Trace) -> str:
     ]
     out += [
         f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content(r)}>];'
-        for k, r in enumerate(found.rows)
+        for k, r in enumerate(verdict.rows)
     ]
     drawn: dict[tuple[int, int], str] = {}
     for side, trace in (("a", a), ("b", b)):

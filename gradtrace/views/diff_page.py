@@ -24,20 +24,20 @@ COLOURS = 4  # levels of the size of a difference
 Places = list[tuple[str, int]]  # of a row: file and line in A, then in B
 
 
-def page(found: Verdict, a: Trace, b: Trace) -> str:
+def page(verdict: Verdict, a: Trace, b: Trace) -> str:
     """Return the page of a comparison."""
-    chosen = rows_around(found)
+    chosen = rows_around(verdict)
     lines = tuple(
         [line_of(trace, span_of(trace, r, side)) for r in chosen]
         for side, trace in enumerate((a, b))
     )
-    first = found.differences[0] if found.differences else None
+    first = verdict.differences[0] if verdict.differences else None
     places = [
         None if place is None else (place.file, place.line)
         for place in ((first.a, first.b) if first else ())
     ]
-    head = list(verdict_lines(found, a, b))
-    data = {"lines": lines, "first": places, "row": first_row(found, chosen)}
+    head = list(verdict_lines(verdict, a, b))
+    data = {"lines": lines, "first": places, "row": first_row(verdict, chosen)}
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -58,19 +58,19 @@ def page(found: Verdict, a: Trace, b: Trace) -> str:
     )
 
 
-def rows_around(found: Verdict) -> list[Row]:
+def rows_around(verdict: Verdict) -> list[Row]:
     """Return the rows to show: all of them, or of a long run those from a little before the first
     difference.
     """
-    if len(found.rows) <= ROWS:
-        return list(found.rows)
-    start = max(0, (first_row(found, list(found.rows)) or 0) - ROWS // 2)
-    return list(found.rows[start : start + ROWS])
+    if len(verdict.rows) <= ROWS:
+        return list(verdict.rows)
+    start = max(0, (first_row(verdict, list(verdict.rows)) or 0) - ROWS // 2)
+    return list(verdict.rows[start : start + ROWS])
 
 
-def first_row(found: Verdict, chosen: list[Row]) -> int | None:
+def first_row(verdict: Verdict, chosen: list[Row]) -> int | None:
     """Return the number of the row that the first difference is in; None if no row shows it."""
-    places = [(d.a, d.b) for d in found.differences[:1]]
+    places = [(d.a, d.b) for d in verdict.differences[:1]]
     for a, b in places:
         for n, r in enumerate(chosen):
             pairs = zip((a, b), (r.first, r.second), r.operations, strict=True)
@@ -129,6 +129,10 @@ def program(trace: Trace, name: str, key: str, chosen: list[Row], lines: list[An
     return "".join([*parts, "</section>"])
 
 
+def gap_text(gap: float) -> str:
+    return "equal" if gap == 0 else amount(gap)
+
+
 def table(chosen: list[Row], lines: tuple[list[Any], ...]) -> str:
     """Return the aligned tensors, a row each."""
     parts = [
@@ -138,7 +142,7 @@ def table(chosen: list[Row], lines: tuple[list[Any], ...]) -> str:
         numbers = ["" if line[n] is None else str(line[n][1]) for line in lines]
         label = escape(visible(clip(row.label)))
         first, second = ("" if tensor is None else label for tensor in (row.first, row.second))
-        gaps = ["" if gap is None else "equal" if gap == 0 else amount(gap) for gap in row.gaps]
+        gaps = ["" if gap is None else gap_text(gap) for gap in row.gaps]
         value, grad = gaps if row.status in (SAME, CHANGED) else (row.status, "")
         parts.append(
             f'<tr class="{level(row)}" data-row="{n}"><td>{first}<td>{numbers[0]}<td>{escape(visible(row.op))}'

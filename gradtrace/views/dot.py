@@ -427,12 +427,12 @@ def empty_drawing(theme: Theme, options: DotOptions) -> Drawing:
     """Return a drawing with the settings that all nodes and edges share; flat boxes, and rows, have
     less space between them.
     """
-    close = bool(options.rows)
+    nodesep, ranksep = ("0.14", "0.26") if options.rows else ("0.2", "0.32")
     settings = {
         "rankdir": DIRECTIONS[options.direction],
         "bgcolor": theme.background,
-        "nodesep": "0.14" if close else "0.2",
-        "ranksep": "0.21" if options.flat else "0.26" if close else "0.32",
+        "nodesep": nodesep,
+        "ranksep": "0.21" if options.flat else ranksep,
         "pad": "0.15",
         "fontname": FONT,
     }

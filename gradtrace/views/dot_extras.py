@@ -128,7 +128,7 @@ def step_of(length: float, low: float, high: float, steps: int) -> int:
     return min(steps - 1, int(share * steps))
 
 
-def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
+def scale(theme: Theme, lengths: dict[str, float], quantity: str) -> str:
     """Return the label that explains the fill colours, from the smallest size to the largest; ""
     without sizes.
     """
@@ -140,7 +140,7 @@ def scale(theme: Theme, lengths: dict[str, float], what: str) -> str:
         f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale
     )
     word, left, right = (
-        Words(text, color=theme.faint).markup for text in (f"{what}, logarithmic", low, high)
+        Words(text, color=theme.faint).markup for text in (f"{quantity}, logarithmic", low, high)
     )
     return (
         f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'

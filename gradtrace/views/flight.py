@@ -33,11 +33,11 @@ RELOADED = 10  # seconds between
 DECADES = 2  # between a curve's ends, from which on its scale is logarithmic
 
 
-def flight_text(found: Flight, options: LayoutOptions) -> str:
+def flight_text(flight: Flight, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or WIDTH)
-    if not len(found.steps):
-        return layout.joined(sentence for sentence, _ in sentences(found))
-    shown = [c for c in found.curves if c.first is not None]
+    if not len(flight.steps):
+        return layout.joined(sentence for sentence, _ in sentences(flight))
+    shown = [c for c in flight.curves if c.first is not None]
     left = 0 if options.all else max(0, len(shown) - MANY)
     lines = layout.table(
         shown[: len(shown) - left],
@@ -54,7 +54,7 @@ def flight_text(found: Flight, options: LayoutOptions) -> str:
         {"curve": 12},
     )
     lines += [*layout.left_out(left, "curves", options), ""]
-    for sentence, style in sentences(found):
+    for sentence, style in sentences(flight):
         lines += layout.wrapped(sentence, style, options, options.width or WIDTH)
     return layout.joined(lines)
 
@@ -80,24 +80,24 @@ def spans_decades(c: Curve) -> bool:
     )
 
 
-def sentences(found: Flight) -> Iterator[tuple[str, str]]:
+def sentences(flight: Flight) -> Iterator[tuple[str, str]]:
     """Yield sentences about the log, each with its style."""
-    if not len(found.steps):
+    if not len(flight.steps):
         yield "No step is in this flight log yet.", ""
         return
     many = (
-        f"{counted(len(found.steps), 'step')}, {found.steps[0]} to {found.steps[-1]}, in "
-        f"{duration(found.seconds)}."
+        f"{counted(len(flight.steps), 'step')}, {flight.steps[0]} to {flight.steps[-1]}, in "
+        f"{duration(flight.seconds)}."
     )
     yield many, ""
-    for step in sorted({event.step for event in (*found.bad, *found.spikes)})[:STEPS]:
-        if bad := [event for event in found.bad if event.step == step]:
+    for step in sorted({event.step for event in (*flight.bad, *flight.spikes)})[:STEPS]:
+        if bad := [event for event in flight.bad if event.step == step]:
             yield (
                 f"Step {step}: {visible(bad[0].name)} is "
                 f"{numbers.number(bad[0].value)}{others(bad)}.",
                 "red",
             )
-        if spikes := [event for event in found.spikes if event.step == step]:
+        if spikes := [event for event in flight.spikes if event.step == step]:
             spike = spikes[0]
             level = f"the median of the steps before, {numbers.number(spike.level, 3)}"
             level = (
@@ -132,23 +132,23 @@ def duration(seconds: float) -> str:
 # ---- data
 
 
-def flight_data(found: Flight, format: str) -> str:
-    names = [c.name for c in found.curves]
-    steps = found.steps.tolist()
-    noted = [dict(zip(c.steps.tolist(), c.values.tolist(), strict=True)) for c in found.curves]
+def flight_data(flight: Flight, format: str) -> str:
+    names = [c.name for c in flight.curves]
+    steps = flight.steps.tolist()
+    noted = [dict(zip(c.steps.tolist(), c.values.tolist(), strict=True)) for c in flight.curves]
     ends = {
         "first": steps[0] if steps else None,
         "last": steps[-1] if steps else None,
-        "seconds": found.seconds,
+        "seconds": flight.seconds,
     }
     document = {
         "steps": ends,
         "curves": [
             rows.fields(c, "name first lowest median largest largest_step last")
-            for c in found.curves
+            for c in flight.curves
         ],
-        "spikes": found.spikes,
-        "bad": found.bad,
+        "spikes": flight.spikes,
+        "bad": flight.bad,
         "rows": [
             {
                 "step": step,
@@ -170,17 +170,17 @@ def flight_data(found: Flight, format: str) -> str:
 # ---- page
 
 
-def page(found: Flight, name: str) -> str:
+def page(flight: Flight, name: str) -> str:
     """Return a page with all curves. While the log is being written, the page is loaded again every
     few seconds.
     """
-    last = time.time() - found.ended if len(found.steps) else 0.0
+    last = time.time() - flight.ended if len(flight.steps) else 0.0
     reload = f'<meta http-equiv="refresh" content="{RELOADED}">' if last < FRESH else ""
     said = "\n".join(
         f'<p class="{style or "plain"}">{escape(sentence)}</p>'
-        for sentence, style in sentences(found)
+        for sentence, style in sentences(flight)
     )
-    figures = "\n".join(figure(c, found) for c in found.curves if c.first is not None)
+    figures = "\n".join(figure(c, flight) for c in flight.curves if c.first is not None)
     title = escape(visible(name))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -214,11 +214,11 @@ svg { width: 100%; height: auto; border: 1px solid var(--line); } polyline { fil
 """
 
 
-def figure(c: Curve, found: Flight) -> str:
+def figure(c: Curve, flight: Flight) -> str:
     """Return one curve as a figure, with its ends; a step with a number that is not finite is a red
     line.
     """
-    logarithmic, points, marks = drawn(c, found)
+    logarithmic, points, marks = drawn(c, flight)
     lines = f'<polyline points="{" ".join(points)}"/>'
     lines += "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>' for x in marks)
     scale = ", logarithmic" if logarithmic else ""
@@ -229,11 +229,12 @@ def figure(c: Curve, found: Flight) -> str:
         f"{numbers.number(c.last or 0.0, 4)}</span>"
         f'</figcaption><svg viewBox="0 0 {POINTS} {HEIGHT}" role="img" aria-label="{escape(visible(label))}">'
         f"{lines}</svg>"
-        f'<div class="ends"><span>{span}</span><span>steps {found.steps[0]} to {found.steps[-1]}</span></div></figure>'
+        f'<div class="ends"><span>{span}</span>'
+        f"<span>steps {flight.steps[0]} to {flight.steps[-1]}</span></div></figure>"
     )
 
 
-def drawn(c: Curve, found: Flight) -> tuple[bool, list[str], list[str]]:
+def drawn(c: Curve, flight: Flight) -> tuple[bool, list[str], list[str]]:
     """Return whether the scale is logarithmic, the points, and the places of what is not finite.
 
     Of many steps each point is the largest or smallest of its stretch in turn, so that no spike is
@@ -243,8 +244,8 @@ def drawn(c: Curve, found: Flight) -> tuple[bool, list[str], list[str]]:
     measure = math.log if logarithmic else float
     bottom = measure(c.lowest or 0.0)
     top = measure(c.largest or 0.0)
-    first = int(found.steps[0])
-    span = max(1, int(found.steps[-1]) - int(found.steps[0]))
+    first = int(flight.steps[0])
+    span = max(1, int(flight.steps[-1]) - int(flight.steps[0]))
     samples = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
     marks = [place(step, first, span) for step, x in samples if not math.isfinite(x)]
     height = HEIGHT - 10

@@ -14,15 +14,15 @@ COLUMNS = words("name lowest lowest_rank largest largest_rank")
 MANY = 24  # rows of a table
 
 
-def ranks_text(found: FlightRanks, options: LayoutOptions) -> str:
+def ranks_text(ranks: FlightRanks, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or flight.WIDTH)
-    if found.whole is not None:
-        lines = [flight.flight_text(found.whole, options).rstrip("\n")]
+    if ranks.whole is not None:
+        lines = [flight.flight_text(ranks.whole, options).rstrip("\n")]
         lines.append("Norms are those of whole parameters, from the parts that the ranks hold.")
     else:
-        left = 0 if options.all else max(0, len(found.spreads) - MANY)
+        left = 0 if options.all else max(0, len(ranks.spreads) - MANY)
         lines = layout.table(
-            found.spreads[: len(found.spreads) - left],
+            ranks.spreads[: len(ranks.spreads) - left],
             {
                 "curve": lambda c: visible(c.name),
                 "smallest median": lambda c: right(numbers.number(c.lowest, 4)),
@@ -34,25 +34,25 @@ def ranks_text(found: FlightRanks, options: LayoutOptions) -> str:
             {"curve": 12},
         )
         lines += [*layout.left_out(left, "curves", options), ""]
-    for sentence, style in sentences(found):
+    for sentence, style in sentences(ranks):
         lines += layout.wrapped(sentence, style, options, options.width or flight.WIDTH)
     return layout.joined(lines)
 
 
-def sentences(found: FlightRanks) -> Iterator[tuple[str, str]]:
+def sentences(ranks: FlightRanks) -> Iterator[tuple[str, str]]:
     """Yield sentences about the ranks, each with its style."""
-    ends = [last for _, last in found.lasts]
+    ends = [last for _, last in ranks.lasts]
     if min(ends) == max(ends):
         yield f"{len(ends)} ranks, each to step {ends[0]}.", ""
     else:
-        behind = [rank for rank, last in found.lasts if last < max(ends)]
-        reached = max(last for rank, last in found.lasts if rank in behind)
+        behind = [rank for rank, last in ranks.lasts if last < max(ends)]
+        reached = max(last for rank, last in ranks.lasts if rank in behind)
         yield (
             f"{len(ends)} ranks to step {max(ends)}; {named_ranks(behind)} wrote nothing after "
             f"step {reached}.",
             "",
         )
-    for kind, style in ((found.bad, "red"), (found.spikes, "yellow")):
+    for kind, style in ((ranks.bad, "red"), (ranks.spikes, "yellow")):
         if kind:
             yield first(kind), style
 
@@ -82,17 +82,17 @@ def first(events: Sequence[RankEvent]) -> str:
     return f"{said}."
 
 
-def ranks_data(found: FlightRanks, format: str) -> str:
-    whole = () if found.whole is None else found.whole.curves
+def ranks_data(ranks: FlightRanks, format: str) -> str:
+    whole = () if ranks.whole is None else ranks.whole.curves
     document = {
         "whole": [
             rows.fields(c, "name first lowest median largest largest_step last") for c in whole
         ],
-        "lasts": [{"rank": rank, "step": step} for rank, step in found.lasts],
-        "curves": found.spreads,
-        "spikes": [{"rank": spike.rank, "event": spike.event} for spike in found.spikes],
-        "bad": [{"rank": event.rank, "event": event.event} for event in found.bad],
+        "lasts": [{"rank": rank, "step": step} for rank, step in ranks.lasts],
+        "curves": ranks.spreads,
+        "spikes": [{"rank": spike.rank, "event": spike.event} for spike in ranks.spikes],
+        "bad": [{"rank": event.rank, "event": event.event} for event in ranks.bad],
     }
     return rows.write(
-        rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, found.spreads), format
+        rows.Results("gradtrace/flight-ranks", document, "curves", COLUMNS, ranks.spreads), format
     )

@@ -10,6 +10,7 @@ averages. The error is about a fifth.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from gradtrace.annotations import Iterable, Mapping, NamedTuple, Sequence
 from gradtrace.errors import UsageError
@@ -206,13 +207,10 @@ def reach_of(
     return reach
 
 
-def common(one: tuple[str, ...], another: tuple[str, ...]) -> tuple[str, ...]:
+def common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frames around two nodes."""
-    count = next(
-        (i for i, (a, b) in enumerate(zip(one, another, strict=False)) if a != b),
-        min(len(one), len(another)),
-    )
-    return one[:count]
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return tuple(name for name, _ in pairs)
 
 
 def ranks_of(nodes: Iterable[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:

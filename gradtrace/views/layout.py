@@ -107,9 +107,9 @@ def named(title: str, names: Sequence[str], options: LayoutOptions) -> Column:
     return Column(head, [Cell(cells.visible(name[len(shared) + 1 :])) for name in names])
 
 
-def left_out(count: int, what: str, options: LayoutOptions) -> list[str]:
+def left_out(count: int, noun: str, options: LayoutOptions) -> list[str]:
     """Return the line that says how many rows are not shown; none if all are."""
-    return [paint(f"{count} more {what} are not shown (--all)", "dim", options)] if count else []
+    return [paint(f"{count} more {noun} are not shown (--all)", "dim", options)] if count else []
 
 
 def right(content: Any, style: str = "") -> Cell:

@@ -120,36 +120,36 @@ def pieces(first: list[Column], columns: list[Column], width: int | None) -> Ite
     yield part
 
 
-def hessian_text(found: Hessian, options: LayoutOptions) -> str:
-    return layout.joined(hessian_lines(found, options))
+def hessian_text(hessian: Hessian, options: LayoutOptions) -> str:
+    return layout.joined(hessian_lines(hessian, options))
 
 
-def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
-    names = ", ".join(name for name, _ in found.by)
+def hessian_lines(hessian: Hessian, options: LayoutOptions) -> Iterator[str]:
+    names = ", ".join(name for name, _ in hessian.by)
     yield paint(
         visible(
-            f"second derivatives of {found.of} by {names}: {len(found.labels)} x "
-            f"{len(found.labels)}"
+            f"second derivatives of {hessian.of} by {names}: {len(hessian.labels)} x "
+            f"{len(hessian.labels)}"
         ),
         "bold",
         options,
     )
-    yield from matrix_lines(found.matrix, found.labels, found.labels, options)
+    yield from matrix_lines(hessian.matrix, hessian.labels, hessian.labels, options)
     yield ""
     told = (
         "symmetric"
-        if found.symmetric
-        else f"NOT symmetric: elements differ by {numbers.number(found.asymmetry, 3)}"
+        if hessian.symmetric
+        else f"NOT symmetric: elements differ by {numbers.number(hessian.asymmetry, 3)}"
     )
-    yield paint(told, "green" if found.symmetric else "red", options)
-    if found.eigenvalues:
-        largest = max(map(abs, found.eigenvalues))
+    yield paint(told, "green" if hessian.symmetric else "red", options)
+    if hessian.eigenvalues:
+        largest = max(map(abs, hessian.eigenvalues))
         shown = [
-            numbers.number(v if abs(v) > 1e-12 * largest else 0.0, 5) for v in found.eigenvalues
+            numbers.number(v if abs(v) > 1e-12 * largest else 0.0, 5) for v in hessian.eigenvalues
         ]
         text = ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-5:]])
         yield from wrap(f"eigenvalues: {text}", options.width or 200)
-    yield found.definiteness
+    yield hessian.definiteness
 
 
 # ---- data
@@ -167,12 +167,12 @@ def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     return rows.write(rows.Results("gradtrace/jacobian", document, "blocks", COLUMNS, body), format)
 
 
-def render_hessian(found: Hessian, format: str) -> str:
-    by = [{"name": name, "shape": shape} for name, shape in found.by]
+def render_hessian(hessian: Hessian, format: str) -> str:
+    by = [{"name": name, "shape": shape} for name, shape in hessian.by]
     format = "json" if format == "jsonl" else format
-    body = element_rows(found.matrix, found.labels, found.labels)
+    body = element_rows(hessian.matrix, hessian.labels, hessian.labels)
     return rows.write(
-        rows.Results("gradtrace/hessian", {**found._asdict(), "by": by}, "by", COLUMNS, body),
+        rows.Results("gradtrace/hessian", {**hessian._asdict(), "by": by}, "by", COLUMNS, body),
         format,
     )
 
@@ -196,8 +196,8 @@ def jacobian_file(blocks: Sequence[Block], suffix: str) -> bytes:
     return saved(arrays, suffix)
 
 
-def hessian_file(found: Hessian, suffix: str) -> bytes:
-    return saved({"hessian": found.matrix.data}, suffix)
+def hessian_file(hessian: Hessian, suffix: str) -> bytes:
+    return saved({"hessian": hessian.matrix.data}, suffix)
 
 
 def saved(arrays: dict[str, Any], suffix: str) -> bytes:

@@ -15,13 +15,13 @@ from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 
 
-def traced(model: Any, given: Any) -> Trace:
-    """Return the trace of model(*given). TypeError if the model is not a module, or without tensors
-    to call it with.
+def traced(model: Any, inputs: Any) -> Trace:
+    """Return the trace of model(*inputs). TypeError if the model is not a module, or without
+    tensors to call it with.
     """
     if getattr(type(model), "named_modules", None) is None:
         raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
-    arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    arguments = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
     if not any(isinstance(argument, Tensor) for argument in arguments):
         raise TypeError("add_graph needs input_to_model, the tensors to call the model with")
     records: list[Any] = []
@@ -33,15 +33,15 @@ def traced(model: Any, given: Any) -> Trace:
     if not outputs:
         raise TypeError(f"the model returned {type(out).__name__}, not a tensor")
     named = {f"output.{i}": tensor for i, tensor in enumerate(outputs, 1)}
-    inputs = {
+    named_inputs = {
         name: argument
         for name, argument in zip(names_of(model, len(arguments)), arguments)
         if isinstance(argument, Tensor)
     }
-    env = {type(model).__name__: model, **inputs, **named}
+    env = {type(model).__name__: model, **named_inputs, **named}
     program = parse("", name=type(model).__name__)
-    run = Run(program, env, outputs[0], tuple(named.items()), records, [], inputs, scopes)
-    return capture(run, inputs=inputs)
+    run = Run(program, env, outputs[0], tuple(named.items()), records, [], named_inputs, scopes)
+    return capture(run, inputs=named_inputs)
 
 
 class Evaluating:

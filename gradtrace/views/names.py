@@ -15,17 +15,17 @@ from gradtrace.errors import UsageError
 OFFERED = 3  # similar names
 
 
-def full_name(name: str, known: Mapping[str, object], option: str) -> str | None:
+def full_name(name: str, names: Mapping[str, object], option: str) -> str | None:
     """Return the known name that is `name`, or ends with it after a dot. None if there is none;
     UsageError, with the option's name, if things of several names end with it.
     """
-    if name in known:
+    if name in names:
         return name
-    longer = ending_with(name, known)
+    longer = ending_with(name, names)
     if (
         len(
             {
-                id(known[full]) if not isinstance(known[full], int) else known[full]
+                id(names[full]) if not isinstance(names[full], int) else names[full]
                 for full in longer
             }
         )
@@ -37,18 +37,18 @@ def full_name(name: str, known: Mapping[str, object], option: str) -> str | None
     return longer[0] if longer else None
 
 
-def ending_with(name: str, known: Iterable[str]) -> list[str]:
+def ending_with(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that end with `name` at a dot."""
-    return [full for full in known if full.endswith(f".{name}")] if name else []
+    return [full for full in names if full.endswith(f".{name}")] if name else []
 
 
-def close(word: str, known: Iterable[str]) -> str:
+def close(word: str, words: Iterable[str]) -> str:
     """Return "did you mean ...?" with the names whose last parts, or else the whole, are similar;
     "" without any.
     """
     from difflib import get_close_matches
 
-    names = list(known)
+    names = list(words)
     parts = word.count(".") + 1
     tails: dict[str, list[str]] = {}
     for name in names:

@@ -177,7 +177,7 @@ def scope_names(drawn: Model, scope: int | None) -> list[str]:
 
 
 def edge_facts(
-    drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]
+    drawn: Model, edge: DrawnEdge, values: dict[tuple[int, int], Value]
 ) -> dict[str, Any]:
     """Return an edge's facts: its ends, the operand or the index in next_functions, its local
     derivative if known.
@@ -189,7 +189,7 @@ def edge_facts(
         return {**fields, "place": edge.place, **({"output": edge.number} if edge.number else {})}
     if edge.operation is not None and edge.operand is not None:
         fields["operand"] = edge.operand
-        value = known.get((edge.operation, edge.operand))
+        value = values.get((edge.operation, edge.operand))
         if value is not None and not edge.target.startswith("g"):
             operation = drawn.trace.operations[edge.operation]
             fields["derivative"] = contents(value)
@@ -456,7 +456,9 @@ def details(drawn: Model, group: Group) -> list[str]:
 
 
 def group_role(group: Group) -> str:
-    return "leaves" if group.leaves else "series" if group.copies > 1 else "group"
+    if group.leaves:
+        return "leaves"
+    return "series" if group.copies > 1 else "group"
 
 
 def lines_in(drawn: Model, group: Group) -> list[int]:

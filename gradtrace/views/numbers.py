@@ -15,6 +15,7 @@ import math
 from itertools import pairwise
 
 from gradtrace.annotations import Any, NamedTuple
+from gradtrace.trace import fields
 from gradtrace.trace.record import HookRun, Span, Value
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -169,9 +170,7 @@ def jsonable(data: Any) -> Any:
     null.
     """
     if isinstance(data, float):
-        if data != data:
-            return "NaN"
-        return data if abs(data) != math.inf else ("Infinity" if data > 0 else "-Infinity")
+        return fields.number(data)
     if isinstance(data, Value):
         if data.kept is not None:
             facts: dict[str, Any] = jsonable(data.kept)

@@ -23,30 +23,34 @@ def listing(names: Sequence[str], options: LayoutOptions) -> str:
     return layout.joined([*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
 
-def text(found: Sequence[Operator], options: LayoutOptions) -> str:
-    return "\n".join(layout.joined(lines(operator, options)) for operator in found)
+def text(operators: Sequence[Operator], options: LayoutOptions) -> str:
+    return "\n".join(layout.joined(lines(operator, options)) for operator in operators)
 
 
-def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
+def lines(operator: Operator, options: LayoutOptions) -> Iterator[str]:
     width = min(options.width or 100, 100)
-    yield paint(one.name, "bold", options)
-    facts = [("forms", ", ".join(one.forms))]
-    if one.signature:
-        facts += [("record", one.signature), ("grad_fn", one.grad_fn or "none: it has no gradient")]
+    yield paint(operator.name, "bold", options)
+    facts = [("forms", ", ".join(operator.forms))]
+    if operator.signature:
+        facts += [
+            ("record", operator.signature),
+            ("grad_fn", operator.grad_fn or "none: it has no gradient"),
+        ]
     else:
         facts.append(("record", "none: it is composed of other operators"))
-    if one.formula:
-        facts.append(("formula", equation(one.formula)))
+    if operator.formula:
+        facts.append(("formula", equation(operator.formula)))
     facts += [
-        ("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives
+        ("d/d " + name if name != "joint" else "all inputs", rule)
+        for name, rule in operator.derivatives
     ]
-    facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
+    facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in operator.kinks]
     margin = max(len(name) for name, _ in facts) + 4
     for name, said in facts:
         first, *more = wrap(said, width - margin)
         yield paint(f"  {name}".ljust(margin), "dim", options) + first
         yield from (" " * margin + line for line in more)
-    if one.derivatives:
+    if operator.derivatives:
         yield ""
         yield from wrap(
             "g is the gradient that comes in, out the result, grad the gradient of the argument; "
@@ -87,8 +91,8 @@ def describe_kink(kink: Kink) -> str:
     return f"{description}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
 
 
-def render(found: Sequence[Operator], format: str) -> str:
-    document = {"operators": [json_fields(operator) for operator in found]}
+def render(operators: Sequence[Operator], format: str) -> str:
+    document = {"operators": [json_fields(operator) for operator in operators]}
     body = [
         (
             operator.name,
@@ -97,10 +101,10 @@ def render(found: Sequence[Operator], format: str) -> str:
             operator.grad_fn,
             "; ".join(f"{a}: {t}" for a, t in operator.derivatives),
         )
-        for operator in found
+        for operator in operators
     ]
     return rows.write(rows.Results("gradtrace/ops", document, "operators", COLUMNS, body), format)
 
 
-def json_fields(one: Operator) -> dict[str, object]:
-    return {**one._asdict(), "derivatives": dict(one.derivatives)}
+def json_fields(operator: Operator) -> dict[str, object]:
+    return {**operator._asdict(), "derivatives": dict(operator.derivatives)}

@@ -67,14 +67,14 @@ def is_number(tensor: TensorRecord) -> bool:
     return value is not None and value.is_whole and not value.shape and value.dtype == "float64"
 
 
-def operand(one: Operand) -> int | str | dict[str, float]:
+def operand(operand: Operand) -> int | str | dict[str, float]:
     """Return a tensor's id, a number, or the text of another argument."""
-    if one.tensor is not None:
-        return one.tensor
+    if operand.tensor is not None:
+        return operand.tensor
     try:
-        return {"number": float(one.text)}
+        return {"number": float(operand.text)}
     except ValueError:
-        return one.text
+        return operand.text
 
 
 def hindrance(trace: Trace) -> str:

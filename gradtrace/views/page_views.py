@@ -78,7 +78,7 @@ def name_of(folded: Fold) -> str:
     return f"depth {folded.depth}" if folded.depth < EVERYTHING else f"{len(folded.groups)} folded"
 
 
-def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) -> Fold | None:
+def unfolded(trace: Trace, folded: Fold, group: Group, earlier: list[set[int]]) -> Fold | None:
     """Return the fold with one more group open; None if an existing drawing shows it, or it would
     be too large.
     """
@@ -88,7 +88,7 @@ def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) ->
     now = opens_of(trace, folded)
     for scopes in (hidden(trace, group), hidden(trace, group)[:1]):
         wanted = now | set(scopes)
-        if any(wanted <= there for there in known):
+        if any(wanted <= there for there in earlier):
             return None
         wider = scoped(trace, Chains(trace), 0, frozenset(wanted))
         if wider.shown <= WIDE:

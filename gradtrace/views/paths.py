@@ -33,23 +33,23 @@ def table(results: Sequence[Paths], options: LayoutOptions) -> str:
     return "\n".join(layout.joined(lines(paths, options)) for paths in results)
 
 
-def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
-    noun = "path" if found.ways == 1 else "paths"
-    yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {noun}"), "bold", options)
-    if found.paths:
+def lines(paths: Paths, options: LayoutOptions) -> Iterator[str]:
+    noun = "path" if paths.ways == 1 else "paths"
+    yield paint(visible(f"{paths.root} to {paths.leaf}: {paths.ways:,} {noun}"), "bold", options)
+    if paths.paths:
         facts: dict[str, Callable[[Path], str | Cell]] = {
             "path": lambda p: visible(arrow(options).join(ends(p.tensors))),
             "local derivatives": lambda p: product_of(p, factor, options),
             "product": lambda p: cell(p.product),
         }
-        columns = layout.columns(found.paths, facts)
+        columns = layout.columns(paths.paths, facts)
         if options.width is None or total(columns) <= options.width:
             yield from layout.lines(columns, options, SHRINK)
         else:
-            yield from one_by_one(found.paths, options)
-    elif found.ways:
+            yield from one_by_one(paths.paths, options)
+    elif paths.ways:
         yield from layout.table(
-            found.groups,
+            paths.groups,
             {
                 "through": lambda g: visible(g.through),
                 "paths": lambda g: right(f"{g.ways:,}"),
@@ -58,7 +58,7 @@ def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
             options,
             SHRINK,
         )
-    for text, style in conclusions(found):
+    for text, style in conclusions(paths):
         yield from layout.wrapped(text, style, options, options.width or 200)
 
 
@@ -77,41 +77,41 @@ def product_of(path: Path, written: Callable[[Factor], str], options: LayoutOpti
     return dot(options).join(ends([written(f) for f in path.factors])) or "1"
 
 
-def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
+def conclusions(paths: Paths) -> Iterator[tuple[str, str]]:
     """Yield the sum, and whether it equals the gradient."""
-    if not found.ways:
-        yield f"{found.root} does not depend on {found.leaf}", "yellow"
+    if not paths.ways:
+        yield f"{paths.root} does not depend on {paths.leaf}", "yellow"
         return
-    if found.vector.numel != 1 or the_one(found.vector) != 1:
-        yield f"backward started with {numbers.short(found.vector)}", "dim"
-    index = "" if found.element is None else f"[{', '.join(map(str, found.element))}]"
+    if paths.vector.numel != 1 or the_one(paths.vector) != 1:
+        yield f"backward started with {numbers.short(paths.vector)}", "dim"
+    index = "" if paths.element is None else f"[{', '.join(map(str, paths.element))}]"
     name = (
-        f"{found.leaf}.grad" if found.gradient is not None else f"d({found.root})/d({found.leaf})"
+        f"{paths.leaf}.grad" if paths.gradient is not None else f"d({paths.root})/d({paths.leaf})"
     )
     name += index
-    terms = sum_of(found)
-    total = short(found.total)
+    terms = sum_of(paths)
+    total = short(paths.total)
     yield (
         f"{name} = {terms} = {total}" if terms and terms != total else f"{name} = {total}",
         "green",
     )
-    if not found.agrees and found.gradient is not None:
+    if not paths.agrees and paths.gradient is not None:
         why = (
-            f"the hook {', '.join(found.hooks)} changed it on the way"
-            if found.hooks
+            f"the hook {', '.join(paths.hooks)} changed it on the way"
+            if paths.hooks
             else "the paths do not add up"
         )
-        yield f"but backward brought {short(found.gradient)}: {why}", "red"
+        yield f"but backward brought {short(paths.gradient)}: {why}", "red"
 
 
-def sum_of(found: Paths) -> str:
+def sum_of(paths: Paths) -> str:
     """Return "2*1 + 3*1" for a few scalar paths; "" for others."""
-    scalar = all(f.local is not None and f.local.numel == 1 for p in found.paths for f in p.factors)
-    whole = found.vector.numel == 1 and the_one(found.vector) == 1 and found.total.numel == 1
-    short_enough = all(len(p.factors) <= STEPS for p in found.paths)
-    if not 0 < len(found.paths) <= LONGEST or not scalar or not whole or not short_enough:
+    scalar = all(f.local is not None and f.local.numel == 1 for p in paths.paths for f in p.factors)
+    whole = paths.vector.numel == 1 and the_one(paths.vector) == 1 and paths.total.numel == 1
+    short_enough = all(len(p.factors) <= STEPS for p in paths.paths)
+    if not 0 < len(paths.paths) <= LONGEST or not scalar or not whole or not short_enough:
         return ""
-    return " + ".join("*".join(signed(factor(f)) for f in p.factors) or "1" for p in found.paths)
+    return " + ".join("*".join(signed(factor(f)) for f in p.factors) or "1" for p in paths.paths)
 
 
 def ends(items: Sequence[str]) -> list[str]:
@@ -126,11 +126,11 @@ def signed(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def factor(one: Factor) -> str:
+def factor(factor: Factor) -> str:
     """Return a derivative for a cell: its number, a few numbers, or the size of its matrix."""
-    if one.local is not None:
-        return short(one.local)
-    return f"J({'x'.join(map(str, one.shape))})"
+    if factor.local is not None:
+        return short(factor.local)
+    return f"J({'x'.join(map(str, factor.shape))})"
 
 
 def the_one(value: Value) -> float:
@@ -173,12 +173,12 @@ def render(results: Sequence[Paths], format: str) -> str:
     return rows.write(rows.Results("gradtrace/paths", document, "results", COLUMNS, body), format)
 
 
-def document_of(found: Paths) -> dict[str, Any]:
+def document_of(paths: Paths) -> dict[str, Any]:
     return {
-        **rows.fields(found, "root leaf element count=ways"),
-        "paths": list(map(path_fields, found.paths)),
-        "groups": [rows.fields(group, "through count=ways total") for group in found.groups],
-        **rows.fields(found, "total gradient agrees vector hooks"),
+        **rows.fields(paths, "root leaf element count=ways"),
+        "paths": list(map(path_fields, paths.paths)),
+        "groups": [rows.fields(group, "through count=ways total") for group in paths.groups],
+        **rows.fields(paths, "total gradient agrees vector hooks"),
     }
 
 
@@ -187,12 +187,12 @@ def path_fields(path: Path) -> dict[str, Any]:
     return {"tensors": path.tensors, "factors": factors, "product": path.product}
 
 
-def text_rows(found: Paths) -> Iterator[list[Any]]:
-    for p in found.paths:
+def text_rows(paths: Paths) -> Iterator[list[Any]]:
+    for p in paths.paths:
         factors = " * ".join(
             numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors
         )
-        yield [found.root, found.leaf, " -> ".join(p.tensors), 1, factors, p.product]
-    for g in () if found.paths else found.groups:
-        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", g.ways, "", g.total]
-    yield [found.root, found.leaf, "sum", found.ways, "", found.total]
+        yield [paths.root, paths.leaf, " -> ".join(p.tensors), 1, factors, p.product]
+    for g in () if paths.paths else paths.groups:
+        yield [paths.root, paths.leaf, f"... -> {g.through} -> {paths.leaf}", g.ways, "", g.total]
+    yield [paths.root, paths.leaf, "sum", paths.ways, "", paths.total]

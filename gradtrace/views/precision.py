@@ -120,18 +120,18 @@ def as_data(trace: Trace, answer: PrecisionAnswer, format: str, everything: bool
     return rows.write(results, format)
 
 
-def target(one: Target) -> dict[str, Any]:
+def target(target: Target) -> dict[str, Any]:
     return {
-        **rows.fields(one, "name dtype error digits possible lost"),
-        "gradient": one.passed is not None,
+        **rows.fields(target, "name dtype error digits possible lost"),
+        "gradient": target.passed is not None,
     }
 
 
-def loss(one: Loss) -> dict[str, Any]:
+def loss(loss: Loss) -> dict[str, Any]:
     return {
-        **rows.fields(one.cause, "name cause=code sentence evidence advice tried"),
-        **rows.fields(one, "operation digits part"),
-        "gradient": one.passed is not None,
+        **rows.fields(loss.cause, "name cause=code sentence evidence advice tried"),
+        **rows.fields(loss, "operation digits part"),
+        "gradient": loss.passed is not None,
     }
 
 
@@ -145,9 +145,16 @@ def measured(trace: Trace, row: Measured) -> dict[str, Any]:
     }
 
 
-def row(one: Loss) -> list[Any]:
-    cause = why.row(one.cause)
-    return [one.cause.name, one.cause.code, one.cause.sentence, one.digits, one.part, *cause[-2:]]
+def row(loss: Loss) -> list[Any]:
+    cause = why.row(loss.cause)
+    return [
+        loss.cause.name,
+        loss.cause.code,
+        loss.cause.sentence,
+        loss.digits,
+        loss.part,
+        *cause[-2:],
+    ]
 
 
 # ---- beside values

@@ -16,18 +16,18 @@ from gradtrace.views.layout import LayoutOptions
 COLUMNS = words("rank verdict kind step file line module op relative reason")
 
 
-def ranks_text(found: Ranks, _: LayoutOptions) -> str:
-    return layout.joined(lines(found))
+def ranks_text(ranks: Ranks, _: LayoutOptions) -> str:
+    return layout.joined(lines(ranks))
 
 
-def lines(found: Ranks) -> Iterator[str]:
-    parted = [rank.name for rank in found.ranks if rank.first is not None]
-    count = len(found.ranks)
+def lines(ranks: Ranks) -> Iterator[str]:
+    parted = [rank.name for rank in ranks.ranks if rank.first is not None]
+    count = len(ranks.ranks)
     if not parted:
         yield f"equal within tolerance: {count} records" if count else "no records"
         return
-    yield f"differ: {', '.join(map(visible, parted))} of {count} from {visible(found.reference)}"
-    for rank in found.ranks:
+    yield f"differ: {', '.join(map(visible, parted))} of {count} from {visible(ranks.reference)}"
+    for rank in ranks.ranks:
         first = rank.first
         if first is None:
             yield (
@@ -49,16 +49,16 @@ def lines(found: Ranks) -> Iterator[str]:
             yield f"      {visible(first.reason)}"
 
 
-def ranks_data(found: Ranks, format: str) -> str:
+def ranks_data(ranks: Ranks, format: str) -> str:
     listed = [
         {
             "rank": rank.name,
             "verdict": verdict_of(rank.first is None),
             "first": None if rank.first is None else document_of(rank.first),
         }
-        for rank in found.ranks
+        for rank in ranks.ranks
     ]
-    document = {"verdict": verdict_of(found.same), "reference": found.reference, "ranks": listed}
+    document = {"verdict": verdict_of(ranks.same), "reference": ranks.reference, "ranks": listed}
     body = (
         (
             rank.name,
@@ -71,7 +71,7 @@ def ranks_data(found: Ranks, format: str) -> str:
         )
         if rank.first is not None
         else (rank.name, verdict_of(True), *[None] * 8)
-        for rank in found.ranks
+        for rank in ranks.ranks
     )
     return rows.write(
         rows.Results("gradtrace/diff-ranks", document, "ranks", COLUMNS, body), format

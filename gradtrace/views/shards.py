@@ -13,10 +13,10 @@ COLUMNS = words("name shape placement norm grad_norm missing")
 MANY = 24  # rows of a table
 
 
-def shards_text(found: Sequence[WholeNorms], options: LayoutOptions) -> str:
-    left = 0 if options.all else max(0, len(found) - MANY)
+def shards_text(norms: Sequence[WholeNorms], options: LayoutOptions) -> str:
+    left = 0 if options.all else max(0, len(norms) - MANY)
     lines = layout.table(
-        found[: len(found) - left],
+        norms[: len(norms) - left],
         {
             "parameter": lambda parameter: visible(parameter.name),
             "shape": lambda parameter: str(parameter.shape),
@@ -28,7 +28,7 @@ def shards_text(found: Sequence[WholeNorms], options: LayoutOptions) -> str:
         {"parameter": 16},
     )
     lines += [*layout.left_out(left, "parameters", options), ""]
-    for sentence in sentences(found):
+    for sentence in sentences(norms):
         lines += layout.wrapped(sentence, "", options, options.width or 80)
     return layout.joined(lines)
 
@@ -37,8 +37,8 @@ def cell(x: float | None) -> layout.Cell:
     return right("" if x is None else numbers.number(x, 7))
 
 
-def sentences(found: Sequence[WholeNorms]) -> Iterator[str]:
-    missing = max(parameter.missing for parameter in found)
+def sentences(norms: Sequence[WholeNorms]) -> Iterator[str]:
+    missing = max(parameter.missing for parameter in norms)
     if missing:
         yield f"Norms are not known: the records of {counted(missing, 'rank')} are missing."
     else:
@@ -46,15 +46,15 @@ def sentences(found: Sequence[WholeNorms]) -> Iterator[str]:
             "Norms are those of whole parameters when the run ended, from the parts that the "
             "ranks held."
         )
-    if any(parameter.norm is None and not parameter.missing for parameter in found):
+    if any(parameter.norm is None and not parameter.missing for parameter in norms):
         yield (
             "A parameter without a norm has parts that the ranks would add, or no elements in "
             "memory."
         )
 
 
-def shards_data(found: Sequence[WholeNorms], format: str) -> str:
-    document = {"parameters": found}
+def shards_data(norms: Sequence[WholeNorms], format: str) -> str:
+    document = {"parameters": norms}
     return rows.write(
-        rows.Results("gradtrace/shards", document, "parameters", COLUMNS, found), format
+        rows.Results("gradtrace/shards", document, "parameters", COLUMNS, norms), format
     )

@@ -61,9 +61,9 @@ def may_be_stacked(tensor: TensorRecord) -> bool:
     )
 
 
-def stacked(trace: Trace, folded: Fold, found: Iterable[tuple[list[int], int]]) -> list[Group]:
+def stacked(trace: Trace, folded: Fold, repeats: Iterable[tuple[list[int], int]]) -> list[Group]:
     stacks: list[Group] = []
-    for ids, most in found:
+    for ids, most in repeats:
         if len(ids) > most:
             name = f"{trace.tensors[ids[0]].label} … {trace.tensors[ids[-1]].label}"
             number = len(folded.groups) + len(stacks)
@@ -76,13 +76,10 @@ def text_of(trace: Trace, group: Group) -> str:
     tensors = [trace.tensors[i] for i in group.leaves]
     noun = "leaves" if tensors[0].requires_grad else "leaves without grad"
     without = sum(t.grad is None for t in tensors) if tensors[0].requires_grad else 0
-    none = (
-        ""
-        if not without
-        else ", grad None"
-        if without == len(tensors)
-        else f", grad None in {without:,}"
-    )
+    if not without:
+        none = ""
+    else:
+        none = ", grad None" if without == len(tensors) else f", grad None in {without:,}"
     return f"{len(tensors):,} {noun}{none}"
 
 

@@ -33,11 +33,11 @@ SPARE = ("zeros", "mean", "module", "grad zeros", "max", "op")
 BRIEF_SPARE = ("max", "grad max")
 
 
-def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
+def text(stats: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
     blocks = (
-        [told(anomalies(found), options)]
+        [told(anomalies(stats), options)]
         if anomaly
-        else [*tables(found, options), told(reports(found), options)]
+        else [*tables(stats, options), told(reports(stats), options)]
     )
     return "\n".join(layout.joined(block) for block in blocks if block)
 
@@ -48,40 +48,40 @@ def told(said: Sequence[tuple[str, str]], options: LayoutOptions) -> list[str]:
     return [line for text, style in said for line in layout.wrapped(text, style, options, width)]
 
 
-def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
+def brief(stats: Stats, options: LayoutOptions, nodes: int) -> str:
     """Return the statistics of a few nodes, and what is wrong: the details of one step of a
     training loop.
     """
     shown = (
-        list(found.nodes)
-        if options.all or len(found.nodes) <= nodes
-        else outstanding(found.nodes, nodes)
+        list(stats.nodes)
+        if options.all or len(stats.nodes) <= nodes
+        else outstanding(stats.nodes, nodes)
     )
     columns = [c for c in node_columns(shown) if c.title in BRIEF]
     shrink = {"node": layout.SHORT_NAME, "op": 6, "bad": 10}
     lines = layout.lines(columns, options, shrink, BRIEF_SPARE)
-    lines += layout.left_out(len(found.nodes) - len(shown), "nodes", options)
+    lines += layout.left_out(len(stats.nodes) - len(shown), "nodes", options)
     page = options._replace(width=options.width or layout.WIDE)
-    return layout.joined([*lines, *told(warnings(found), page)])
+    return layout.joined([*lines, *told(warnings(stats), page)])
 
 
-def warnings(found: Stats) -> list[tuple[str, str]]:
-    return [(text, "red") for text in (found.verdict, *map(bad_text, found.bad)) if text]
+def warnings(stats: Stats) -> list[tuple[str, str]]:
+    return [(text, "red") for text in (stats.verdict, *map(bad_text, stats.bad)) if text]
 
 
-def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
+def tables(stats: Stats, options: LayoutOptions) -> Iterator[list[str]]:
     shown = (
-        list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
+        list(stats.nodes) if options.all or len(stats.nodes) <= MANY else outstanding(stats.nodes)
     )
     columns = node_columns(shown)
     yield layout.lines(columns, options, {**SHRINK, "node": layout.SHORT_NAME}, SPARE)
-    left = len(found.nodes) - len(shown)
+    left = len(stats.nodes) - len(shown)
     if left:
         yield told([(f"{left} more nodes are not shown (--all)", "dim")], options)
-    if found.modules:
-        names = layout.named("module", [m.name for m in found.modules], options)
+    if stats.modules:
+        names = layout.named("module", [m.name for m in stats.modules], options)
         columns = layout.columns(
-            found.modules,
+            stats.modules,
             {
                 "parameters": lambda m: right(f"{m.parameters:,}"),
                 "grad norm": lambda m: number_cell(m, "norm"),
@@ -91,9 +91,9 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
             },
         )
         yield layout.lines([names, *columns], options, {names.title: layout.SHORT_NAME}, ("zeros",))
-    if found.verdict:
+    if stats.verdict:
         yield layout.table(
-            depth_rows(found),
+            depth_rows(stats),
             {
                 "depth": lambda d: right(d.depth),
                 "nodes": lambda d: right(d.nodes),
@@ -104,9 +104,9 @@ def tables(found: Stats, options: LayoutOptions) -> Iterator[list[str]]:
         )
 
 
-def depth_rows(found: Stats) -> Sequence[Any]:
+def depth_rows(stats: Stats) -> Sequence[Any]:
     """Return rows for all depths, or for twelve spread evenly."""
-    depths = found.depths
+    depths = stats.depths
     return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
 
 
@@ -142,24 +142,22 @@ def node_columns(shown: Sequence[TensorStats]) -> list[Column]:
     )
 
 
-def number_cell(found: Numbers | Module | None, field: str) -> Cell:
-    if found is None:
+def number_cell(row: Numbers | Module | None, field: str) -> Cell:
+    if row is None:
         return right("")
-    if found.nothing_finite:
-        return Cell("nan" if found.nan else "inf", "red", True)
-    return cell(getattr(found, field))
+    if row.nothing_finite:
+        return Cell("nan" if row.nan else "inf", "red", True)
+    return cell(getattr(row, field))
 
 
 def cell(x: float) -> Cell:
     return right(numbers.number(x, 4))
 
 
-def percent(found: Numbers | Module | None) -> Cell:
-    if found is None:
+def percent(row: Numbers | Module | None) -> Cell:
+    if row is None:
         return right("")
-    return Cell(
-        f"{100 * found.zeros:.3g}%" if found.zeros else "0", "" if found.zeros else "dim", True
-    )
+    return Cell(f"{100 * row.zeros:.3g}%" if row.zeros else "0", "" if row.zeros else "dim", True)
 
 
 def bad_cell(node: TensorStats) -> Cell:
@@ -168,20 +166,18 @@ def bad_cell(node: TensorStats) -> Cell:
     return Cell(", ".join(filter(None, parts)), "red")
 
 
-def not_finite(found: Numbers | Module, prefix: str = "") -> str:
-    return ", ".join(
-        f"{prefix}{n} {word}" for n, word in ((found.nan, "NaN"), (found.inf, "Inf")) if n
-    )
+def not_finite(row: Numbers | Module, prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{n} {word}" for n, word in ((row.nan, "NaN"), (row.inf, "Inf")) if n)
 
 
 # ---- reports
 
 
-def reports(found: Stats) -> list[tuple[str, str]]:
-    s = found.structure
-    m = found.memory
+def reports(stats: Stats) -> list[tuple[str, str]]:
+    s = stats.structure
+    m = stats.memory
     leaves = f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad"
-    device = f"device {found.device}{'' if found.engine or found.device != 'cpu' else ' (the only one here)'}"
+    device = f"device {stats.device}{'' if stats.engine or stats.device != 'cpu' else ' (the only one here)'}"
     levels = [f"{{{some(level)}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
     common = "; ".join(same(group) for group in s.common[:FEW])
@@ -207,7 +203,7 @@ def reports(found: Stats) -> list[tuple[str, str]]:
             f"{bytes_text(m.retained)} more",
             "",
         ),
-        *warnings(found),
+        *warnings(stats),
     ]
 
 
@@ -222,10 +218,10 @@ def same(group: Sequence[str]) -> str:
     return f"{base} ({len(group)} times)" if not differing else " = ".join(group)
 
 
-def anomalies(found: Stats) -> list[tuple[str, str]]:
-    if found.bad:
-        return [(bad_text(bad), "red") for bad in found.bad]
-    if any(x is not None and (x.nan or x.inf) for n in found.nodes for x in (n.value, n.grad)):
+def anomalies(stats: Stats) -> list[tuple[str, str]]:
+    if stats.bad:
+        return [(bad_text(bad), "red") for bad in stats.bad]
+    if any(x is not None and (x.nan or x.inf) for n in stats.nodes for x in (n.value, n.grad)):
         return [("no value that is not finite reaches a result or a gradient", "green")]
     return [("every value and every gradient is finite", "green")]
 
@@ -244,37 +240,37 @@ def bad_text(bad: Bad) -> str:
 # ---- data
 
 
-def render(found: Stats, format: str) -> str:
+def render(stats: Stats, format: str) -> str:
     return rows.write(
-        rows.Results("gradtrace/stats", document(found), "nodes", COLUMNS, map(row, found.nodes)),
+        rows.Results("gradtrace/stats", document(stats), "nodes", COLUMNS, map(row, stats.nodes)),
         format,
     )
 
 
-def document(found: Stats) -> dict[str, Any]:
-    structure = rows.fields(found.structure, "operations tensors leaves levels width")
+def document(stats: Stats) -> dict[str, Any]:
+    structure = rows.fields(stats.structure, "operations tensors leaves levels width")
     nodes = "tensor label op module level depth line=span value grad"
     return {
-        "device": found.device,
+        "device": stats.device,
         "structure": {
             **structure,
-            "depth": len(found.structure.levels),
-            **rows.fields(found.structure, "common dead"),
+            "depth": len(stats.structure.levels),
+            **rows.fields(stats.structure, "common dead"),
         },
         "memory": rows.fields(
-            found.memory,
+            stats.memory,
             "saved_bytes=saved saved_tensors freed leaf_gradient_bytes=leaf_gradients "
             "retained_bytes=retained",
         ),
-        **rows.fields(found, "verdict depths modules"),
+        **rows.fields(stats, "verdict depths modules"),
         "bad": [
             {
                 **rows.fields(bad, "where label op line=span"),
                 "inputs": [{"label": label, "value": value} for label, value in bad.inputs],
             }
-            for bad in found.bad
+            for bad in stats.bad
         ],
-        "nodes": [rows.fields(node, nodes) for node in found.nodes],
+        "nodes": [rows.fields(node, nodes) for node in stats.nodes],
     }
 
 

@@ -39,9 +39,9 @@ BLOCK = 2000  # rows of a table that are laid out together
 COLUMNS = words("step kind line name tensor operands value upstream local downstream notes")
 
 
-def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
+def table(steps: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
     """Yield the tables, piece by piece."""
-    for title, part in sections(found):
+    for title, part in sections(steps):
         if isinstance(part[0], Failed):
             yield from failed_lines(part[0], options)
             continue
@@ -55,12 +55,12 @@ def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
         yield "\n"
 
 
-def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
+def sections(steps: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
     """Yield runs of steps of one kind under a title, each of at most BLOCK steps."""
     title = ""
     kind: type | None = None
     part: list[Any] = []
-    for step in found:
+    for step in steps:
         if isinstance(step, Failed):
             if part:
                 yield title, part
@@ -241,15 +241,15 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
                 yield indent + paint(line, style, options) + "\n"
 
 
-def edge_rows(step: Backward, known: dict[int, Cell]) -> list[tuple[Cell, ...]]:
-    """Return a row for each edge. `known` has the cells of values by `id()`, for what one function
+def edge_rows(step: Backward, cells: dict[int, Cell]) -> list[tuple[Cell, ...]]:
+    """Return a row for each edge. `cells` has those of values by `id()`, for what one function
     sends the next receives.
     """
 
     def cell(value: Value | None) -> Cell:
-        cached = known.get(id(value))
+        cached = cells.get(id(value))
         if cached is None:
-            cached = known[id(value)] = amount(value)
+            cached = cells[id(value)] = amount(value)
         return cached
 
     left = (right(step.number, "dim"), Cell(step.name), Cell(visible(step.of)), cell(step.upstream))
@@ -322,26 +322,26 @@ def hook_text(hook: HookRun) -> str:
 # ---- data
 
 
-def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
+def render(trace: Trace, steps: Iterable[RunStep], format: str) -> Iterator[str]:
     """Yield the steps, piece by piece, in any format except the table."""
     if format == "json":
-        yield from json_text(trace, found)
+        yield from json_text(trace, steps)
     elif format == "jsonl":
         head = {"schema": SCHEMA + "/step", "version": rows.VERSION}
-        yield from (rows.dumps({**head, **json_fields(step)}) + "\n" for step in found)
+        yield from (rows.dumps({**head, **json_fields(step)}) + "\n" for step in steps)
     else:
         yield rows.render(
-            COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(found)), format
+            COLUMNS, ([rows.cell(fact) for fact in row] for row in text_rows(steps)), format
         )
 
 
-def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
+def json_text(trace: Trace, steps: Iterable[RunStep]) -> Iterator[str]:
     """Yield the JSON document piece by piece."""
     source = {"name": trace.source_name, "text": trace.source_text}
     opening = rows.dumps({"schema": SCHEMA, "version": rows.VERSION, "source": source})
     yield opening[:-1] + ', "steps": ['
     separator = ""
-    for step in found:
+    for step in steps:
         yield separator + rows.dumps(json_fields(step))
         separator = ", "
     yield "]}\n"
@@ -391,9 +391,9 @@ def place(span: Span | None) -> dict[str, Any]:
     return {"line": span, "column": span.column + 1 if span else None, **file}
 
 
-def text_rows(found: Iterable[RunStep]) -> Iterator[list[Any]]:
+def text_rows(steps: Iterable[RunStep]) -> Iterator[list[Any]]:
     """Yield a row of COLUMNS for each forward step, and for each edge of a backward step."""
-    for step in found:
+    for step in steps:
         kind, _ = FIELDS[type(step)]
         line = None if isinstance(step, Ended) or step.span is None else step.span.short
         start = [step.number, kind, line]

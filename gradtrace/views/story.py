@@ -68,9 +68,9 @@ def take_backward(
             moments.append(Moment(BACKWARD, None if span is None else span.line, step=number))
 
 
-def same_statement(trace: Trace, first: int, other: int) -> bool:
+def same_statement(trace: Trace, first: int, second: int) -> bool:
     left = trace.operations[first]
-    right = trace.operations[other]
+    right = trace.operations[second]
     return (
         left.scope == right.scope
         and left.span is not None

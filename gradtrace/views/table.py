@@ -113,19 +113,19 @@ def value(t: TensorRecord) -> Cell:
     return contents(t.value)
 
 
-def contents(found: Value) -> Cell:
+def contents(value: Value) -> Cell:
     """Return a cell with a scalar, the elements of a small array, or a large one's range and
     mean.
     """
-    text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL and found.is_whole else ""
-    if found.is_meta:
+    text = numbers.elements(value) if 0 < value.numel <= numbers.SMALL and value.is_whole else ""
+    if value.is_meta:
         return Cell("meta", "dim")
-    if not found.shape and found.is_whole:
-        text = numbers.number(found.data)
+    if not value.shape and value.is_whole:
+        text = numbers.number(value.data)
     elif not text or len(text) > numbers.CELL:
-        text = numbers.summary(found)
+        text = numbers.summary(value)
     bad = "nan" in text.lower() or "inf" in text.lower()
-    return Cell(text, "red" if bad else "", not found.shape)
+    return Cell(text, "red" if bad else "", not value.shape)
 
 
 def flag(on: bool) -> Cell:

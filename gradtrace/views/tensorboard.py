@@ -58,13 +58,10 @@ class Named:
             return self.within(
                 scope, f"{short}/{short}" if box is not None else f"parameter/{short}"
             )
-        group = (
-            "parameter"
-            if tensor.is_parameter
-            else "constant"
-            if tensor.kind == "constant"
-            else "input"
-        )
+        if tensor.is_parameter:
+            group = "parameter"
+        else:
+            group = "constant" if tensor.kind == "constant" else "input"
         return f"{group}/{clean(tensor.label)}"
 
     def within(self, scope: int | None, name: str) -> str:
@@ -154,9 +151,9 @@ def graph_def(trace: Trace) -> Any:
 
 
 def facts_of(
-    operation: Operation, made: list[TensorRecord], flowed: dict[int, Any]
+    operation: Operation, results: list[TensorRecord], flowed: dict[int, Any]
 ) -> dict[str, str]:
-    facts = tensor_facts(made[0], flowed) if len(made) == 1 else {}
+    facts = tensor_facts(results[0], flowed) if len(results) == 1 else {}
     constants = ", ".join(o.text for o in operation.inputs if o.tensor is None)
     line = "" if operation.span is None else f"{operation.span.line}: {operation.text}"
     return {**facts, "constants": constants, "source": line}
@@ -172,7 +169,7 @@ def tensor_facts(tensor: TensorRecord, flowed: dict[int, Any]) -> dict[str, str]
 
 
 def node(
-    name: str, op: str, inputs: list[str], made: list[TensorRecord], facts: dict[str, str]
+    name: str, op: str, inputs: list[str], results: list[TensorRecord], facts: dict[str, str]
 ) -> Any:
     from tensorboardX.proto.attr_value_pb2 import AttrValue
     from tensorboardX.proto.node_def_pb2 import NodeDef
@@ -181,7 +178,7 @@ def node(
     Dim = TensorShapeProto.Dim
     shapes = [
         TensorShapeProto(dim=[Dim(size=n) for n in t.value.shape])
-        for t in made
+        for t in results
         if t.value is not None
     ]
     attributes = {key: AttrValue(s=shortened(text)) for key, text in facts.items() if text}

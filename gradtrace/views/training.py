@@ -24,8 +24,8 @@ NODES = 5  # of the details
 COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 
 
-def text(found: Training, options: LayoutOptions) -> str:
-    shown = list(found.rows) if options.all else chosen(found)
+def text(training: Training, options: LayoutOptions) -> str:
+    shown = list(training.rows) if options.all else chosen(training)
     lines = layout.table(
         shown,
         {
@@ -39,32 +39,32 @@ def text(found: Training, options: LayoutOptions) -> str:
         {"first bad value": 16},
     )
     lines += [
-        *layout.left_out(len(found.rows) - len(shown), "steps", options),
+        *layout.left_out(len(training.rows) - len(shown), "steps", options),
         "",
-        *parameter_lines(found, options),
+        *parameter_lines(training, options),
     ]
-    if found.verdict:
-        lines += wrapped(found.verdict, "red" if found.diverges else "", options)
-    bad = found.rows[found.step - 1].bad
+    if training.verdict:
+        lines += wrapped(training.verdict, "red" if training.diverges else "", options)
+    bad = training.rows[training.step - 1].bad
     which = "the first with a value that is not finite" if bad else "the last one"
-    head = f"step {found.step}, {which} (--step N shows another, --step all the whole run):"
+    head = f"step {training.step}, {which} (--step N shows another, --step all the whole run):"
     lines += ["", *wrapped(head, "bold", options)]
-    return layout.joined(lines) + details.brief(found.details, options, NODES)
+    return layout.joined(lines) + details.brief(training.details, options, NODES)
 
 
 def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
     return layout.wrapped(said, style, options, options.width or WIDTH)
 
 
-def chosen(found: Training) -> list[StepRow]:
+def chosen(training: Training) -> list[StepRow]:
     """Return at most STEPS rows: the first and last ones, those around the first bad value, and
     some between.
     """
-    steps = found.rows
+    steps = training.rows
     if len(steps) <= STEPS:
         return list(steps)
     ends = {*range(4), *range(len(steps) - 4, len(steps))}
-    around = {i for i in range(found.step - 4, found.step + 2) if 0 <= i < len(steps)}
+    around = {i for i in range(training.step - 4, training.step + 2) if 0 <= i < len(steps)}
     room = STEPS - len(ends | around)
     spread = {(len(steps) - 1) * i // (room + 1) for i in range(1, room + 1)}
     return [steps[i] for i in sorted(ends | around | spread)]
@@ -85,15 +85,17 @@ def bad_text(bad: BadValue | None) -> str:
     return f"{bad.what} in {bad.label}{before}{where}"
 
 
-def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
+def parameter_lines(training: Training, options: LayoutOptions) -> list[str]:
     """Return for each parameter the norms of its gradient and its update: the first, the largest,
     the last.
     """
-    names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
+    names = list(dict.fromkeys(p.name for r in training.rows for p in r.parameters))
     if not names:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
-    of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
+    of = {
+        name: [p for r in training.rows for p in r.parameters if p.name == name] for name in shown
+    }
     column = layout.named("parameter", shown, options._replace(width=options.width or WIDTH))
     columns = [column]
     for title, field in (("grad", "grad_norm"), ("update", "update")):
@@ -124,18 +126,20 @@ def largest(series: Sequence[float | None]) -> float | None:
 # ---- data
 
 
-def render(found: Training, format: str) -> str:
-    steps = [rows.fields(r, "step=number loss grad_norm update parameters bad") for r in found.rows]
+def render(training: Training, format: str) -> str:
+    steps = [
+        rows.fields(r, "step=number loss grad_norm update parameters bad") for r in training.rows
+    ]
     if format == "json":
-        summary = rows.fields(found, "step verdict diverges first_inf first_nan")
-        document = {**details.document(found.details), "training": {**summary, "steps": steps}}
+        summary = rows.fields(training, "step verdict diverges first_inf first_nan")
+        document = {**details.document(training.details), "training": {**summary, "steps": steps}}
         return rows.write(rows.Results("gradtrace/stats", document, "training", (), ()), format)
-    names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
+    names = list(dict.fromkeys(p.name for r in training.rows for p in r.parameters))
     columns = (
         *COLUMNS,
         *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")),
     )
-    body = [csv_row(r, names) for r in found.rows]
+    body = [csv_row(r, names) for r in training.rows]
     return rows.write(
         rows.Results("gradtrace/stats", {"steps": steps}, "steps", columns, body), format
     )

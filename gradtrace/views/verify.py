@@ -24,13 +24,13 @@ STYLES = {
 }
 
 
-def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
-    return layout.joined(lines(name, found, options))
+def text(name: str, checks: Sequence[Any], options: LayoutOptions) -> str:
+    return layout.joined(lines(name, checks, options))
 
 
-def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
+def lines(name: str, checks: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
     yield from layout.table(
-        found,
+        checks,
         {
             "cell": lambda c: c.cell.label,
             "line": lambda c: right(c.cell.line, "dim"),
@@ -40,7 +40,7 @@ def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[s
         options,
         {"detail": 20},
     )
-    for c in found:
+    for c in checks:
         if not c.passed or c.verdict in ("version", "run twice"):
             yield ""
             yield paint(f"{c.cell.label}: {c.verdict}", "bold", options)
@@ -48,12 +48,12 @@ def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[s
             yield from shown("recorded", c.cell.record, options)
             yield from shown("now", c.printed or "(nothing)", options)
     yield ""
-    counts = tally(found)
+    counts = tally(checks)
     yield f"{visible(name)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    if not any(c.compared for c in found):
+    if not any(c.compared for c in checks):
         yield "nothing was compared: no cell that ran has a record of what it prints"
     versions = counts.get("version", 0)
-    if versions and all(c.passed for c in found):
+    if versions and all(c.passed for c in checks):
         yield (
             f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict "
             "counts it)"
@@ -69,21 +69,21 @@ def shown(title: str, content: str | None, options: LayoutOptions) -> Iterator[s
             yield "    " + part
 
 
-def tally(found: Sequence[Any]) -> dict[str, int]:
+def tally(checks: Sequence[Any]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for c in found:
+    for c in checks:
         counts[c.verdict] = counts.get(c.verdict, 0) + 1
     return counts
 
 
-def render(name: str, found: Sequence[Any], format: str) -> str:
+def render(name: str, checks: Sequence[Any], format: str) -> str:
     names = "label=cell.label line=cell.line verdict detail recorded=cell.record printed"
     document = {
         "file": name,
-        "passed": all(c.passed for c in found) and any(c.compared for c in found),
-        "compared": sum(c.compared for c in found),
-        "counts": tally(found),
-        "cells": [rows.fields(c, names) for c in found],
+        "passed": all(c.passed for c in checks) and any(c.compared for c in checks),
+        "compared": sum(c.compared for c in checks),
+        "counts": tally(checks),
+        "cells": [rows.fields(c, names) for c in checks],
     }
-    body = [(c.cell.label, c.cell.line, c.verdict, c.detail) for c in found]
+    body = [(c.cell.label, c.cell.line, c.verdict, c.detail) for c in checks]
     return rows.write(rows.Results("gradtrace/verify", document, "cells", COLUMNS, body), format)

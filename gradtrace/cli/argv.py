@@ -70,18 +70,18 @@ def is_attached(token: str) -> bool:
     )
 
 
-def _long(token: str, rest: list[str], arity: dict[str, int], found: Split) -> None:
+def _long(token: str, rest: list[str], arity: dict[str, int], split: Split) -> None:
     name, equals, value = token.partition("=")
     name = normal(name)
     if name in arity:
-        _take(name + equals + value, rest, 0 if equals else arity[name], found)
+        _take(name + equals + value, rest, 0 if equals else arity[name], split)
         return
-    found.unknown.append(name)
-    _take(name + equals + value, rest, 0 if equals or not rest or _is_long(rest[-1]) else 1, found)
+    split.unknown.append(name)
+    _take(name + equals + value, rest, 0 if equals or not rest or _is_long(rest[-1]) else 1, split)
 
 
-def _take(token: str, rest: list[str], values: int, found: Split) -> None:
-    found.options.append([token, *(rest.pop() for _ in range(min(values, len(rest))))])
+def _take(token: str, rest: list[str], values: int, split: Split) -> None:
+    split.options.append([token, *(rest.pop() for _ in range(min(values, len(rest))))])
 
 
 def _is_long(token: str) -> bool:

@@ -143,10 +143,10 @@ def has_grad(tensor: Tensor) -> bool:
     return tensor._x is not None and tensor._x.grad is not None
 
 
-def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
+def named(run: Any, tensors: dict[str, Tensor], name: str, option: str) -> Tensor:
     """Return the tensor of a variable, or of an expression written as in the table of tensors."""
-    if name in known:
-        return known[name]
+    if name in tensors:
+        return tensors[name]
     from gradtrace.engine import Tensor
     from gradtrace.trace.history import bound_names
     from gradtrace.trace.labels import SourceText
@@ -158,27 +158,27 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
     for _, _, out, origin in reversed(run.records):
         if isinstance(out, Tensor) and bare(source.excerpt(origin)) == wanted:
             return out
-    bound = {**dict(bound_names(run.env)), **known}
+    bound = {**dict(bound_names(run.env)), **tensors}
     if (full := full_name(name, bound, option)) is not None:
         return bound[full]
     raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, bound))
 
 
 def retained(
-    run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]
+    run: Any, tensors: dict[str, Tensor], results: list[Tensor], wanted: tuple[str, ...]
 ) -> list[Tensor]:
     """Return the tensors that --retain-grad names; for "all", every computed tensor that requires
     grad.
     """
     from gradtrace.engine.calls.view_rules import known_grad_fn
 
-    if "all" in wanted and "all" not in known:
-        return [t for t in made if t.requires_grad and known_grad_fn(t) is not None]
-    return [named(run, known, name, "--retain-grad") for name in wanted]
+    if "all" in wanted and "all" not in tensors:
+        return [t for t in results if t.requires_grad and known_grad_fn(t) is not None]
+    return [named(run, tensors, name, "--retain-grad") for name in wanted]
 
 
-def clear(made: list[Tensor]) -> None:
-    for tensor in made:
+def clear(tensors: list[Tensor]) -> None:
+    for tensor in tensors:
         if has_grad(tensor):
             del tensor.grad
 

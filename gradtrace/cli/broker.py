@@ -149,9 +149,9 @@ def make_folder(path: str) -> list[str]:
     return new
 
 
-def remove_folders(made: list[str]) -> None:
+def remove_folders(folders: list[str]) -> None:
     """Remove the new folders into which nothing was written."""
-    for folder in made:
+    for folder in folders:
         try:
             os.rmdir(folder)
         except OSError:

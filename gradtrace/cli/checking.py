@@ -308,12 +308,12 @@ def add(checked: list[opcheck.Checked], node: Any, call: Any) -> None:
         checked.append(verdict)
 
 
-def as_wrong(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
-    assert found.wrong is not None
-    operand, element, analytic, judged = found.wrong
-    span, source = place(runner, found.origin)
+def as_wrong(runner: Runner, checked: opcheck.Checked) -> analysis.Wrong:
+    assert checked.wrong is not None
+    operand, element, analytic, judged = checked.wrong
+    span, source = place(runner, checked.origin)
     return analysis.Wrong(
-        found.name, found.custom, span, source, operand, element, analytic, judged.numeric
+        checked.name, checked.custom, span, source, operand, element, analytic, judged.numeric
     )
 
 

@@ -175,35 +175,35 @@ class ClickCommand(click.Command):
         return rest
 
     def find_program(
-        self, ctx: click.Context, found: argv.Split, arity: dict[str, int]
+        self, ctx: click.Context, split: argv.Split, arity: dict[str, int]
     ) -> Program | None:
         """Return the program of the source argument; None on errors if only help or completion is
         asked for.
         """
         lenient = ctx.resilient_parsing or any(
-            option[0] in ctx.help_option_names for option in found.options
+            option[0] in ctx.help_option_names for option in split.options
         )
         try:
-            if not found.positionals and forced(found) is None:
-                self.no_source(ctx, found, arity)
-            if lenient and found.positionals[:1] == ["-"]:
+            if not split.positionals and forced(split) is None:
+                self.no_source(ctx, split, arity)
+            if lenient and split.positionals[:1] == ["-"]:
                 return None
-            if ctx.resilient_parsing and not self.is_readable_at_once(found):
+            if ctx.resilient_parsing and not self.is_readable_at_once(split):
                 return None
-            refuse_option(ctx, found)
-            return read_program(found, self.plain)
+            refuse_option(ctx, split)
+            return read_program(split, self.plain)
         except (GradtraceError, click.UsageError):
             if lenient:
                 return None
             raise
 
-    def is_readable_at_once(self, found: argv.Split) -> bool:
+    def is_readable_at_once(self, split: argv.Split) -> bool:
         """Whether reading the source takes no time: completion must not wait for a pipe or a
         device.
         """
-        if forced(found) is not None:
+        if forced(split) is not None:
             return True
-        word = found.positionals[0]
+        word = split.positionals[0]
         if not (self.plain.always_file or source.is_file(word)):
             return True
         with contextlib.suppress(OSError, ValueError):
@@ -212,14 +212,14 @@ class ClickCommand(click.Command):
             return stat.S_ISREG(status.st_mode) and status.st_size > 0
         return False
 
-    def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
+    def no_source(self, ctx: click.Context, split: argv.Split, arity: dict[str, int]) -> NoReturn:
         """Raise the error for a missing source; a mistyped flag may have taken the source as its
         value.
         """
         from difflib import get_close_matches
 
         unknown = [
-            option for option in found.options if option[0].partition("=")[0] in found.unknown
+            option for option in split.options if option[0].partition("=")[0] in split.unknown
         ]
         close = get_close_matches(unknown[0][0].partition("=")[0], arity) if unknown else []
         if close:
@@ -309,12 +309,12 @@ def there_are(names: set[str]) -> str:
     return listing
 
 
-def refuse_option(ctx: click.Context, found: argv.Split) -> None:
+def refuse_option(ctx: click.Context, split: argv.Split) -> None:
     """Refuse a short option in the place of the source if there are several positional
     arguments.
     """
-    if len(found.positionals) > 1 and forced(found) is None:
-        first = found.positionals[0]
+    if len(split.positionals) > 1 and forced(split) is None:
+        first = split.positionals[0]
         if len(first) == 2 and first != "--" and first[0] == "-":
             raise click.NoSuchOption(first, ctx=ctx)
 
@@ -332,11 +332,13 @@ def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
     ]
 
 
-def describe(given: Any) -> str:
-    kind = KINDS.get(given.kind, given.kind)
-    if given.optional:
+def describe(variable: Any) -> str:
+    kind = KINDS.get(variable.kind, variable.kind)
+    if variable.optional:
         return f"{kind}; optional"
-    return f"{kind}; required" if given.default is None else f"{kind}; default {given.default}"
+    return (
+        f"{kind}; required" if variable.default is None else f"{kind}; default {variable.default}"
+    )
 
 
 # ---- completion in addition to click's

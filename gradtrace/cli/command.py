@@ -85,22 +85,22 @@ def start(command: SourceCommand, flags: dict[str, Any]) -> Any:
         raise UsageError(said, "record the run again; --debug shows where") from error
 
 
-def words_of(found: Split) -> tuple[str, ...]:
+def words_of(split: Split) -> tuple[str, ...]:
     """Return the arguments after the source."""
-    return tuple(found.positionals[grants.forced(found) is None :])
+    return tuple(split.positionals[grants.forced(split) is None :])
 
 
-def read_program(found: Split, command: SourceCommand) -> Program:
+def read_program(split: Split, command: SourceCommand) -> Program:
     """Read and parse the program that the source argument names.
 
     Raise UsageError for further arguments, unless the command takes some.
     """
-    budget = grants.early_budget(found)
+    budget = grants.early_budget(split)
     guard.contain(
-        grants.of_command(found, budget, command.always_file, prints_alone=command.name == "run")
+        grants.of_command(split, budget, command.always_file, prints_alone=command.name == "run")
     )
     with timed(budget):
-        program = source_of(found, command.always_file, bool(command.words))
+        program = source_of(split, command.always_file, bool(command.words))
         if program.is_log and not command.reads_logs:
             raise UsageError(
                 f"'{program.name}' is a flight log, not a program",
@@ -119,9 +119,9 @@ def timed(budget: Budget) -> Any:
     return watched(Clock(budget), nowhere)
 
 
-def source_of(found: Split, always_file: bool, with_words: bool) -> source.Source:
-    text = grants.forced(found)
-    others = found.positionals
+def source_of(split: Split, always_file: bool, with_words: bool) -> source.Source:
+    text = grants.forced(split)
+    others = split.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)
@@ -131,24 +131,24 @@ def source_of(found: Split, always_file: bool, with_words: bool) -> source.Sourc
         from gradtrace.cli import extra
 
         raise UsageError(
-            f"unexpected extra argument '{others[0]}'", extra.hint(found.positionals, others, found)
+            f"unexpected extra argument '{others[0]}'", extra.hint(split.positionals, others, split)
         )
     return program
 
 
-def parse(found: source.Source, budget: Budget) -> Program:
+def parse(code: source.Source, budget: Budget) -> Program:
     from gradtrace.program.parse import parse as parse_text
 
-    if found.is_log:
+    if code.is_log:
         from gradtrace.trace import flight_log
 
-        return without_text(found.name, "", flight_log.read(found.name, found.record))
-    if found.record is not None or budget.allow_import:
+        return without_text(code.name, "", flight_log.read(code.name, code.record))
+    if code.record is not None or budget.allow_import:
         from gradtrace.program.own_modules import among, with_modules
-    if found.record is not None:
+    if code.record is not None:
         from gradtrace.trace import file
 
-        record = file.read(found.name, found.record)
+        record = file.read(code.name, code.record)
         about = record.about
         if about.engine:
             return without_text(about.source_name, about.source_text, record)
@@ -160,7 +160,7 @@ def parse(found: source.Source, budget: Budget) -> Program:
             if about.files
             else program._replace(modules={})
         )
-    program = parse_text(found.text, name=found.name, budget=budget)
+    program = parse_text(code.text, name=code.name, budget=budget)
     return with_modules(program, budget) if budget.allow_import else program
 
 

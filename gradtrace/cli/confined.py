@@ -84,9 +84,10 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
     """
     if walls.stands:
         return
-    missing = (
-        "seccomp" if walls.landlock else "Landlock" if walls.seccomp else "Landlock and seccomp"
-    )
+    if walls.landlock:
+        missing = "seccomp"
+    else:
+        missing = "Landlock" if walls.seccomp else "Landlock and seccomp"
     message = f"the kernel does not confine programs here: it has no {missing}"
     if broker.requires_wall(args):
         raise UsageError(

@@ -183,13 +183,13 @@ def why_not_read(path: str, allowed: Sequence[str]) -> str:
     )
 
 
-def rights_in(words: Sequence[str], found: argv.Split, arity: dict[str, int]) -> Iterator[str]:
+def rights_in(words: Sequence[str], split: argv.Split, arity: dict[str, int]) -> Iterator[str]:
     """Yield the options that are not harmless; also words that could be read as one."""
     for word in words[1:]:
         name = word.partition("=")[0]
         if argv.normal(name) != name if word.startswith("--") else word.startswith("-o"):
             yield name
-    for token, *_ in found.options:
+    for token, *_ in split.options:
         name = token.partition("=")[0] if token.startswith("--") else token[:2]
         if name in arity and name not in HARMLESS:
             yield f"{name}, for real PyTorch runs with full rights" if name == "--engine" else name

@@ -19,8 +19,8 @@ class File(NamedTuple):
     key: str
     option: str
 
-    def refused(self, what: str, hint: str = "") -> UsageError:
-        return UsageError(f"{self.option}: {what}", hint)
+    def refused(self, problem: str, hint: str = "") -> UsageError:
+        return UsageError(f"{self.option}: {problem}", hint)
 
 
 def read(place: str, option: str) -> Any:
@@ -187,32 +187,29 @@ def json_value(file: File) -> Any:
     return from_json(document, f"{file.option}: {file.name}")
 
 
-def from_json(document: Any, what: str) -> Any:
+def from_json(document: Any, label: str) -> Any:
     """Convert a number or nested lists of numbers from JSON to floats and lists."""
     try:
-        return values.check_even(numbers(document, what), what)
+        return values.check_even(numbers(document, label), label)
     except RecursionError:
-        raise UsageError(f"{what}: nested too deeply") from None
+        raise UsageError(f"{label}: nested too deeply") from None
 
 
-def numbers(document: Any, what: str) -> Any:
+def numbers(document: Any, label: str) -> Any:
     if isinstance(document, list):
-        return [numbers(item, what) for item in document]
+        return [numbers(item, label) for item in document]
     if isinstance(document, (bool, int)):
-        return values.to_float(int(document), what)
+        return values.to_float(int(document), label)
     if isinstance(document, float):
         return document
     if document in ("NaN", "Infinity", "-Infinity"):
         return float(document)
-    kind = (
-        "null"
-        if document is None
-        else "an object"
-        if isinstance(document, dict)
-        else f'the text "{document}"'
-    )
+    if document is None:
+        kind = "null"
+    else:
+        kind = "an object" if isinstance(document, dict) else f'the text "{document}"'
     raise UsageError(
-        f"{what}: {kind} is not a number", "only numbers and nested lists of them make a tensor"
+        f"{label}: {kind} is not a number", "only numbers and nested lists of them make a tensor"
     )
 
 

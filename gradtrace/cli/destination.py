@@ -51,9 +51,9 @@ def check(name: str, flags: dict[str, Any]) -> None:
             )
 
 
-def same(known: os.stat_result, place: str) -> bool:
+def same(status: os.stat_result, place: str) -> bool:
     try:
-        return os.path.samestat(known, os.stat(os.path.expanduser(place)))
+        return os.path.samestat(status, os.stat(os.path.expanduser(place)))
     except (OSError, ValueError):
         return False
 

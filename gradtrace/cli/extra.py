@@ -17,7 +17,7 @@ ASSIGNED = re.compile(r"([^\W\d]\w*)=(.*)")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?,?")
 
 
-def hint(positionals: list[str], others: list[str], found: Split) -> str:
+def hint(positionals: list[str], others: list[str], split: Split) -> str:
     """Return a hint about `others`, the unexpected arguments after the source."""
     extra = others[0]
     if all(map(os.path.exists, positionals)):
@@ -29,8 +29,8 @@ def hint(positionals: list[str], others: list[str], found: Split) -> str:
     variable = next(
         (
             group
-            for group in reversed(found.options)
-            if group[0] in found.unknown and len(group) > 1
+            for group in reversed(split.options)
+            if group[0] in split.unknown and len(group) > 1
         ),
         None,
     )

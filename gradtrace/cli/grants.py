@@ -129,74 +129,74 @@ class Grants(NamedTuple):
 
 
 def of_command(
-    found: Split, budget: Budget, always_file: bool, prints_alone: bool = False
+    split: Split, budget: Budget, always_file: bool, prints_alone: bool = False
 ) -> Grants:
     """Return the grants of a command on a source; `prints_alone`: its stdout is what the program
     prints.
     """
-    output = value_of(found, "-o") or ""
-    table = any(value_of(found, name) for name in TABLES)
+    output = value_of(split, "-o") or ""
+    table = any(value_of(split, name) for name in TABLES)
     # a table may take as long as it likes and be as long, unless the command line says how long
-    timed = not table or bool(early_limit(found, "seconds"))
-    counted = not table or bool(early_limit(found, "output_bytes"))
+    timed = not table or bool(early_limit(split, "seconds"))
+    counted = not table or bool(early_limit(split, "output_bytes"))
     granted = Grants.within(budget)
-    is_own = is_own_expression(found, always_file)
+    is_own = is_own_expression(split, always_file)
     folder = os.path.dirname(output.rstrip("/")) or "." if table else ""
     return granted._replace(
-        read=tuple(name for name in files_of(found, always_file) if name not in source.STDIN_PATHS),
-        outputs=tuple(outputs_of(found)),
-        shows=any(token == "--open" for token, *_ in found.options),
+        read=tuple(name for name in files_of(split, always_file) if name not in source.STDIN_PATHS),
+        outputs=tuple(outputs_of(split)),
+        shows=any(token == "--open" for token, *_ in split.options),
         seconds=budget.seconds if timed else None,
-        torch=beside_torch(found, budget, always_file) if value_of(found, "--against") else None,
+        torch=beside_torch(split, budget, always_file) if value_of(split, "--against") else None,
         folder=output if output.endswith("/") or os.path.isdir(output) else "",
         own_text=is_own,
         temporary=not is_own,
-        cluster=on_cluster(found, always_file) if table else None,
+        cluster=on_cluster(split, always_file) if table else None,
         scratch=folder,
         printed=granted.printed - (RESULTS - MESSAGES) * prints_alone if counted else 0,
         file_size=granted.file_size
         if counted or budget.allow_write
         else scratch.free_bytes(folder) // 2,
-        reads_stdin=reads_stdin(found),
+        reads_stdin=reads_stdin(split),
     )
 
 
-def is_own_expression(found: Split, always_file: bool) -> bool:
+def is_own_expression(split: Split, always_file: bool) -> bool:
     """Whether the source is an expression that was typed on the command line, which this process
     evaluates itself.
     """
-    text = forced(found)
-    if any(map(is_strangers, found.positionals)) or (
-        text is None and (always_file or not found.positionals)
+    text = forced(split)
+    if any(map(is_strangers, split.positionals)) or (
+        text is None and (always_file or not split.positionals)
     ):
         return False
     from gradtrace.program.grammar import is_expression
     from gradtrace.program.parse import parse
 
     try:
-        return is_expression(parse(found.positionals[0] if text is None else text).tree)
+        return is_expression(parse(split.positionals[0] if text is None else text).tree)
     except GradtraceError:
         return True  # no text of a program; parsing it again says why
 
 
-def reads_stdin(found: Split) -> bool:
+def reads_stdin(split: Split) -> bool:
     """Whether a command line names standard input: as the source, a table, or a value (`@-`), or by
     its path.
     """
     words = [
         word.strip()
-        for word in (*found.positionals, *(word for option in found.options for word in option))
+        for word in (*split.positionals, *(word for option in split.options for word in option))
     ]
     return any(word == "-" or word.endswith(("=-", "@-", *source.STDIN_PATHS)) for word in words)
 
 
 def beside_torch(
-    found: Split, budget: Budget, always_file: bool
+    split: Split, budget: Budget, always_file: bool
 ) -> Callable[[dict[str, Any]], bytes]:
     """Return the function that runs the source, which is read here, in real PyTorch (`check
     --against torch`).
     """
-    text = text_of(found, always_file)
+    text = text_of(split, always_file)
 
     def ask(word: dict[str, Any]) -> bytes:
         from gradtrace.cli import torch_process
@@ -206,7 +206,7 @@ def beside_torch(
                 "real PyTorch runs a program's text, not a record", "give the program's file"
             )
         return torch_process.answer_of(
-            text, torch_process.checked_request(word), value_of(found, "--python"), budget.seconds
+            text, torch_process.checked_request(word), value_of(split, "--python"), budget.seconds
         )
 
     return ask
@@ -217,21 +217,21 @@ def is_strangers(word: str) -> bool:
     return word == "-" or source.is_file(word)
 
 
-def text_of(found: Split, always_file: bool) -> str:
+def text_of(split: Split, always_file: bool) -> str:
     """Return the text of the source, which the child need not tell then; "" for a record."""
-    if not found.positionals:
-        return forced(found) or ""
-    return forced(found) or source.read(found.positionals[0], always_file).text
+    if not split.positionals:
+        return forced(split) or ""
+    return forced(split) or source.read(split.positionals[0], always_file).text
 
 
-def on_cluster(found: Split, always_file: bool) -> Callable[[dict[str, Any]], bytes] | None:
+def on_cluster(split: Split, always_file: bool) -> Callable[[dict[str, Any]], bytes] | None:
     """Return the function that has a cluster compute a table's parts; None if the command line
     names no cluster.
     """
-    address = value_of(found, "--scheduler") or os.environ.get("DASK_SCHEDULER_ADDRESS")
+    address = value_of(split, "--scheduler") or os.environ.get("DASK_SCHEDULER_ADDRESS")
     if not address:
         return None
-    text = text_of(found, always_file)
+    text = text_of(split, always_file)
 
     def ask(word: dict[str, Any]) -> bytes:
         import json
@@ -270,7 +270,7 @@ def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
     kept: list[str] = []
     for token, *values in split.options:
         name, equals, attached = token.partition("=")
-        value = attached if equals else values[0] if values else ""
+        value = attached if equals else next(iter(values), "")
         own = name in command.arity
         if (
             name in DROPPED
@@ -287,31 +287,31 @@ def task_of(args: list[str], text: str, constants: dict[str, Any]) -> Any:
     )
 
 
-def forced(found: Split) -> str | None:
+def forced(split: Split) -> str | None:
     """Return the expression given by -e, or None."""
     return next(
-        (values[0] for token, *values in reversed(found.options) if token == "-e" and values), None
+        (values[0] for token, *values in reversed(split.options) if token == "-e" and values), None
     )
 
 
-def outputs_of(found: Split) -> Iterator[tuple[str, str]]:
+def outputs_of(split: Split) -> Iterator[tuple[str, str]]:
     """Yield the outputs that a command line asks for, each with the path of the file to write."""
-    name = value_of(found, "-o")
+    name = value_of(split, "-o")
     if name is not None:
         yield name, name
-    folder = value_of(found, "--tensorboard")
+    folder = value_of(split, "--tensorboard")
     if folder is not None:
         from gradtrace.views import event_files
 
         yield folder, os.path.join(folder, event_files.new_name())
 
 
-def files_of(found: Split, always_file: bool) -> Iterator[str]:
+def files_of(split: Split, always_file: bool) -> Iterator[str]:
     """Yield the paths of the files and folders that a command line names for reading."""
-    for position, word in enumerate(found.positionals):
+    for position, word in enumerate(split.positionals):
         if source.is_file(word) or (always_file and not position):
             yield os.path.expanduser(word.removeprefix("@"))
-    for token, *values in found.options:
+    for token, *values in split.options:
         name, equals, attached = token.partition("=")
         for value in ([attached] if equals else values) or [token[2:]]:
             for text in (value, value.partition("=")[2]):
@@ -319,16 +319,16 @@ def files_of(found: Split, always_file: bool) -> Iterator[str]:
                     yield os.path.expanduser(text)
                 elif text.strip().startswith("@"):
                     yield os.path.expanduser(text.strip()[1:].partition("#")[0])
-    output = value_of(found, "-o")
+    output = value_of(split, "-o")
     if output is not None:
         yield output  # its first bytes tell whether it may be overwritten
 
 
-def value_of(found: Split, name: str) -> str | None:
+def value_of(split: Split, name: str) -> str | None:
     """Return the last value of an option, written as `-o g.svg`, `-og.svg`, `--out g.svg` or
     `--out=g.svg`.
     """
-    for token, *values in reversed(found.options):
+    for token, *values in reversed(split.options):
         if token == name:
             return values[0] if values else None
         if token.startswith(name if len(name) == 2 else name + "="):
@@ -336,37 +336,37 @@ def value_of(found: Split, name: str) -> str | None:
     return None
 
 
-def early_budget(found: Split) -> Budget:
+def early_budget(split: Split) -> Budget:
     """Return the limits on reading and parsing, and --allow-import, before all options have been
     parsed.
 
     Invalid values are ignored here; they are reported when the options are parsed.
     """
-    texts = {field: early_limit(found, field) for field in EARLY}
+    texts = {field: early_limit(split, field) for field in EARLY}
     numbers: dict[str, Any] = {
         field: int(text) for field, text in texts.items() if text.isdecimal()
     }
-    folders = early_value(found, "--allow-import"), early_value(found, "--allow-write")
+    folders = early_value(split, "--allow-import"), early_value(split, "--allow-write")
     budget = Budget()._replace(**numbers, allow_import=folders[0], allow_write=folders[1])
-    seconds = early_limit(found, "seconds")
+    seconds = early_limit(split, "seconds")
     if seconds.replace(".", "", 1).isdecimal() and float(seconds) > 0:
         budget = budget._replace(seconds=float(seconds))
     return budget
 
 
-def early_limit(found: Split, field: str) -> str:
+def early_limit(split: Split, field: str) -> str:
     """Return the value of a limit's option, or of its environment variable; "" if neither is
     given.
     """
     limit = BY_FIELD[field]
-    return early_value(found, limit.flag) or os.environ.get(limit.variable, "")
+    return early_value(split, limit.flag) or os.environ.get(limit.variable, "")
 
 
-def early_value(found: Split, option: str) -> str:
+def early_value(split: Split, option: str) -> str:
     """Return the last value of an option; "" if it is not given."""
     occurrences = [
         [*token.partition("=")[2:], *values][-1]
-        for token, *values in found.options
+        for token, *values in split.options
         if token.partition("=")[0] == option
     ]
     return occurrences[-1] if occurrences else ""

@@ -36,13 +36,13 @@ SHAPES = (
 )
 
 
-def near(name: str, known: Any, otherwise: str = "") -> str:
+def near(name: str, names: Any, otherwise: str = "") -> str:
     """Return the hint for an unknown name: the most similar known one, else `otherwise` or all of
     them.
     """
     from gradtrace.views.names import close
 
-    return close(name, known) or otherwise or f"there are {', '.join(known)}"
+    return close(name, names) or otherwise or f"there are {', '.join(names)}"
 
 
 def of_backward(message: str, text: str = "") -> str:

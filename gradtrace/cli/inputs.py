@@ -94,16 +94,16 @@ def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
     }
 
 
-def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
+def default(program: Program, variable: Any, dtype: str, budget: Budget | None = None) -> Any:
     """Return the default value of `w` in `w: leaf = 1.0`; raise UsageError, with its place, for an
     invalid value.
     """
     try:
         return values.constant(
-            given.default, f"the default of {given.name}", evaluator(dtype, budget)
+            variable.default, f"the default of {variable.name}", evaluator(dtype, budget)
         )
     except UsageError as error:
-        error.place = error.place or program.source.place(given.span)
+        error.place = error.place or program.source.place(variable.span)
         raise
 
 
@@ -125,13 +125,13 @@ def read_all(request: Request) -> dict[str, Any]:
     return raw
 
 
-def check_known(asked: Any, known: Iterable[str], option: str) -> None:
+def check_known(asked: Any, names: Iterable[str], option: str) -> None:
     """Raise UsageError for a name that is not a variable of the program."""
     for name in asked:
-        if name not in known:
-            there = f"its variables are {', '.join(known)}" if known else "it has none"
+        if name not in names:
+            there = f"its variables are {', '.join(names)}" if names else "it has none"
             raise UsageError(
-                f"{option}: the program has no variable '{name}'", hints.near(name, known, there)
+                f"{option}: the program has no variable '{name}'", hints.near(name, names, there)
             )
 
 

@@ -66,7 +66,9 @@ class ToolOption(NamedTuple):
     @property
     def missing(self) -> Any:
         """The value that the callback gets if the option is not given."""
-        return () if self.multiple else False if self.is_flag else self.default
+        if self.multiple:
+            return ()
+        return False if self.is_flag else self.default
 
 
 # ---- rows

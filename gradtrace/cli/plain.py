@@ -69,7 +69,7 @@ def call(command: SourceCommand, args: list[str]) -> int | None:
     return status
 
 
-def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[str, Any]:
+def read(command: SourceCommand, program: Program, split: argv.Split) -> dict[str, Any]:
     """Return the keyword arguments of the command's callback."""
     arity = command.arity
     options = {name: option for option in command.params for name in option.names if name in arity}
@@ -80,7 +80,7 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
         option.field: option.missing for option in command.params if option.expose_value
     }
     texts: dict[str, str] = {}
-    for group in argv.renamed(found.options, {variable.name for variable in program.inputs}):
+    for group in argv.renamed(split.options, {variable.name for variable in program.inputs}):
         name, *value = written(group, arity)
         if name in options:
             take(options[name], value, flags)
@@ -89,9 +89,9 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
         else:
             raise Unusual
     if command.words:
-        flags["words"] = words_of(found)
+        flags["words"] = words_of(split)
     if command.passes_on:
-        flags["arguments"] = tuple(found.after)
+        flags["arguments"] = tuple(split.after)
     return {**flags, "program": program, "own": own, "given": texts}
 
 

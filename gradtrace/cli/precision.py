@@ -59,14 +59,14 @@ def not_measured(name: str) -> UsageError:
     )
 
 
-def with_rewrites(request: Request, trace: Trace, found: PrecisionAnswer) -> PrecisionAnswer:
+def with_rewrites(request: Request, trace: Trace, answer: PrecisionAnswer) -> PrecisionAnswer:
     """Return the answer with the digits that each rewritten expression gives, computed by running
     the program.
     """
     if trace.engine:
-        return found
-    losses = [rewritten(request, trace, loss) for loss in found.losses[:TRIED]]
-    return found._replace(losses=(*losses, *found.losses[TRIED:]))
+        return answer
+    losses = [rewritten(request, trace, loss) for loss in answer.losses[:TRIED]]
+    return answer._replace(losses=(*losses, *answer.losses[TRIED:]))
 
 
 def rewritten(request: Request, trace: Trace, loss: Loss) -> Loss:

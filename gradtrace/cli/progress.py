@@ -32,9 +32,9 @@ class shown:
     """
 
     def __init__(
-        self, command: str, what: str, patience: float | None = None, out: Any = None
+        self, command: str, task: str, patience: float | None = None, out: Any = None
     ) -> None:
-        self._text = visible(f"gradtrace {command}: {what}".replace(" :", ":"))
+        self._text = visible(f"gradtrace {command}: {task}".replace(" :", ":"))
         self._patience = FIRST if patience is None else patience
         self._out = out
         self._lock = _thread.allocate_lock()

@@ -93,15 +93,12 @@ def saved(request: Request, wanted: Wanted) -> Trace | None:
     ):
         return None
     whole = wanted.everything or part.chosen or about.failure is not None
-    name = (
-        "all"
-        if whole
-        else "eval"
-        if not wanted.derived
-        else "watched"
-        if wanted.watched
-        else "graph"
-    )
+    if whole:
+        name = "all"
+    elif not wanted.derived:
+        name = "eval"
+    else:
+        name = "watched" if wanted.watched else "graph"
     return record.trace(name) if wanted.watched else unwatched(record.trace(name))
 
 

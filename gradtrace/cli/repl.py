@@ -198,10 +198,10 @@ class Repl:
     @property
     def variables(self) -> dict[str, Any]:
         """The variables that the entries made."""
-        made = self.talk.variables.items()
+        variables = self.talk.variables.items()
         return {
             name: value
-            for name, value in made
+            for name, value in variables
             if name != "_" and self.questions.get(name) is not value
         }
 

@@ -173,16 +173,16 @@ def program_error(error: ProgramError) -> Report:
     )
 
 
-def in_torch(found: Report, error: GradtraceError, settings: Settings) -> Report:
+def in_torch(report: Report, error: GradtraceError, settings: Settings) -> Report:
     """Return the report with the command that runs the program in PyTorch, if it needs that."""
     from gradtrace.cli import torch_engine
 
     if error.hint.startswith(("nearest:", "did you mean")) or not torch_engine.needs_torch(error):
-        return found
+        return report
     is_package = not error.missing.startswith("torch")
-    return found._replace(
-        message=f"{found.message}: it needs PyTorch" if is_package else found.message,
-        hint="" if is_package else found.hint,
+    return report._replace(
+        message=f"{report.message}: it needs PyTorch" if is_package else report.message,
+        hint="" if is_package else report.hint,
         in_torch=torch_engine.command_line(list(settings.args)),
     )
 
@@ -215,49 +215,49 @@ def _os_message(error: OSError) -> str:
 # ---- as text
 
 
-def lines(found: Report, settings: Settings) -> list[str]:
+def lines(report: Report, settings: Settings) -> list[str]:
     """Return the lines of an error report: place, message and hint; the source line; a caret below
     it.
     """
     look = output.look_of(sys.stderr, settings.color)
-    message = sentence(found)
-    place = layout.paint(where(found) + ":", "bold", look)
-    head = [f"{place} {layout.paint(message, 'red', look)}{_hint(found.hint, message)}"]
-    body = [*excerpt(found.place, look), *of_forward(found, look)]
-    if found.hint and _is_prose(message):
-        body.append(f"{layout.paint('hint:', 'bold', look)} {cells.visible(found.hint)}")
-    if found.next_command:
-        body.append(f"to see why: {cells.visible(found.next_command)}")
-    if found.in_torch:
-        body.append(cells.visible(found.in_torch))
+    message = sentence(report)
+    place = layout.paint(where(report) + ":", "bold", look)
+    head = [f"{place} {layout.paint(message, 'red', look)}{_hint(report.hint, message)}"]
+    body = [*excerpt(report.place, look), *of_forward(report, look)]
+    if report.hint and _is_prose(message):
+        body.append(f"{layout.paint('hint:', 'bold', look)} {cells.visible(report.hint)}")
+    if report.next_command:
+        body.append(f"to see why: {cells.visible(report.next_command)}")
+    if report.in_torch:
+        body.append(cells.visible(report.in_torch))
     return head + body
 
 
-def sentence(found: Report) -> str:
+def sentence(report: Report) -> str:
     """Return the message, after the class name if it is an uncaught Python exception."""
-    text = escaped(found.message) if found.exception else cells.visible(found.message)
-    if found.exception is None or found.kind == "InternalError":
+    text = escaped(report.message) if report.exception else cells.visible(report.message)
+    if report.exception is None or report.kind == "InternalError":
         return text
-    return f"{found.exception}: {text}" if text else found.exception
+    return f"{report.exception}: {text}" if text else report.exception
 
 
-def _is_prose(what: str) -> bool:
+def _is_prose(message: str) -> bool:
     """PyTorch's messages end with a full stop; after one of those the hint takes a line of its
     own.
     """
-    return what.endswith((".", "!", "?")) or len(what) > 160
+    return message.endswith((".", "!", "?")) or len(message) > 160
 
 
-def _hint(hint: str, what: str) -> str:
-    return f"; {cells.visible(hint)}" if hint and not _is_prose(what) else ""
+def _hint(hint: str, message: str) -> str:
+    return f"; {cells.visible(hint)}" if hint and not _is_prose(message) else ""
 
 
-def of_forward(found: Report, look: LayoutOptions) -> list[str]:
+def of_forward(report: Report, look: LayoutOptions) -> list[str]:
     """Return the lines about the forward operation whose backward failed, if it has another
     place.
     """
-    place = found.forward
-    start = found.place
+    place = report.forward
+    start = report.place
     if place is None or (
         start is not None and (place.line, place.column) == (start.line, start.column)
     ):
@@ -270,9 +270,9 @@ def spot(place: Any) -> str:
     return f"{cells.visible(place.name)}:{place.line}:{place.column}"
 
 
-def where(found: Report) -> str:
-    place = found.place
-    return found.prefix if place is None else spot(place)
+def where(report: Report) -> str:
+    place = report.place
+    return report.prefix if place is None else spot(place)
 
 
 def excerpt(place: Any, look: LayoutOptions) -> list[str]:
@@ -321,15 +321,15 @@ ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 IN_PROPERTIES = {**ESCAPES, ":": "%3A", ",": "%2C"}
 
 
-def as_annotation(found: Report) -> str:
+def as_annotation(report: Report) -> str:
     """Return the workflow command that annotates a line of a file, or the whole run without a place
     in a file.
 
     https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#setting-an-error-message
     """
-    place = found.place
-    message = sentence(found)
-    facts = {"title": found.prefix}
+    place = report.place
+    message = sentence(report)
+    facts = {"title": report.prefix}
     if place is not None and not place.name.startswith("<"):
         ends = {
             "line": place.line,
@@ -339,7 +339,7 @@ def as_annotation(found: Report) -> str:
         facts = {"file": place.name.removeprefix("./"), **ends, **facts}
     named = ",".join(f"{name}={_escaped(str(fact), IN_PROPERTIES)}" for name, fact in facts.items())
     said = "; ".join(
-        filter(None, (message, cells.visible(found.hint), cells.visible(found.in_torch)))
+        filter(None, (message, cells.visible(report.hint), cells.visible(report.in_torch)))
     )
     return f"::error {named}::{_escaped(said, ESCAPES)}"
 
@@ -351,21 +351,21 @@ def _escaped(text: str, escapes: dict[str, str]) -> str:
 # ---- as JSON
 
 
-def as_json(found: Report) -> str:
+def as_json(report: Report) -> str:
     import json
 
-    place = found.place
+    place = report.place
     document = {
         "schema": "gradtrace/error",
         "version": 1,
-        "kind": found.kind,
-        "exception": found.exception,
-        "message": found.message,
-        "hint": "; ".join(filter(None, (found.hint, found.in_torch))),
+        "kind": report.kind,
+        "exception": report.exception,
+        "message": report.message,
+        "hint": "; ".join(filter(None, (report.hint, report.in_torch))),
         "file": place.name if place else None,
         **(as_plain(place) or dict.fromkeys(("line", "column", "source_line"))),
-        "exit_code": int(found.exit_code),
-        "forward": as_plain(found.forward),
+        "exit_code": int(report.exit_code),
+        "forward": as_plain(report.forward),
     }
     return json.dumps(document)
 

@@ -64,12 +64,12 @@ def bind(request: Request, table: list[str]) -> Bound:
     return Bound({name: said[name] for name in variables if name in said}, raw)
 
 
-def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
+def no_column(label: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
     near = hints.near(name, dict.fromkeys(table), f"its columns are {', '.join(table[:20])}")
     if len(table) == 1 and ";" in table[0]:
         near = f"its only column is '{table[0]}': cells are separated by commas (csv) or tabs (tsv)"
     hint = f"{near}; or give {otherwise}" if otherwise else near
-    return UsageError(f"{what}: the table has no column '{name}'", hint)
+    return UsageError(f"{label}: the table has no column '{name}'", hint)
 
 
 def recorded(
@@ -91,13 +91,10 @@ def recorded(
     for name, variable in variables.items():
         if variable.optional and name not in examples and name not in bound.raw:
             continue
-        raw = (
-            examples[name]
-            if name in examples
-            else bound.raw[name]
-            if name in bound.raw
-            else default(program, variable, dtype)
-        )
+        if name in examples:
+            raw = examples[name]
+        else:
+            raw = bound.raw[name] if name in bound.raw else default(program, variable, dtype)
         floating = variable.kind != "data" or name in examples
         tensors[name] = values.tensor(raw, dtype, floating=floating)
         wanted = (

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 
 RESULT = "_result"
+SPECIAL_TEXTS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 INPUT_KINDS = ("leaf", "data")  # w: leaf = 1.0 gives an input its default
 
 
@@ -27,9 +28,7 @@ def safe(data: Any) -> Any:
     """Return nested lists with NaN and infinities as strings, since JSON has neither."""
     if isinstance(data, list):
         return [safe(item) for item in data]
-    if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):
-        return "NaN" if data != data else "Infinity" if data > 0 else "-Infinity"
-    return data
+    return SPECIAL_TEXTS.get(str(data), data) if isinstance(data, float) else data
 
 
 def plain_tensor(tensor: Any) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Trials:
     def __init__(self, request: Request, trace: Any, spent: float) -> None:
         self.request = request
         self.trace = trace
-        self.known: dict[Any, Outcome | None] = {}
+        self.outcomes: dict[Any, Outcome | None] = {}
         record = request.program.record
         self.is_elsewhere = record is not None and bool(getattr(record.about, "engine", ""))
         allowed = (
@@ -130,9 +130,9 @@ class Trials:
         """Return what is wrong in the run of the program with some edits; None if it cannot run
         here.
         """
-        if edits not in self.known:
-            self.known[edits] = self.run(edits)
-        return self.known[edits]
+        if edits not in self.outcomes:
+            self.outcomes[edits] = self.run(edits)
+        return self.outcomes[edits]
 
     def run(self, edits: Any) -> Outcome | None:
         from gradtrace.analysis.causes.table import causes_in
@@ -201,29 +201,32 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
         return session.record_run(changed, wanted._replace(out=silent))
 
 
-def remains(found: Outcome, cause: Cause) -> bool | None:
+def remains(outcome: Outcome, cause: Cause) -> bool | None:
     """Whether a cause is still there, or the changed program fails; None if something else is
     wrong.
     """
     from gradtrace.analysis.causes.table import about
 
-    failure = found.facts.trace.failure
+    failure = outcome.facts.trace.failure
     if cause.status == "failed":
-        if failure is None or found.failure is None:
+        if failure is None or outcome.failure is None:
             return failure is not None
-        is_same = (found.failure.code, first_line(found.failure)) == (cause.code, first_line(cause))
+        is_same = (outcome.failure.code, first_line(outcome.failure)) == (
+            cause.code,
+            first_line(cause),
+        )
         return True if is_same else None
     if failure is not None:
         return True if failure.kind in MISTAKES else None
     if not cause.name:  # a cause in the run
-        same = [remaining for remaining in found.causes if remaining.code == cause.code]
+        same = [remaining for remaining in outcome.causes if remaining.code == cause.code]
         if same:
             return True if any(lines(remaining) & lines(cause) for remaining in same) else None
-        return None if any(is_serious(remaining) for remaining in found.causes) else False
-    records = [t for t in found.facts.trace.named if t.label == cause.name]
+        return None if any(is_serious(remaining) for remaining in outcome.causes) else False
+    records = [t for t in outcome.facts.trace.named if t.label == cause.name]
     if not records:
         return None
-    answer = about(found.facts, records[0], found.causes)
+    answer = about(outcome.facts, records[0], outcome.causes)
     if answer.status == "gradient" or (cause.status == "nan" and answer.status == "zero"):
         return answer.code == cause.code
     return True if answer.code == cause.code else None

@@ -278,11 +278,11 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
         of_note.pop()
 
 
-def updated(name: str, text: str, found: list[Checked]) -> str:
+def updated(name: str, text: str, checks: list[Checked]) -> str:
     """Return the document with each outdated record replaced by the cell's present output."""
     stale = [
         c
-        for c in found
+        for c in checks
         if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)
     ]
     if name.endswith(".ipynb"):

@@ -48,7 +48,10 @@ def facts() -> dict[str, Any]:
     from gradtrace.views import image
 
     walls = kernel.offered()
-    drawing = "pygraphviz" if image.pygraphviz_works() else "dot" if image.system_dot() else None
+    if not image.pygraphviz_works():
+        drawing = "dot" if image.system_dot() else None
+    else:
+        drawing = "pygraphviz"
     return {
         "gradtrace": __version__,
         "python": platform.python_version(),
@@ -62,28 +65,28 @@ def facts() -> dict[str, Any]:
     }
 
 
-def text(found: dict[str, Any]) -> str:
-    landlock = f"version {found['landlock']}" if found["landlock"] else "none"
+def text(facts: dict[str, Any]) -> str:
+    landlock = f"version {facts['landlock']}" if facts["landlock"] else "none"
     held = "files, programs, sockets, signals: the kernel refuses them to a program"
     bare = "none here: a program has your rights; --require-wall refuses it"
     rows = [
-        ("gradtrace", f"{found['gradtrace']}, Python {found['python']}, {found['system']}"),
+        ("gradtrace", f"{facts['gradtrace']}, Python {facts['python']}, {facts['system']}"),
         (
             "a process of its own",
-            yes(found["broker"], "a clock and a memory limit outside the program's reach"),
+            yes(facts["broker"], "a clock and a memory limit outside the program's reach"),
         ),
         ("Landlock", f"{landlock} (which files may be opened)"),
-        ("seccomp", yes(found["seccomp"], "which system calls may be made")),
-        ("the kernel's wall", held if found["confined"] else bare),
-        ("drawing", found["drawing"] or "no Graphviz: pip install pygraphviz"),
-        *((name, yes(there, EXTRAS[name])) for name, there in found["extras"].items()),
+        ("seccomp", yes(facts["seccomp"], "which system calls may be made")),
+        ("the kernel's wall", held if facts["confined"] else bare),
+        ("drawing", facts["drawing"] or "no Graphviz: pip install pygraphviz"),
+        *((name, yes(there, EXTRAS[name])) for name, there in facts["extras"].items()),
     ]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name.ljust(width)}  {fact}\n" for name, fact in rows)
 
 
-def yes(there: bool, what: str) -> str:
-    return f"{'yes' if there else 'no'} ({what})"
+def yes(there: bool, meaning: str) -> str:
+    return f"{'yes' if there else 'no'} ({meaning})"
 
 
 command = command_of(doctor, HELP, [*options.format_of(("table", "json")), *options.COMMON])

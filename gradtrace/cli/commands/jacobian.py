@@ -180,14 +180,14 @@ def chosen(
     return Choice(outputs, inner or leaves)
 
 
-def named_tensor(known: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
+def named_tensor(tensors: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
     """Return the whole name of a tensor, and the tensor."""
     from gradtrace.views.names import full_name
 
-    full = full_name(name, known, option)
+    full = full_name(name, tensors, option)
     if full is None:
-        raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, known))
-    return full, known[full]
+        raise UsageError(f"{option}: no tensor '{name}'", hints.near(name, tensors))
+    return full, tensors[full]
 
 
 def result_text(run: Any, tensor: Tensor) -> str:

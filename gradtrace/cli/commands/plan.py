@@ -112,14 +112,14 @@ def static_graph(graph: Any, format: str, output_file: str | None) -> None:
         output.write(view.dot(graph) if format == "dot" else view.render(graph))
 
 
-def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
+def repeated(plan: Any, tensors: dict[str, Tensor], runs: int) -> str:
     """Execute the plan `runs` times and return a line with its counters and the time per run."""
     from time import perf_counter
 
     from gradtrace.static import PlanProgram
 
-    program = PlanProgram(made)
-    values = [tensors[name]._data for name, _ in made.inputs]
+    program = PlanProgram(plan)
+    values = [tensors[name]._data for name, _ in plan.inputs]
     start = perf_counter()
     for _ in range(runs):
         program(*values)

@@ -134,9 +134,9 @@ def seriousness(pair: tuple[Any, Any]) -> int:
     """Sort key for answers: NaN first, then leaves without a gradient, then the rest."""
     record, answer = pair
     trained = record.is_leaf and record.requires_grad
-    return (
-        0 if answer.status == "nan" else 1 if trained and answer.status in ("zero", "none") else 2
-    )
+    if answer.status == "nan":
+        return 0
+    return 1 if trained and answer.status in ("zero", "none") else 2
 
 
 command = SourceCommand(

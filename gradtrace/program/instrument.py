@@ -176,7 +176,7 @@ class Scopes:
 
     @staticmethod
     def begin_pass(loop: Scope) -> None:
-        state.scope = Scope(loop, "pass", loop.what, loop.count)
+        state.scope = Scope(loop, "pass", loop.subject, loop.count)
         loop.count += 1
 
 

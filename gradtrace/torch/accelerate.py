@@ -84,7 +84,7 @@ class AcceleratorGuard(LoopGuard):
     def __init__(self, accelerator: Any, flight: Any, *options: Any) -> None:
         super().__init__({}, "", *options)
         self.accelerator = accelerator
-        self.known: list[weakref.ref[Any]] = []  # models, optimizers and schedulers
+        self.references: list[weakref.ref[Any]] = []  # models, optimizers and schedulers
         self.is_looping = False
         self.path = flight
         self.flight: TrainerFlight | None = None
@@ -114,11 +114,11 @@ class AcceleratorGuard(LoopGuard):
     @property
     def prepared(self) -> list[Any]:
         """The models, optimizers and schedulers that the program still has."""
-        return [instance for reference in self.known if (instance := reference()) is not None]
+        return [instance for reference in self.references if (instance := reference()) is not None]
 
     def added(self, prepared: Any, *args: Any, **kwargs: Any) -> Any:
         if not any(instance is prepared for instance in self.prepared):
-            self.known.append(weakref.ref(prepared))
+            self.references.append(weakref.ref(prepared))
         return prepared
 
     def freed(self, result: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,14 +138,14 @@ class AcceleratorGuard(LoopGuard):
     def guarded_loader(
         self,
         loader: Any,
-        given: Any = None,
+        source: Any = None,
         num_batches: int = 0,
         *args: Any,
         dataloader: Any = None,
         **kwargs: Any,
     ) -> Any:
         kind = type(loader)
-        given = dataloader if given is None else given
+        source = dataloader if source is None else source
         if not issubclass(kind, GuardedLoader):
             fields = {"guard": self, "__module__": kind.__module__}
             # accelerate's loaders have a property __class__ without a setter, in place of that of
@@ -153,8 +153,8 @@ class AcceleratorGuard(LoopGuard):
             vars(object)["__class__"].__set__(
                 loader, type(kind.__name__, (GuardedLoader, kind), fields)
             )
-        if type(num_batches) is int and isinstance(given, GuardedLoader) and loader is not given:
-            loader.first_batch = given.first_batch + num_batches
+        if type(num_batches) is int and isinstance(source, GuardedLoader) and loader is not source:
+            loader.first_batch = source.first_batch + num_batches
         return loader
 
     def noted(self, result: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:

@@ -67,7 +67,7 @@ class Ending:
         self.grad_fns: dict[int, str] = {}
         self.last_of_all()
         self.gradients = self.gradient_names()
-        self.scope_paths = {id(scope): self.path_of(scope.what()) for scope in rec.scopes}
+        self.scope_paths = {id(scope): self.path_of(scope.subject()) for scope in rec.scopes}
         optimizers.end(rec)
         rec.identities.clear()
         rec.storages.clear()

@@ -131,18 +131,18 @@ def _how(func: Any) -> How:
     )
 
 
-def of_attribute(what: str, kind: str) -> How:
+def of_attribute(name: str, kind: str) -> How:
     if kind == "__delete__":
-        return How(escapes.grad_deleted, what) if what == "grad" else QUIET
+        return How(escapes.grad_deleted, name) if name == "grad" else QUIET
     if kind == "__set__":
         return {
-            "data": How(escapes.data_set, what),
-            "grad": How(escapes.grad_set, what),
-            "requires_grad": How(escapes.flag_set, what),
-        }.get(what, QUIET)
-    if what in ("data", "grad"):
-        return How(escapes.data_taken if what == "data" else escapes.grad_taken, what)
-    return How(operate, GETTERS[what]) if what in GETTERS else QUIET
+            "data": How(escapes.data_set, name),
+            "grad": How(escapes.grad_set, name),
+            "requires_grad": How(escapes.flag_set, name),
+        }.get(name, QUIET)
+    if name in ("data", "grad"):
+        return How(escapes.data_taken if name == "data" else escapes.grad_taken, name)
+    return How(operate, GETTERS[name]) if name in GETTERS else QUIET
 
 
 def public(name: str) -> str:

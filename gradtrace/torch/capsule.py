@@ -129,11 +129,11 @@ class Asking:
 asking = Asking()
 
 
-def ask(what: Any, on: int | None) -> None:
+def ask(step: Any, on: int | None) -> None:
     """Ask for a capsule of the next step, at once or each time this process receives a signal.
     UsageError for a signal that cannot be handled.
     """
-    if what != "now":
+    if step != "now":
         raise UsageError("gt.capsule got no step", HINT)
     if on is None:
         asking.is_waiting = True
@@ -238,11 +238,11 @@ def numbers(result: Any) -> list[str]:
     return [float(loss.detach()).hex() for loss in losses_of(result)]
 
 
-def sums_of(model: Any, known: dict[int, Any]) -> dict[str, str]:
-    """Return a checksum of each parameter's gradient ("" without one); `known` are gradients by the
-    id of theirs.
+def sums_of(model: Any, step_grads: dict[int, Any]) -> dict[str, str]:
+    """Return a checksum of each parameter's gradient ("" without one); `step_grads` are gradients
+    by the id of theirs.
     """
-    grads = {name: known.get(id(p), p.grad) for name, p in unwrapped(model).named_parameters()}
+    grads = {name: step_grads.get(id(p), p.grad) for name, p in unwrapped(model).named_parameters()}
     return {name: "" if grad is None else checksum(grad) for name, grad in grads.items()}
 
 

@@ -31,7 +31,7 @@ class Roots:
     """
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.values: list[str] = []
 
     def __enter__(self) -> None:
         self.original = getattr(torch.autograd, private.ENGINE)
@@ -53,7 +53,7 @@ class Roots:
         setattr(torch.autograd, private.ENGINE, self.original)
 
     def note(self, root: Any) -> None:
-        self.found.append(float(root.detach()).hex())
+        self.values.append(float(root.detach()).hex())
 
 
 def roots_among(outputs: Any) -> list[Any]:
@@ -179,7 +179,7 @@ class AskedCapsule:
         assert self.file is not None
         self.note()
         self.document.update(
-            gradient_sums=self.sums, roots=self.roots.found, results=numbers(self.result)
+            gradient_sums=self.sums, roots=self.roots.values, results=numbers(self.result)
         )
         write(self.document, self.tensors, self.file.stream)
         self.guard.write([self.file.keep()])

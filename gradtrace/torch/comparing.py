@@ -18,12 +18,12 @@ class RunComparison:
     document; `draw("both.html")` writes the page.
     """
 
-    def __init__(self, found: Any, a: Trace, b: Trace) -> None:
-        self._found = found
+    def __init__(self, verdict: Any, a: Trace, b: Trace) -> None:
+        self._found = verdict
         self._a = a
         self._b = b
-        self.verdict: str = found.verdict
-        self.equal: bool = found.same
+        self.verdict: str = verdict.verdict
+        self.equal: bool = verdict.same
 
     def __str__(self) -> str:
         from gradtrace.views import diff

@@ -173,25 +173,25 @@ class Contents:
             shape = ()
         return Noted(shape, dtype_name(tensor.dtype), device_name(tensor))
 
-    def read(self, found: Noted, tensor: Any, count: int) -> None:
+    def read(self, noted: Noted, tensor: Any, count: int) -> None:
         """Note the contents of a tensor in the CPU's memory."""
-        if not found.shape:
-            found.copy = tensor.item()
+        if not noted.shape:
+            noted.copy = tensor.item()
         elif count <= SMALL:
-            found.copy = self.pool.copy(tensor, found.shape, count)
+            noted.copy = self.pool.copy(tensor, noted.shape, count)
         elif self.level == "values":
-            found.copy = array_of(tensor).copy()
+            noted.copy = array_of(tensor).copy()
         elif can_defer(tensor, count):
-            found.facts = self.batches.add(tensor, count)
-            found.order = order_of(tensor)
+            noted.facts = self.batches.add(tensor, count)
+            noted.order = order_of(tensor)
         else:
-            self.measure(found, tensor.detach())
+            self.measure(noted, tensor.detach())
 
-    def measure(self, found: Noted, data: Any) -> None:
+    def measure(self, noted: Noted, data: Any) -> None:
         """Note the statistics of a tensor of at least one element."""
-        found.facts, found.sample, found.times = measure(data)
+        noted.facts, noted.sample, noted.times = measure(data)
         if self.sketched:
-            found.order, found.sketch = order_of(data), sketched(data)
+            noted.order, noted.sketch = order_of(data), sketched(data)
 
     def again(self, held: Noted, tensor: Any) -> Noted:
         """Return the note of a view of all elements that `held` is about; statistics do not depend
@@ -202,13 +202,13 @@ class Contents:
             note.order, note.sketch = order_of(tensor), sketched(tensor.detach())
         return note
 
-    def can_copy(self, found: Noted, tensor: Any) -> bool:
+    def can_copy(self, noted: Noted, tensor: Any) -> bool:
         """Whether PyTorch can copy and measure a tensor; if not, the reason is noted."""
         if tensor.layout is not torch.strided or tensor.device.type == "meta":
             self.unmeasured.add("sparse" if tensor.layout is not torch.strided else "meta")
             return False
-        if tensor.is_quantized or found.dtype not in WHOLE:
-            self.unmeasured.add(found.dtype)
+        if tensor.is_quantized or noted.dtype not in WHOLE:
+            self.unmeasured.add(noted.dtype)
             return False
         if private.is_capturing(tensor.device):
             self.unmeasured.add("a CUDA graph")

@@ -51,7 +51,7 @@ def copied(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: st
     return out
 
 
-def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
+def guarded(rec: Recorder, work: Callable[[], None], task: str) -> None:
     """Do work that only the record needs; an error in it is counted and does not reach the
     program.
     """
@@ -59,7 +59,7 @@ def guarded(rec: Recorder, work: Callable[[], None], what: str) -> None:
         try:
             work()
         except Exception as error:
-            rec.problem(f"{what} ({type(error).__name__})")
+            rec.problem(f"{task} ({type(error).__name__})")
 
 
 def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:

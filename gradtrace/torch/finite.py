@@ -109,7 +109,7 @@ def facts(result: Any, parameters: list[tuple[str, Any]]) -> str:
     )
 
 
-def bad_among(what: str, pairs: list[tuple[str, Any]]) -> str:
+def bad_among(noun: str, pairs: list[tuple[str, Any]]) -> str:
     """Return "2 of 4 gradients are not finite: a: 3 of 12 elements NaN, b: ..."; "" if all are
     finite.
     """
@@ -122,7 +122,7 @@ def bad_among(what: str, pairs: list[tuple[str, Any]]) -> str:
         return ""
     shown = ", ".join(f"{name}: {share(tensor)}" for name, tensor in bad[:SHOWN])
     return (
-        f"{len(bad)} of {len(pairs)} {what} are not finite: "
+        f"{len(bad)} of {len(pairs)} {noun} are not finite: "
         f"{shown}{', ...' if len(bad) > SHOWN else ''}"
     )
 

@@ -351,14 +351,13 @@ def numbers_of(losses: Sequence[Any]) -> list[float]:
     """Return losses as numbers."""
     tensors = [loss.reshape(-1)[:1] for loss in losses if isinstance(loss, torch.Tensor)]
     values = iter(read(tensors)) if tensors else iter(())
-    return [
-        next(values)[0]
-        if isinstance(loss, torch.Tensor)
-        else not_noted(1)[0]
-        if loss is None
-        else float(loss)
-        for loss in losses
-    ]
+
+    def number(loss: Any) -> float:
+        if isinstance(loss, torch.Tensor):
+            return next(values)[0]
+        return not_noted(1)[0] if loss is None else float(loss)
+
+    return list(map(number, losses))
 
 
 def largest(outputs: Sequence[Sequence[tuple[int, Any]]], groups: int) -> Any:

@@ -167,7 +167,7 @@ class WatchedCall:
         try:
             self.ask_child(fault)
         except Exception as error:
-            self.guard.tell([], f"{fault.what}; looking for the reason failed: {text_of(error)}")
+            self.guard.tell([], f"{fault.problem}; looking for the reason failed: {text_of(error)}")
         if fault.is_finite and self.child is None:
             self.fault = None  # the step is good so far, and its rest is checked
 
@@ -193,9 +193,11 @@ class WatchedCall:
             return
         try:
             if child is None:
-                guard.tell([], f"{fault.what}; this step was not repeated, since {reason}.{remark}")
+                guard.tell(
+                    [], f"{fault.problem}; this step was not repeated, since {reason}.{remark}"
+                )
             else:
-                missing = self.receive(child, fault.what, remark) or missing
+                missing = self.receive(child, fault.problem, remark) or missing
             self.end_capsule(file, missing)
         finally:
             if file is not None:
@@ -247,7 +249,7 @@ class WatchedCall:
             if fault.good or fault.call > 1:
                 self.capsule.reason = "an update came before the bad one in it"
 
-    def receive(self, child: Child, what: str, known: str) -> str:
+    def receive(self, child: Child, problem: str, remark: str) -> str:
         """Print the answer of a child, and keep its record; return why no capsule was written."""
         guard = self.guard
         limit = SECONDS + TIMES * (time.monotonic() - self.begun)
@@ -260,14 +262,16 @@ class WatchedCall:
                 f"gave no answer within {limit:.0f} s; a lock of another thread may be the reason"
             )
         if answer is None:
-            guard.tell([], f"{what}; repeating this step in a copy of the process {ending}.{known}")
+            guard.tell(
+                [], f"{problem}; repeating this step in a copy of the process {ending}.{remark}"
+            )
             return f"the repetition {ending}"
         report = repetition.decoded(answer[0])
         if answer[1]:
             guard.recorded = repetition.read(answer[1], report, self.before.parameters, guard.level)
         end = "without success" if report.failed else "where everything was finite"
-        known = f":\n{report.answer}" if report.answer else f", {end}.{known}"
-        guard.tell(report.notes, f"{what}; this step was repeated under a recorder{known}")
+        remark = f":\n{report.answer}" if report.answer else f", {end}.{remark}"
+        guard.tell(report.notes, f"{problem}; this step was repeated under a recorder{remark}")
         return report.no_capsule
 
 

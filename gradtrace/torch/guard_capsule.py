@@ -76,9 +76,9 @@ class CapsuleFile:
 class CapsuleWriter:
     """Writes a capsule in the child. `reason` says why there is none."""
 
-    def __init__(self, place: CapsuleFile, known: dict[int, Any]) -> None:
+    def __init__(self, place: CapsuleFile, grads: dict[int, Any]) -> None:
         self.place = place
-        self.known = known  # the gradients of the step itself, by the ids of the parameters
+        self.grads = grads  # the gradients of the step itself, by the ids of the parameters
         self.reason = ""
         self.file: zipfile.ZipFile | None = None
         self.document: dict[str, Any] = {}
@@ -97,21 +97,21 @@ class CapsuleWriter:
         tensors = Tensors(is_copying=False)
         self.document, parts = state_of(guard, tensors, args, kwargs, self.place)
         self.model = parts.model
-        self.document["gradient_sums"] = sums_of(parts.model, self.known)
+        self.document["gradient_sums"] = sums_of(parts.model, self.grads)
         self.file = zipfile.ZipFile(self.place.stream, "w")
         write_tensors(self.file, tensors)
 
-    def end(self, recorded: Any, result: Any, found: Any) -> str:
-        """Finish the file; return why that was not possible, "" if it was. `found` are pairs of
+    def end(self, recorded: Any, result: Any, grads: Any) -> str:
+        """Finish the file; return why that was not possible, "" if it was. `grads` are pairs of
         parameters and the gradients that are the capsule's in place of those of the step itself.
         """
-        self.attempt(lambda: self.write_rest(recorded, result, found))
+        self.attempt(lambda: self.write_rest(recorded, result, grads))
         return self.reason
 
-    def write_rest(self, recorded: Any, result: Any, found: Any) -> None:
+    def write_rest(self, recorded: Any, result: Any, grads: Any) -> None:
         assert self.file is not None and self.model is not None
-        if found:
-            self.document["gradient_sums"] = sums_of(self.model, {id(p): grad for p, grad in found})
+        if grads:
+            self.document["gradient_sums"] = sums_of(self.model, {id(p): grad for p, grad in grads})
         trace = recorded.trace()
         texts = {recorded._main or trace.source_name: trace.source_text, **dict(trace.files)}
         self.document.update(roots=roots_of(trace), results=numbers(result), sources=texts)

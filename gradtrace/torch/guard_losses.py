@@ -46,7 +46,7 @@ class LossLevels:
             )
         self.spike = spike
         self.left = MOST
-        self.known: dict[tuple[int, int], deque[float]] = {}
+        self.recent: dict[tuple[int, int], deque[float]] = {}
 
     def far(self, place: tuple[int, int], loss: float, is_scaled: bool = False) -> str:
         """Note the loss at a place in its step; say how far it is above the level, "" if it is not
@@ -55,7 +55,7 @@ class LossLevels:
         """
         if not math.isfinite(loss) or max(place) > PLACES:
             return ""
-        losses = self.known.setdefault(place, deque(maxlen=WINDOW))
+        losses = self.recent.setdefault(place, deque(maxlen=WINDOW))
         values = numpy.array(losses)
         losses.append(loss)
         median, deviation = level_before(values, len(values))
@@ -67,7 +67,7 @@ class LossLevels:
         if not loss > median + self.spike * spread:
             return ""
         self.left -= 1
-        self.known.clear()  # what follows a spike is compared with its own level
+        self.recent.clear()  # what follows a spike is compared with its own level
         times = ", before a GradScaler's scale" if is_scaled else ""
         beyond = (
             f"{(loss - median) / spread:.3g} robust deviations above the median of the steps before"

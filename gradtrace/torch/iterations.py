@@ -173,7 +173,7 @@ class LoopText:
 
     def __init__(self, code: Any, at: int, passes: list[int]) -> None:
         self.spans: list[Any] = [] if code is None else list(code.co_positions())
-        self.known: dict[int, int] = {}
+        self.keys: dict[int, int] = {}
         self.loop: Any = None
         self.inner: list[tuple[Span, int]] = []  # loops inside it, with their first instructions
         mark = self.span(at)
@@ -210,9 +210,9 @@ class LoopText:
         loop counts as its first instruction, the test of a `while` and the header of a `for` as the
         start.
         """
-        offset = self.known.get(at)
+        offset = self.keys.get(at)
         if offset is None:
-            offset = self.known[at] = self._key(at)
+            offset = self.keys[at] = self._key(at)
         return offset
 
     def _key(self, at: int) -> int:

@@ -156,7 +156,9 @@ def is_exact(total: float, square: float, low: float, high: float) -> bool:
 
 def zeros_between(low: float, high: float, count: int) -> int:
     """Return the number of zeros if the ends tell it, else -1."""
-    return 0 if low > 0 or high < 0 else count if low == high else -1
+    if low > 0 or high < 0:
+        return 0
+    return count if low == high else -1
 
 
 def size_of_sum(total: float, low: float, high: float) -> float:

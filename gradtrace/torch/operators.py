@@ -119,37 +119,37 @@ def result(rec: Recorder, call: Call, tensor: Any) -> None:
         rec.attach(entry, tensor, call)
 
 
-def rewritten(rec: Recorder, call: Call, tensor: Any, known: Known, fills: bool) -> None:
+def rewritten(rec: Recorder, call: Call, tensor: Any, identity: Known, fills: bool) -> None:
     """Record a new version of a tensor that the call has written to."""
-    before = known.last
+    before = identity.last
     history = not private.is_leaf(tensor)
-    owner = owner_of(rec, tensor, known.storage)
-    if fills and not history and owner is None and begins_again(rec, known):
+    owner = owner_of(rec, tensor, identity.storage)
+    if fills and not history and owner is None and begins_again(rec, identity):
         return
     if owner is None:
-        rec.written_to(call.name, known.storage, known, call)
+        rec.written_to(call.name, identity.storage, identity, call)
     else:
         rec.written_to(call.name, None, owner, call, of_grad=True)
         rec.grads.pop(owner, None)
     before.last = False
     if before.is_leaf and before.requires_grad:
-        before.grad = rec.gradient_of(known)
-    entry = rec.new_entry(tensor, known, call, before.version + 1)
+        before.grad = rec.gradient_of(identity)
+    entry = rec.new_entry(tensor, identity, call, before.version + 1)
     call.outputs.append(entry)
     if history:
         rec.attach(entry, tensor, call)
 
 
-def begins_again(rec: Recorder, known: Known) -> bool:
+def begins_again(rec: Recorder, leaf: Known) -> bool:
     """Whether what fills a leaf initialises it, since nothing has used its numbers yet, also if it
     is filled through `.data`; then all tensors with these numbers are noted again.
     """
-    there = None if known.storage is None else rec.storages.get(known.storage)
-    same = [known] if there is None else there.existing()
+    there = None if leaf.storage is None else rec.storages.get(leaf.storage)
+    same = [leaf] if there is None else there.existing()
     alive = [(identity, tensor) for identity in same if (tensor := identity.ref()) is not None]
     if any(identity.last.call is not None for identity, _ in alive):
         return False
-    others = {id(identity.last) for identity, _ in alive if identity is not known}
+    others = {id(identity.last) for identity, _ in alive if identity is not leaf}
     if others and any(id(entry) in others for call in rec.calls for entry in call.inputs.values()):
         return False
     for identity, tensor in alive:

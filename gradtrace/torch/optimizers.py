@@ -34,7 +34,7 @@ class Held(events.Held):
             self.read_options(groups[0])
 
 
-def made(rec: Recorder, original: Any) -> Any:
+def watched_init(rec: Recorder, original: Any) -> Any:
     """Return an Optimizer.__init__ that notes where the program made the optimiser."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:

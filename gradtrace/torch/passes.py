@@ -133,12 +133,12 @@ class PassWatch:
         call.args = tuple(rec.operand(tensor, call.inputs) for tensor in tensors)
         return call
 
-    def node_of(self, one: Any) -> Any:
-        if not isinstance(one, torch.Tensor):
-            return one.node  # a GradientEdge
-        if one.grad_fn is not None or not one.requires_grad:
-            return one.grad_fn
-        return torch.autograd.graph.get_gradient_edge(one).node
+    def node_of(self, edge: Any) -> Any:
+        if not isinstance(edge, torch.Tensor):
+            return edge.node  # a GradientEdge
+        if edge.grad_fn is not None or not edge.requires_grad:
+            return edge.grad_fn
+        return torch.autograd.graph.get_gradient_edge(edge).node
 
     def place(self) -> None:
         """Put the hooks on all nodes behind the roots."""

@@ -81,7 +81,7 @@ class Patches:
             torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors)
         )
         self._replace(torch, "compile", self.compiling(torch.compile))
-        self._replace(optimizer, "__init__", optimizers.made(self.rec, optimizer.__init__))
+        self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
         self.watch_groups()
@@ -110,14 +110,14 @@ class Patches:
         for name in filter(vars(groups).__contains__, sharded.INTERNAL):
             self._replace(groups, name, sharded.internal(self.rec, getattr(groups, name)))
 
-    def watching_groups(self, made: Any) -> Any:
+    def watching_groups(self, new: Any) -> Any:
         """Return a Parameter.__new__ that notices FSDP2's class: each object of it makes
         parameters.
         """
 
         def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
             self.watch_groups()
-            return made(cls, *args, **kwargs)
+            return new(cls, *args, **kwargs)
 
         return __new__
 
@@ -185,9 +185,7 @@ class Patches:
         """
         rec = self.rec
         rec.suspend()
-        closure = (
-            kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
-        )
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
         if closure is None or not callable(closure):
             if rec.precision is not None:
                 with private.unseen():

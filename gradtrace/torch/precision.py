@@ -135,7 +135,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
         storage = private.storage_of(tensor)
         if storage not in shadows.held:
             return
-        is_view = storage not in frame.made
+        is_view = storage not in frame.storages
         if is_view:
             frame = WideFrame()
             frame.dtype = tensor.dtype
@@ -155,7 +155,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             if passed is None:
                 shadow.parts[place_of(tensor)] = owner
             return
-        for result_storage in frame.made:
+        for result_storage in frame.storages:
             result_shadow = shadows.held.get(result_storage)
             if result_shadow is not None and (
                 result_storage == storage or result_shadow.owner is None
@@ -178,7 +178,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             if frame is not None:
                 entry = self.received_by(index, place)
                 # else another tensor had its address
-                if entry is not None and storage in frame.made:
+                if entry is not None and storage in frame.storages:
                     with private.unseen():
                         self.measure(frame, gradient, Owner(entry, True), None, number)
                 self.end(frame, None)
@@ -194,7 +194,7 @@ class PrecisionMode(private.DispatchMode):  # type: ignore[misc]
             if node.variable is not None:
                 grad = getattr(node.variable.ref(), "grad", None)
                 # it was added to an earlier one
-                if grad is not None and private.storage_of(grad) in frame.made:
+                if grad is not None and private.storage_of(grad) in frame.storages:
                     self.measure(frame, grad, Owner(node.variable.last, True), None, number)
             else:
                 for place, gradient in enumerate(sent):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradtrace.torch.precision_shadows import Shadow, extent_of, largest, wide
+from gradtrace.trace.array_summary import relative_size
 
 # how many times larger or smaller the squared error of a sample may be than that of the whole
 ALIKE = 2.0
@@ -256,7 +257,7 @@ def sizes_of(sums: Sums) -> ErrorSizes:
     norm = math.sqrt(sums.shadow)
     scale = norm * sums.info.eps / 2
     added, inherited, error = (
-        relative(math.sqrt(squared_norm), scale)
+        relative_size(math.sqrt(squared_norm), scale)
         for squared_norm in (sums.added, sums.inherited, sums.error)
     )
     reached, total = (
@@ -295,7 +296,3 @@ def flat(tensor: Tensor) -> Tensor:
     return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).reshape(
         -1
     )
-
-
-def relative(size: float, scale: float) -> float:
-    return size / scale if scale else math.inf if size else 0.0

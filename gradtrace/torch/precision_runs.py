@@ -141,7 +141,7 @@ class Runs:
         for tensor in tensors:
             storage = private.storage_of(tensor)
             frame = None if storage is None else self.sums.get(storage)
-            if frame is not None and storage in frame.made:
+            if frame is not None and storage in frame.storages:
                 return frame
         frame = WideFrame()
         frame.most = 1
@@ -151,7 +151,7 @@ class Runs:
     def note_inputs(self, frame: WideFrame, tensors: list[Any]) -> None:
         for tensor in tensors:
             storage = private.storage_of(tensor)
-            if storage is None or storage in frame.made:
+            if storage is None or storage in frame.storages:
                 continue
             self.meet(frame, tensor, storage)
             if frame.dtype is None or torch.finfo(tensor.dtype).eps < torch.finfo(frame.dtype).eps:
@@ -224,7 +224,7 @@ class Runs:
             for tensor in (*outputs, *job.written):
                 self.sums[private.storage_of(tensor) or 0] = frame
 
-    def runs(self, job: WideCall, out: Any, made: list[Any]) -> list[list[Any]]:
+    def runs(self, job: WideCall, out: Any, results: list[Any]) -> list[list[Any]]:
         """Return by track the float64 values of what an operation has made and written; only the
         shadows of a result of which a sample is enough.
         """
@@ -242,11 +242,11 @@ class Runs:
         ]
         if moved:
             self.settle(frame, moved)
-            return self.runs(job, out, made)
-        sample = sample_of(job, made, earlier)
-        if sample is not None or (made and self.moved(job, made[0]) is not None):
-            pending = PendingSample(job, out, made, read, sample, earlier)
-            frame.pending.update(dict.fromkeys(pending.made, pending))
+            return self.runs(job, out, results)
+        sample = sample_of(job, results, earlier)
+        if sample is not None or (results and self.moved(job, results[0]) is not None):
+            pending = PendingSample(job, out, results, read, sample, earlier)
+            frame.pending.update(dict.fromkeys(pending.results, pending))
             return self.computed(job, read[:1], out)
         if any(earlier.values()):
             self.settle(frame)
@@ -292,7 +292,7 @@ class Runs:
         }.values():
             runs = self.computed(pending.job, self.reading(pending.job), pending.out)
             runs += runs[-1:] * (1 + len(frame.tracks) - len(runs))
-            for storage, (place, tensor) in pending.made.items():
+            for storage, (place, tensor) in pending.results.items():
                 if storage in frame.pending:
                     for track, run in zip(frame.tracks, runs[1:], strict=True):
                         track[storage] = of_result(tensor, run[place])

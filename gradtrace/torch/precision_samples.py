@@ -91,7 +91,7 @@ def places(rows: int, count: int) -> Any:
 
 
 def sample_of(
-    job: WideCall, made: list[Any], earlier: dict[int, PendingSample | None]
+    job: WideCall, results: list[Any], earlier: dict[int, PendingSample | None]
 ) -> Sample | None:
     """Return the sample of an operation; None if it is small, or if its rows depend on each other.
 
@@ -100,11 +100,11 @@ def sample_of(
     """
     if (
         job.written
-        or not made
-        or not all(tensor.numel() == size_of_storage(tensor) for tensor in made)
+        or not results
+        or not all(tensor.numel() == size_of_storage(tensor) for tensor in results)
     ):
         return None
-    result = made[0]
+    result = results[0]
     kind = job.kind
     lead = ()
     tensors = {
@@ -198,26 +198,28 @@ class PendingSample:
         self,
         job: WideCall,
         out: Any,
-        made: list[Any],
+        results: list[Any],
         read: list[list[Any]],
         sample: Sample | None,
         earlier: Any,
     ) -> None:
         self.job = job
         self.out = out
-        self.made = {
-            private.storage_of(tensor) or 0: (place, tensor) for place, tensor in enumerate(made)
+        self.results = {
+            private.storage_of(tensor) or 0: (place, tensor) for place, tensor in enumerate(results)
         }
         self.read = read
         self.sample: Any = sample  # None: the errors are those of an input
         self.earlier = {key: pending for key, pending in earlier.items() if pending is not None}
         self.rows: Any = None  # which ones the sample has ...
         self.weights: Any = None  # ... how many each stands for ...
-        self.found: list[list[Any]] = []  # ... and their results in the tracks after the shadow
+        self.track_results: list[
+            list[Any]
+        ] = []  # ... and their results in the tracks after the shadow
 
     def has_rows_of(self, tensor: Any, sample: Sample) -> bool:
         """Return whether the rows of another sample are those of the result, seen as `tensor`."""
-        _, result = self.made[private.storage_of(tensor) or 0]
+        _, result = self.results[private.storage_of(tensor) or 0]
         if self.sample is None:
             return False
         same = sample.rows == self.sample.rows and tensor.shape[-1:] == result.shape[-1:]
@@ -274,7 +276,7 @@ class PendingSample:
     def before(self, tensor: Any, shadows: Any, compute: Any, rows: Any) -> list[Any]:
         """Return by track the sampled rows of an input that another sampled operation made."""
         earlier = self.earlier[id(tensor)]
-        place, _ = earlier.made[private.storage_of(tensor) or 0]
+        place, _ = earlier.results[private.storage_of(tensor) or 0]
         return [track[place] for track in earlier.tracks(shadows, compute, rows)]
 
     def errors(self, tensor: Any, shadows: Any, count: int, compute: Any) -> ErrorSizes | None:
@@ -282,7 +284,7 @@ class PendingSample:
         them.
         """
         storage = private.storage_of(tensor) or 0
-        place, result = self.made[storage]
+        place, result = self.results[storage]
         if (
             self.sample is None
             or tensor.numel() != result.numel()
@@ -300,8 +302,8 @@ class PendingSample:
         squares = squares.view(-1, sample.rows).sum(0)
         if self.rows is None:
             self.rows, self.weights = sample.choose(squares)
-            self.found = self.tracks(shadows, compute, self.rows)
-        tracks = [sample.of(exact, self.rows), *(track[place] for track in self.found)]
+            self.track_results = self.tracks(shadows, compute, self.rows)
+        tracks = [sample.of(exact, self.rows), *(track[place] for track in self.track_results)]
         tracks += tracks[-1:] * (count - len(tracks))
         weights = self.weights.view(
             -1, *[1] * (-1 - sample.dim if sample.dim else tracks[0].dim() - 1)

@@ -171,7 +171,7 @@ class WideFrame:
         self.sources: list[Owner | None] = []
         # by storage of an input with an error: its place among the sources
         self.index: dict[int, int] = {}
-        self.made: set[int] = set()  # storages
+        self.storages: set[int] = set()
         self.tracks: list[dict[int, Shadow]] = []
         # by storage of a result whose tracks are not computed, or only of a sample
         self.pending: dict[int, Any] = {}
@@ -186,12 +186,12 @@ class WideFrame:
     def clear(self) -> None:
         """Let go of all elements."""
         self.index.clear()
-        self.made.clear()
+        self.storages.clear()
         self.tracks.clear()
         self.pending.clear()
 
     def forget(self, storage: int) -> None:
-        self.made.discard(storage)
+        self.storages.discard(storage)
         self.pending.pop(storage, None)
         self.index.pop(storage, None)
         for track in self.tracks:
@@ -257,7 +257,7 @@ class Shadows:
         error.
         """
         shadow = self.held.get(storage)
-        if shadow is None or storage in frame.made or storage in frame.index:
+        if shadow is None or storage in frame.storages or storage in frame.index:
             return
         owner = shadow.owner_of(tensor)
         if owner is not None and owner in frame.sources:
@@ -266,7 +266,7 @@ class Shadows:
         if len(frame.sources) >= frame.most:
             frame.grouped = True
         else:
-            storages = frame.made - frame.pending.keys()
+            storages = frame.storages - frame.pending.keys()
             before = frame.tracks[-1] if frame.tracks else {key: self.held[key] for key in storages}
             frame.tracks.append({key: track_shadow.copy() for key, track_shadow in before.items()})
             frame.sources.append(owner)
@@ -278,7 +278,7 @@ class Shadows:
             return None
         if frame is None or track == 0:
             return self.held.get(storage)
-        if storage in frame.made:
+        if storage in frame.storages:
             return frame.tracks[track - 1].get(storage)
         return None if frame.index.get(storage, track) < track else self.held.get(storage)
 
@@ -306,9 +306,10 @@ class Shadows:
                 if track == 0 and old is None and tensor.numel() == size_of_storage(tensor):
                     shadow = of_result(tensor, value)
                 else:
-                    shadow = (
-                        of_storage(tensor) if old is None else old if track == 0 else old.copy()
-                    )
+                    if old is None:
+                        shadow = of_storage(tensor)
+                    else:
+                        shadow = old if track == 0 else old.copy()
                     shadow.write(tensor, value)
             shadows.append(shadow)
             last = shadow
@@ -317,7 +318,7 @@ class Shadows:
             # a pending result has only its shadow
             for shadow, table in zip(shadows[1:], frame.tracks, strict=False):
                 table[storage] = shadow
-            frame.made.add(storage)
+            frame.storages.add(storage)
 
     def take_actual(self, tensor: Any) -> None:
         """Let the shadow of a tensor take its elements as they are."""

@@ -263,13 +263,13 @@ class record:
                 )
         return trace
 
-    def _name(self, what: Any) -> Any:
+    def _name(self, target: Any) -> Any:
         """A name, or the id of a tensor in the trace."""
-        if not isinstance(what, torch.Tensor):
-            return what
+        if not isinstance(target, torch.Tensor):
+            return target
         self.trace()
-        pair = self._ids.get(id(what))
-        if pair is None or pair[0]() is not what:
+        pair = self._ids.get(id(target))
+        if pair is None or pair[0]() is not target:
             raise ValueError("this tensor was not used in the recorded block")
         return pair[1]
 
@@ -367,7 +367,7 @@ def undisturbed(work: Callable[[], T]) -> T:
 # ---- the answers
 
 
-def answers(trace: Trace, what: Any) -> str:
+def answers(trace: Trace, target: Any) -> str:
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.failures import explain_failure
@@ -379,7 +379,7 @@ def answers(trace: Trace, what: Any) -> str:
     look = LayoutOptions()
     failure = explain_failure(trace)
     causes = causes_in(facts)
-    if what is None:
+    if target is None:
         first = causes
         if failure is not None:
             first = [failure, *(cause for cause in first if cause.code != failure.code)]
@@ -392,26 +392,26 @@ def answers(trace: Trace, what: Any) -> str:
         )
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
         return with_notes(trace, view.report(first, rest, look))
-    record = tensor_of(trace, what)
+    record = tensor_of(trace, target)
     own = about(facts, record, causes)
     shown = [own] if failure is None else [failure, own]
     return with_notes(trace, view.text(shown, look))
 
 
-def tensor_of(trace: Trace, what: Any) -> TensorRecord:
+def tensor_of(trace: Trace, target: Any) -> TensorRecord:
     """Return the tensor of an id or a name. UsageError, which offers names, if there is none."""
     from gradtrace.errors import UsageError
     from gradtrace.views import pick
 
-    if isinstance(what, int):
-        return trace.tensors[what]
+    if isinstance(target, int):
+        return trace.tensors[target]
     try:
-        return pick.tensor(trace, str(what).removesuffix(".grad"), "NAME")
+        return pick.tensor(trace, str(target).removesuffix(".grad"), "NAME")
     except UsageError as error:  # in Python its hint would not be shown
         raise UsageError(f"{error.message}; {error.hint}") from None
 
 
-def lost_digits(trace: Trace, what: Any) -> str:
+def lost_digits(trace: Trace, target: Any) -> str:
     from gradtrace.analysis.precision import answer
     from gradtrace.views import precision as view
     from gradtrace.views.layout import LayoutOptions
@@ -420,9 +420,9 @@ def lost_digits(trace: Trace, what: Any) -> str:
         raise ValueError(
             'the errors of results were not recorded; record them with record(level="precision")'
         )
-    if what is not None:
-        what = tensor_of(trace, what).id
-    return with_notes(trace, view.report(trace, answer(trace, what), LayoutOptions()))
+    if target is not None:
+        target = tensor_of(trace, target).id
+    return with_notes(trace, view.report(trace, answer(trace, target), LayoutOptions()))
 
 
 def with_notes(trace: Trace, text: str) -> str:

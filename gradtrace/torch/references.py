@@ -31,13 +31,13 @@ class StorageUsers:
 
     __slots__ = ("live", "tensors")
 
-    def __init__(self, known: Known) -> None:
-        self.tensors = [known]
-        self.live = [known]  # those that may still exist
+    def __init__(self, identity: Known) -> None:
+        self.tensors = [identity]
+        self.live = [identity]  # those that may still exist
 
-    def add(self, known: Known) -> None:
-        self.tensors.append(known)
-        self.live.append(known)
+    def add(self, identity: Known) -> None:
+        self.tensors.append(identity)
+        self.live.append(identity)
 
     def is_used(self) -> bool:
         """Whether any of the tensors still exists."""
@@ -81,7 +81,7 @@ class Node:
 
 
 class Scope(state.Scope):
-    """One call of a module; `what` is a weak reference to it, by which its path is found."""
+    """One call of a module; `subject` is a weak reference to it, by which its path is found."""
 
     __slots__ = ("detail",)
 

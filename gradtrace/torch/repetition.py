@@ -45,7 +45,7 @@ class BadStep(NamedTuple):
     own.
     """
 
-    what: str
+    problem: str
     parameters: list[Any]  # whose gradients show it
     updated: set[int]  # parameters that optimisers have updated in this step, by their ids
     good: int
@@ -146,7 +146,7 @@ def report_of(
     """Return the report of a repetition that has ended, and the content of its record."""
     state = repetition.state
     fault = repetition.fault
-    pairs = repetition.found or copies_of(fault.parameters)
+    pairs = repetition.grads or copies_of(fault.parameters)
     gradients = state.numbers.gradients
     sums = set(map(id, gradients.lost)) if gradients.are_summed else set()
     alone = bool(sums) and not same(pairs, fault.wanted)
@@ -174,7 +174,7 @@ class Repetition:
         self.fault = fault
         self.left = fault.good
         self.parameters: list[tuple[Any, Any]] = []
-        self.found: list[tuple[Any, Any]] = []  # the gradients at the end
+        self.grads: list[tuple[Any, Any]] = []  # the gradients at the end
         self.hooks = private.OptimizerHooks(self.begin, self.end)
 
     def __enter__(self) -> None:
@@ -206,7 +206,7 @@ class Repetition:
         return closed
 
     def leave(self) -> None:
-        self.found = copies_of(self.fault.parameters)
+        self.grads = copies_of(self.fault.parameters)
         raise NotFinite
 
     def end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -216,7 +216,7 @@ class Repetition:
 
 def with_closure(args: Any, kwargs: Any, wrapped: Any) -> Any:
     """Return an optimiser's arguments with its closure wrapped; None if it has no closure."""
-    closure = kwargs.get("closure") if "closure" in kwargs else args[1] if len(args) > 1 else None
+    closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
     if not callable(closure):
         return None
     if "closure" in kwargs:
@@ -280,25 +280,25 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
 
 
 def same(
-    found: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]], sums: Collection[int] = ()
+    grads: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]], sums: Collection[int] = ()
 ) -> bool:
     """Whether gradients are equal; of `sums`, parameters by their ids, only the places that are not
     finite: those of a batch are where those of its sum with finite gradients are.
     """
-    pairs = zip(found, wanted, strict=True)
+    pairs = zip(grads, wanted, strict=True)
     return all(
         is_equal(*((places(a, b), places(b, a)) if id(p) in sums else (a, b)))
         for (p, a), (_, b) in pairs
     )
 
 
-def places(grad: Any, other: Any) -> Any:
+def places(grad: Any, repeated: Any) -> Any:
     """Return zeros, and NaN where a gradient is not finite; zeros like the other one if there is
     none.
     """
     if grad is not None:
         return grad.detach().to_dense() * 0
-    return None if other is None else torch.zeros_like(other.detach().to_dense())
+    return None if repeated is None else torch.zeros_like(repeated.detach().to_dense())
 
 
 def is_equal(a: Any, b: Any) -> bool:
@@ -312,9 +312,9 @@ def is_equal(a: Any, b: Any) -> bool:
     return bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
-def same_losses(found: Any, wanted: Any) -> bool:
+def same_losses(losses: Any, wanted: Any) -> bool:
     """Whether the losses of a repetition are those of the step, as far as both are known."""
-    pairs = zip(losses_of(found), losses_of(wanted), strict=False)
+    pairs = zip(losses_of(losses), losses_of(wanted), strict=False)
     return all(is_equal(a, b) for a, b in pairs)
 
 
@@ -364,7 +364,7 @@ def samples_of(recorded: record, watch: SampleWatch) -> str:
     )
 
 
-def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
+def cause_of(recorded: record, result: Any, losses: list[Any]) -> Any:
     """Return what made the first loss that is not finite; None if that is not known. In a step
     without a backward pass `why` would speak of gradients that are None.
     """
@@ -374,7 +374,7 @@ def cause_of(recorded: record, made: Any, losses: list[Any]) -> Any:
     if bad is None or id(bad) not in recorded._ids:
         return None
     kind = "nan" if bool(bad.isnan()) else "inf"
-    cause = forward_cause(made, recorded._name(bad), kind)
+    cause = forward_cause(result, recorded._name(bad), kind)
     return (
         None
         if cause is None

@@ -119,13 +119,13 @@ def replay(
     return compared(document, recorded, module, result, notes, watch)
 
 
-def check_call(what: str, remedy: str, function: Any, *args: Any) -> None:
+def check_call(label: str, remedy: str, function: Any, *args: Any) -> None:
     """UsageError if a function cannot be called with these arguments."""
     with contextlib.suppress(ValueError):  # a function in C may have no signature
         try:
             inspect.signature(function).bind(*args)
         except TypeError as error:
-            raise UsageError(f"{what} cannot be called: {error}", remedy) from error
+            raise UsageError(f"{label} cannot be called: {error}", remedy) from error
 
 
 def recording_of(document: dict[str, Any], step: Any, module: Any, level: str) -> record:

@@ -37,7 +37,7 @@ class SampleWatch(TorchFunctionMode):
         self.sizes = {tensor.shape[0] for tensor in self.batch}
         self.derived = {id(tensor): weakref.ref(tensor) for tensor in self.batch}
         self.first: Any = None  # the tensor of the batch that is not finite
-        self.found: list[BadSamples] = []
+        self.bad_samples: list[BadSamples] = []
         self.is_done = False
 
     def __enter__(self) -> SampleWatch:
@@ -61,8 +61,8 @@ class SampleWatch(TorchFunctionMode):
                 self.look((args, kwargs), result)
         return result
 
-    def look(self, given: Any, result: Any) -> None:
-        if not any(self.is_derived(tensor) for tensor in flat(given)):
+    def look(self, arguments: Any, result: Any) -> None:
+        if not any(self.is_derived(tensor) for tensor in flat(arguments)):
             return
         for tensor in flat(result):
             self.derived[id(tensor)] = weakref.ref(tensor)
@@ -71,7 +71,7 @@ class SampleWatch(TorchFunctionMode):
             rows = bad_rows(tensor)
             if rows:
                 self.note(tensor, rows)
-                self.is_done = len(self.found) == MOST or bool(tensor.isnan().any())
+                self.is_done = len(self.bad_samples) == MOST or bool(tensor.isnan().any())
                 if self.is_done:
                     return
 
@@ -83,7 +83,7 @@ class SampleWatch(TorchFunctionMode):
         recorder = self.recorded._recorder
         identity = None if recorder is None else recorder.find(tensor)
         if identity is not None:
-            self.found.append(BadSamples(identity.last.id, rows))
+            self.bad_samples.append(BadSamples(identity.last.id, rows))
 
     def entries(self) -> list[int]:
         """Return the places in the record of the tensors of the batch."""
@@ -106,11 +106,13 @@ class SampleWatch(TorchFunctionMode):
         if self.first is not None:
             pair = self.recorded._ids.get(id(self.first))
             is_known = pair is not None and pair[0]() is self.first
-            self.found = [BadSamples(pair[1], bad_rows(self.first))] if is_known else []  # type: ignore[index]
+            self.bad_samples = [BadSamples(pair[1], bad_rows(self.first))] if is_known else []  # type: ignore[index]
         facts = Facts(trace)
-        rows = rows_of(facts, self.entries()) if self.found else set()
-        accused = lasting(trace) & rows if self.found else ()
-        bad = next((candidate for candidate in self.found if candidate.entry in accused), None)
+        rows = rows_of(facts, self.entries()) if self.bad_samples else set()
+        accused = lasting(trace) & rows if self.bad_samples else ()
+        bad = next(
+            (candidate for candidate in self.bad_samples if candidate.entry in accused), None
+        )
         if bad is None or len(bad.samples) == trace.tensors[bad.entry].shape[0]:
             return None
         return None if is_brought(facts, bad.entry, rows) else bad

@@ -36,16 +36,19 @@ def sketched(tensor: Any) -> Any:
     return split(packed) if tensor.is_cpu else packed
 
 
-def split(found: Any) -> tuple[int, tuple[float, ...]]:
+def split(packed: Any) -> tuple[int, tuple[float, ...]]:
     """Return the checksum and the sketch that a tensor of `on_device` has."""
-    *sums, upper, lower = found.tolist()
+    *sums, upper, lower = packed.tolist()
     return int(upper) << 32 | int(lower), tuple(sums)
 
 
 def on_device(tensor: Any) -> Any:
     """Compute both without waiting for the device."""
     flat = tensor.contiguous().reshape(-1)
-    values = flat if flat.dtype in FLOATS else flat.double() if flat.dtype in WIDE else flat.float()
+    if flat.dtype in FLOATS:
+        values = flat
+    else:
+        values = flat.double() if flat.dtype in WIDE else flat.float()
     values = torch.where(torch.isfinite(values), values, 0)
     sums = buckets(values)
     most = sketch.LARGEST / sketch.SCALE

@@ -33,7 +33,7 @@ class State:
         self.parameters = reach.leaves()
         named = {id(parameter) for _, parameter in reach.named_parameters()}
         self.named = [parameter for parameter in self.parameters if id(parameter) in named]
-        self.given: list[Any] = []  # leaf tensors that the step was given
+        self.arguments: list[Any] = []  # leaf tensors that the step was given
         self.by_hand = UpdatesByHand(self.parameters)
         self.variables = Variables(reach.holders)
         self.numbers = SavedNumbers(reach, self.parameters)
@@ -44,8 +44,8 @@ class State:
     def save(self, args: Any) -> None:
         self.variables.save(args)
         self.by_hand.save()
-        self.given = [argument for argument in args if is_trained(argument)]
-        self.numbers.save(self.given)
+        self.arguments = [argument for argument in args if is_trained(argument)]
+        self.numbers.save(self.arguments)
 
     @private.modeless
     def restore(self, args: Any) -> Any:
@@ -63,11 +63,11 @@ class State:
         self.at_call.forget()
         self.by_hand.end(updated)
         self.variables.forget()
-        self.given = []
+        self.arguments = []
 
     def checked(self) -> list[Any]:
         """Return the tensors whose gradients this step computes, as far as that is known."""
-        return [*self.named, *self.given]
+        return [*self.named, *self.arguments]
 
 
 class SavedNumbers:
@@ -224,7 +224,7 @@ class Gradients:
     def __init__(self, parameters: list[Any]) -> None:
         self.parameters = parameters
         self.owners: list[Any] = []  # the parameters that have a gradient
-        self.known: list[Any] = []  # weak references to these gradients
+        self.references: list[Any] = []  # weak references to these gradients
         self.versions: list[int] = []
         self.held: list[Any] = []
         # whether steps change gradients that they find; None: not known yet
@@ -236,7 +236,7 @@ class Gradients:
         pairs = [(p, g) for p in self.parameters if (g := p.grad) is not None]
         self.owners = [p for p, _ in pairs]
         grads = [g for _, g in pairs]
-        self.known = list(map(weakref.ref, grads))
+        self.references = list(map(weakref.ref, grads))
         if self.are_summed:
             self.versions = [CHANGES] * len(grads)
             return
@@ -252,7 +252,7 @@ class Gradients:
         """
         self.note_lost()
         values = [copy.clone() for copy in self.copies.values] or list(
-            map(private.tensor_of, self.known)
+            map(private.tensor_of, self.references)
         )
         for parameter in self.parameters:
             parameter.grad = None
@@ -274,7 +274,7 @@ class Gradients:
         """Return the parameters whose gradient from before the step exists and was changed in
         it.
         """
-        now = zip(self.owners, self.known, self.versions, strict=True)
+        now = zip(self.owners, self.references, self.versions, strict=True)
         return [
             p
             for p, reference, version in now

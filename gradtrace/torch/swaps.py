@@ -39,8 +39,8 @@ def swapping(rec: Recorder, original: Any) -> Any:
                 first, second = second, first
                 raise
             finally:
-                given(rec, second, t1)
-                given(rec, first, t2)
+                attach(rec, second, t1)
+                attach(rec, first, t2)
                 with private.without_torch_function():
                     for holder in held:
                         if (optimizer := holder.ref()) is not None:
@@ -57,8 +57,8 @@ def dropped(rec: Recorder, tensor: Any) -> Known | None:
     return identity
 
 
-def given(rec: Recorder, known: Known | None, tensor: Any) -> None:
-    """Note that what is known belongs to this tensor."""
-    if known is not None:
-        known.ref = weakref.ref(tensor)
-        rec.identities[id(tensor)] = known
+def attach(rec: Recorder, identity: Known | None, tensor: Any) -> None:
+    """Note that an identity belongs to this tensor."""
+    if identity is not None:
+        identity.ref = weakref.ref(tensor)
+        rec.identities[id(tensor)] = identity

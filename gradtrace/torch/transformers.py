@@ -193,22 +193,23 @@ def parts_of(trainer: Any, model: Any, inputs: Any, num_items_in_batch: Any = No
         inputs["num_items_in_batch"] = num_items_in_batch
     flag = getattr(trainer, "loss_is_scaled_for_ga", None)
     is_scaled = (by_items or trainer.compute_loss_func is not None) if flag is None else flag
-    computing = name_of(type(trainer).compute_loss)
     own = [
         name
         for name in ("compute_loss_func", "label_smoother")
         if getattr(trainer, name, None) is not None
     ]
+    if own:
+        loss = own[0]
+    elif type(trainer).compute_loss is Trainer.compute_loss:
+        loss = ""
+    else:
+        loss = name_of(type(trainer).compute_loss)
     call = {
         "divisor": 1 if is_scaled else getattr(trainer, "current_gradient_accumulation_steps", 1),
         "autocast": AUTOCAST.get(trainer.accelerator.mixed_precision, ""),
         "scale": 1
         if trainer.accelerator.scaler is None
         else trainer.accelerator.scaler.get_scale(),
-        "loss": own[0]
-        if own
-        else ""
-        if type(trainer).compute_loss is Trainer.compute_loss
-        else computing,
+        "loss": loss,
     }
     return StepParts(model, "model", inputs, name_of(type(trainer).training_step), call)

@@ -259,8 +259,8 @@ class WatchedPass(WatchedCall):
 
     def report(self, fault: BadStep) -> None:
         losses = list(self.loop.losses)
-        problem = fault.what if repetition.finite_losses(losses) else "the loss is not finite"
-        super().report(fault._replace(what=problem, result=losses))
+        problem = fault.problem if repetition.finite_losses(losses) else "the loss is not finite"
+        super().report(fault._replace(problem=problem, result=losses))
 
     def prepare_repetition(self, fault: BadStep, file: CapsuleFile | None) -> None:
         """Keep the parameters from the updates in the rest of the body, with which the child goes
@@ -301,18 +301,18 @@ class RepeatedPass(Repetition):
     program.
     """
 
-    def __init__(self, one: WatchedPass, batch: Any, frames: list[Any]) -> None:
-        super().__init__(one.before, one.fault)
-        self.child: Any = one.child
-        self.lost = one.lost
-        self.loop = one.loop
-        self.capsule = one.capsule
-        self.recorded = repetition.recording_of(one.guard, (), {})
+    def __init__(self, watched: WatchedPass, batch: Any, frames: list[Any]) -> None:
+        super().__init__(watched.before, watched.fault)
+        self.child: Any = watched.child
+        self.lost = watched.lost
+        self.loop = watched.loop
+        self.capsule = watched.capsule
+        self.recorded = repetition.recording_of(watched.guard, (), {})
         self.watch = SampleWatch(self.recorded, batch)
         self.frames = frames  # that of the loop, and its callers
 
     def leave(self) -> None:
-        self.found = repetition.copies_of(self.fault.parameters)
+        self.grads = repetition.copies_of(self.fault.parameters)
         self.send()
 
     def send(self, failure: str = "") -> None:

@@ -96,6 +96,13 @@ def statistics(array: Array) -> Summary:
     )
 
 
+def relative_size(size: float, scale: float) -> float:
+    """Return `size / scale`; for a scale of 0 infinity, or 0 if the size is 0 too."""
+    if scale:
+        return size / scale
+    return float("inf") if size else 0.0
+
+
 def norm_of(raw: Any) -> float:
     """Return the Euclidean length of raw data; the squares of large numbers do not overflow."""
     if not getattr(raw, "shape", ()):

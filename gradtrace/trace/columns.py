@@ -103,7 +103,7 @@ class TableWriter:
         columns = ColumnWriter(self)
         spans = self.spans.things
         columns.add([len(self.groups) - 1, len(spans)])
-        columns.column(Many(each=INT), self.groups.things)
+        columns.column(Many(item=INT), self.groups.things)
         columns.fields(FIELDS[Span], spans)
         return columns.numbers()
 
@@ -146,10 +146,10 @@ class ColumnWriter:
             return self.optional(inner, items)
         if not isinstance(kind, Many):
             return self.fields(FIELDS[kind], items)
-        if kind.each is None:
+        if kind.item is None:
             return self.fields(kind.of, items)
         self.add(map(len, items))
-        self.column(kind.each, list(chain.from_iterable(items)))
+        self.column(kind.item, list(chain.from_iterable(items)))
 
     def optional(self, kind: Any, items: Sequence[Any]) -> None:
         self.add([entry is not None for entry in items])
@@ -183,7 +183,7 @@ class TableReader:
         self.value_count = 0
         columns = ColumnReader(numbers, self)
         groups, spans = columns.integers(2)
-        self.groups = [*columns.column(Many(each=INT), groups), None]
+        self.groups = [*columns.column(Many(item=INT), groups), None]
         self.spans = [*columns.records(Span, spans), None]
         columns.end()
 
@@ -251,7 +251,7 @@ class ColumnReader:
         if not isinstance(kind, Many):
             return self.records(kind, count)
         return (
-            self.sequences(kind.each, count) if kind.each is not None else self.rows(kind.of, count)
+            self.sequences(kind.item, count) if kind.item is not None else self.rows(kind.of, count)
         )
 
     def sequences(self, kind: Any, count: int) -> list[tuple[Any, ...]]:

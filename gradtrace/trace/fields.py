@@ -28,7 +28,8 @@ PASS = "PassId"
 INTEGERS = (INT, TENSOR, OPERATION, FUNCTION, SCOPE, PASS, "OperationCount", "StepCount")
 NUMBERING = (*INTEGERS[1:], GROUP)  # what a window has other numbers for
 PLAIN = (*INTEGERS, TEXT, BOOL, NUMBER, VALUE, GROUP)
-SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+SPECIAL_TEXTS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+SPECIAL = {text: float(number) for number, text in SPECIAL_TEXTS.items()}
 
 
 class Damaged(Exception):
@@ -44,12 +45,12 @@ class Maybe:
 
 class Many:
     """The type of a field that is a tuple: of fixed fields (`of`), or of any number of items of one
-    type (`each`).
+    type (`item`).
     """
 
-    def __init__(self, *of: Any, each: Any = None) -> None:
+    def __init__(self, *of: Any, item: Any = None) -> None:
         self.of = of
-        self.each = each
+        self.item = item
 
 
 def type_of(annotation: str) -> Any:
@@ -65,7 +66,7 @@ def type_of(annotation: str) -> Any:
         return getattr(record, annotation, None) or getattr(precision, annotation)
     inner = annotation[len("tuple[") : -1]
     if inner.endswith(", ..."):
-        return Many(each=type_of(inner.removesuffix(", ...")))
+        return Many(item=type_of(inner.removesuffix(", ...")))
     return Many(*map(type_of, inner.split(", ")))
 
 
@@ -96,7 +97,7 @@ def is_numbered(kind: Any) -> bool:
     if isinstance(kind, Maybe):
         return is_numbered(kind.of)
     if isinstance(kind, Many):
-        return any(map(is_numbered, kind.of or (kind.each,)))
+        return any(map(is_numbered, kind.of or (kind.item,)))
     return kind in NUMBERING or (kind not in PLAIN and bool(NUMBERED_FIELDS[kind]))
 
 
@@ -126,59 +127,57 @@ def counts() -> dict[str, int]:
 
 def number(x: Any) -> Any:
     """Return a number as strict JSON holds it: NaN and infinities as strings."""
-    if isinstance(x, float) and not isfinite(x):
-        return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
-    return x
+    return SPECIAL_TEXTS[str(x)] if isinstance(x, float) and not isfinite(x) else x
 
 
-def listed(one: Any) -> list[Any]:
-    if type(one) is not list:
+def listed(value: Any) -> list[Any]:
+    if type(value) is not list:
         raise Damaged("a list is missing")
-    return one
+    return value
 
 
-def mapped(one: Any) -> dict[str, Any]:
-    if type(one) is not dict:
+def mapped(value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
         raise Damaged("an object is missing")
-    return one
+    return value
 
 
-def integer(one: Any) -> int:
-    if type(one) is not int or not 0 <= one < 1 << 53:
+def integer(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 53:
         raise Damaged("a number is damaged")
-    return one
+    return value
 
 
-def whole(one: Any) -> int:
-    if type(one) is not int or abs(one) >= 1 << 64:
+def whole(value: Any) -> int:
+    if type(value) is not int or abs(value) >= 1 << 64:
         raise Damaged("a number is damaged")
-    return one
+    return value
 
 
-def text(one: Any) -> str:
-    if type(one) is not str:
+def text(value: Any) -> str:
+    if type(value) is not str:
         raise Damaged("a text is damaged")
-    return one
+    return value
 
 
-def boolean(one: Any) -> bool:
-    if type(one) is not bool:
+def boolean(value: Any) -> bool:
+    if type(value) is not bool:
         raise Damaged("a flag is damaged")
-    return one
+    return value
 
 
-def real(one: Any) -> Any:
-    if type(one) is str and one in SPECIAL:
-        return SPECIAL[one]
-    if (type(one) is not float and type(one) is not int) or abs(one) > 1.8e308:
+def real(value: Any) -> Any:
+    if type(value) is str and value in SPECIAL:
+        return SPECIAL[value]
+    if (type(value) is not float and type(value) is not int) or abs(value) > 1.8e308:
         raise Damaged("a number is damaged")
-    return one
+    return value
 
 
-def one_of(one: Any, among: Iterable[str]) -> str:
-    if one not in tuple(among):
+def one_of(value: Any, among: Iterable[str]) -> str:
+    if value not in tuple(among):
         raise Damaged("a word is damaged")
-    return str(one)
+    return str(value)
 
 
 # ---- ids
@@ -223,8 +222,8 @@ def note_largest(kind: Any, items: Sequence[Any], largest: dict[str, int]) -> No
     elif not isinstance(kind, Many):
         for name, field in NUMBERED_FIELDS[kind]:
             note_largest(field, [getattr(record, name) for record in items], largest)
-    elif kind.each is not None:
-        note_largest(kind.each, list(chain.from_iterable(items)), largest)
+    elif kind.item is not None:
+        note_largest(kind.item, list(chain.from_iterable(items)), largest)
     else:
         for place, field in enumerate(kind.of):
             if is_numbered(field):

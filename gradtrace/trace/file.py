@@ -333,20 +333,16 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
     )
 
 
-def option(one: Any) -> Any:
-    return (
-        tuple(map(fields.text, one))
-        if type(one) is list
-        else fields.integer(one)
-        if type(one) is int
-        else bool(one)
-    )
+def option(value: Any) -> Any:
+    if type(value) is list:
+        return tuple(map(fields.text, value))
+    return fields.integer(value) if type(value) is int else bool(value)
 
 
-def row(one: Any, *readers: Callable[[Any], Any]) -> Any:
-    if len(fields.listed(one)) != len(readers):
+def row(values: Any, *readers: Callable[[Any], Any]) -> Any:
+    if len(fields.listed(values)) != len(readers):
         raise Damaged("a row has another number of fields")
-    return tuple(read(part) for read, part in zip(readers, one, strict=True))
+    return tuple(read(part) for read, part in zip(readers, values, strict=True))
 
 
 def read_table(file: zipfile.ZipFile, name: str, dimensions: int = 1) -> Any:

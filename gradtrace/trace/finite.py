@@ -52,15 +52,15 @@ class Judged(NamedTuple):
 Wrong = tuple[int, int, float, Judged]
 
 
-def check_record(name: str, span: Span | None, found: str | Wrong | None) -> FunctionCheck:
+def check_record(name: str, span: Span | None, result: str | Wrong | None) -> FunctionCheck:
     """Return the record of a Function's comparison: the reason for not trying it, its worst
     element, or None.
     """
-    if found is None:
+    if result is None:
         return FunctionCheck(name, "ok", "", span)
-    if isinstance(found, str):
-        return FunctionCheck(name, "not tried", found, span)
-    place, element, analytic, judged = found
+    if isinstance(result, str):
+        return FunctionCheck(name, "not tried", result, span)
+    place, element, analytic, judged = result
     return FunctionCheck(name, "wrong", "", span, place, element, analytic, judged.numeric)
 
 

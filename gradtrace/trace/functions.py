@@ -63,16 +63,16 @@ def walk(starts: Iterable[Node | None]) -> FunctionGraph:
     return FunctionGraph(nodes, {id(node): i for i, node in enumerate(nodes)})
 
 
-def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
+def edges(graph: FunctionGraph) -> tuple[FunctionEdge, ...]:
     """Return next_functions as edges; two edges where a node uses one input twice, none for an
     input without gradient.
     """
     result = []
-    for source, node in enumerate(found.nodes):
+    for source, node in enumerate(graph.nodes):
         numbers = node.output_nrs or (0,) * len(node.next)
         for position, (after, number) in enumerate(zip(node.next, numbers, strict=False)):
             if after is not None:
-                result.append(FunctionEdge(source, found.ids[id(after)], position, number))
+                result.append(FunctionEdge(source, graph.ids[id(after)], position, number))
     return tuple(result)
 
 

@@ -48,7 +48,9 @@ class History:
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
-        self.made: dict[int, list[Entry]] = {}  # by id() of the node: the results of recorded calls
+        self.results: dict[
+            int, list[Entry]
+        ] = {}  # by id() of the node: the results of recorded calls
         # by id(): the entries that an operation used, other than to overwrite them
         self.used: set[int] = set()
         self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
@@ -68,7 +70,7 @@ class History:
             call.outputs.append(entry)
             node = node_of(tensor)
             if node is not None:
-                self.made.setdefault(id(node), []).append(entry)
+                self.results.setdefault(id(node), []).append(entry)
             if self.keeper is not None:
                 entry.value = self.keeper.version_made(tensor, call.index)
         return entry
@@ -144,9 +146,11 @@ class History:
         """
         record = operands.record_of(name)
         names = (
-            () if record is None or not record.found else (*record.bare_names, *record.plain_names)
+            ()
+            if record is None or not record.computed
+            else (*record.bare_names, *record.plain_names)
         )
-        place = names.index(record.found) if record is not None and names else len(args)
+        place = names.index(record.computed) if record is not None and names else len(args)
         if place >= len(args) or not isinstance(args[place], Tensor):
             return args, ()
         return (*args[:place], raw[place], *args[place + 1 :]), (args[place],)
@@ -179,7 +183,7 @@ class History:
         """
         if (
             id(tensor) not in self.current
-            and (entries := self.made.get(id(node_of(tensor)))) is not None
+            and (entries := self.results.get(id(node_of(tensor)))) is not None
         ):
             same = next(
                 (

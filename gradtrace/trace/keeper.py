@@ -19,7 +19,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import WriteWatcher, state
 from gradtrace.engine.data.tensor import Tensor
-from gradtrace.trace.array_summary import Summary, norm_of, sketched, summarize
+from gradtrace.trace.array_summary import Summary, norm_of, relative_size, sketched, summarize
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
@@ -267,21 +267,21 @@ class Keeper(WriteWatcher):
     def _share(self, kept: Kept) -> None:
         self._storages.setdefault(id(storage_of(kept.array)), []).append(kept)
 
-    def _detach(self, found: list[Kept]) -> None:
+    def _detach(self, contents: list[Kept]) -> None:
         """Give everything on one storage its own contents. A storage of which most is needed is
         copied once.
         """
-        if not found:
+        if not contents:
             return
-        root: Any = storage_of(found[0].array)
-        size = sum(kept.array.nbytes for kept in found if kept.array is not None)
+        root: Any = storage_of(contents[0].array)
+        size = sum(kept.array.nbytes for kept in contents if kept.array is not None)
         paid = id(root) in self._paid
         self._paid.discard(id(root))
         once = None
-        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
+        several = len(contents) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
         if several and (paid or self.reserve(root.nbytes)):
             once = (root, root.copy())
-        for kept in found:
+        for kept in contents:
             array: Any = kept.array
             self._noted.pop(id(array), None)
             if once is not None:
@@ -349,9 +349,7 @@ class Keeper(WriteWatcher):
         before = self._replaced.get(id(tensor))
         if before is None or before.shape != getattr(tensor._data, "shape", None):
             return None
-        size = norm_of(before)
-        moved = norm_of(tensor._data - before)
-        return moved / size if size else float("inf") if moved else 0.0
+        return relative_size(norm_of(tensor._data - before), norm_of(before))
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:
         """Return the version of a tensor that a call was the first to read; None if an earlier call

@@ -122,18 +122,18 @@ def apart(members: Mapping[str, set[int]]) -> dict[str, list[list[int]]]:
     return calls
 
 
-def related(path: str, other: str) -> bool:
+def related(path_a: str, path_b: str) -> bool:
     """Whether one of the two modules is the other, or contains it."""
-    return path == other or path.startswith(other + ".") or other.startswith(path + ".")
+    return path_a == path_b or path_a.startswith(path_b + ".") or path_b.startswith(path_a + ".")
 
 
-def between(found: set[int], inputs: Sequence[Sequence[int]]) -> set[int]:
-    """Return the functions on paths between any two of `found`, including `found`."""
-    after = set(found)
+def between(operations: set[int], inputs: Sequence[Sequence[int]]) -> set[int]:
+    """Return the functions on paths between any two of `operations`, including these."""
+    after = set(operations)
     for i, sources in enumerate(inputs):
         if not after.isdisjoint(sources):
             after.add(i)
-    before = set(found)
+    before = set(operations)
     for i in range(len(inputs) - 1, -1, -1):
         if i in before:
             before.update(inputs[i])

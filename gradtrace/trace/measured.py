@@ -81,7 +81,7 @@ def updates(
     operation read last.
     """
     read = read_versions(kept)
-    for at, tensor, fields in watch.updates.found:
+    for at, tensor, fields in watch.updates.entries:
         version = version_at(read, tensor, at)
         if version is not None:
             yield UpdateLoss(tensor=version, after=builder.before(at), **fields)

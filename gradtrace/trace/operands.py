@@ -202,13 +202,9 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, (tuple, list)):
         inner = ", ".join("tensor" if isinstance(item, Tensor) else _text(item) for item in value)
-        return (
-            f"[{inner}]"
-            if isinstance(value, list)
-            else f"({inner},)"
-            if len(value) == 1
-            else f"({inner})"
-        )
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
     if type(value).__name__ == "ndarray":
         return f"array{tuple(value.shape)}"
     names = (getattr(value, attribute, None) for attribute in ("name", "__name__"))

@@ -1,11 +1,11 @@
 """Run a program up to its first call of backward, and measure there: the value, its gradients, its
 second derivatives.
 
-    probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
+    probe = Probe(leaves, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
     run(program, inputs, record=Keeper, watcher=probe, ...)
     probe.outcome
 
-The leaves are the given ones and those that the program makes, in the order in which they begin to
+The leaves are `leaves` and those that the program makes, in the order in which they begin to
 require grad. A leaf is shifted right before its first use: until then the program may still write
 its values (as modules initialise their weights). The program is ended as if it had called exit().
 """
@@ -60,7 +60,7 @@ class Probe(Watcher):
 
     def __init__(
         self,
-        given: Sequence[Tensor],
+        leaves: Sequence[Tensor],
         order: int = 1,
         shift: Shift | None = None,
         first_use: dict[int, int] | None = None,
@@ -79,7 +79,7 @@ class Probe(Watcher):
         self.by_node: dict[int, tuple[str, tuple[Any, ...], Any, int]] = {}
         self.examine = examine  # is shown each node with its call before its rules run
         self._done = shift is None
-        for tensor in given:
+        for tensor in leaves:
             self.begins(tensor)
 
     # ---- what the engine and the recorder tell

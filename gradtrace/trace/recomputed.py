@@ -175,7 +175,10 @@ def gradient_again(
 
 def by_number(gradient: Any) -> dict[int, Any]:
     """Return the raw gradients that a node received, by output."""
-    received = gradient if type(gradient) is dict else {} if gradient is None else {0: gradient}
+    if type(gradient) is dict:
+        received = gradient
+    else:
+        received = {} if gradient is None else {0: gradient}
     return {
         number: raw._data if isinstance(raw, Tensor) else raw for number, raw in received.items()
     }
@@ -216,13 +219,13 @@ def saved_args(args: Sequence[Any], called: RecordedCall | None) -> tuple[Any, .
     )
 
 
-def saved_arg(kept: Any, known: Any) -> Any:
-    if type(kept) is tuple and type(known) is tuple and len(kept) == len(known):
-        return tuple(map(saved_arg, kept, known))
-    if isinstance(known, Slot):
+def saved_arg(kept: Any, slot: Any) -> Any:
+    if type(kept) is tuple and type(slot) is tuple and len(kept) == len(slot):
+        return tuple(map(saved_arg, kept, slot))
+    if isinstance(slot, Slot):
         if isinstance(kept, Meta):
-            return known.actual
-        return None if kept is None else Slot(kept, known.shadow, known.tensor)
+            return slot.actual
+        return None if kept is None else Slot(kept, slot.shadow, slot.tensor)
     return wide.widened(kept) if isinstance(kept, np.ndarray) else wide.widened_plain(kept)
 
 

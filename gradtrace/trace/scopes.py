@@ -67,12 +67,12 @@ class Scopes:
         """Whether a scope says nothing new: a module's own `forward`."""
         within = scope.parent
         called = scope.kind == "function" and within is not None and within.kind == "module"
-        return called and str(scope.what).endswith(".forward")
+        return called and str(scope.subject).endswith(".forward")
 
     def _add(self, scope: Scope, parent: int | None) -> int:
         name, detail = self._named(scope)
         turn = scope.count if scope.kind == "pass" else None
-        span = self.source.span(scope.what if scope.kind in ("loop", "pass") else scope.origin)
+        span = self.source.span(scope.subject if scope.kind in ("loop", "pass") else scope.origin)
         self.records.append(
             ScopeRecord(len(self.records), parent, scope.kind, name, detail, turn, span)
         )
@@ -81,11 +81,11 @@ class Scopes:
     def _named(self, scope: Scope) -> tuple[str, str]:
         """A scope's name, and what a module is an instance of."""
         if scope.kind in ("loop", "pass"):
-            return self.source.excerpt(scope.what), ""
+            return self.source.excerpt(scope.subject), ""
         if scope.kind == "module":
-            kind = type(scope.what).__name__
-            return self._path(scope.what) or kind, kind
-        return str(scope.what).replace(".<locals>", ""), ""
+            kind = type(scope.subject).__name__
+            return self._path(scope.subject) or kind, kind
+        return str(scope.subject).replace(".<locals>", ""), ""
 
     def _path(self, module: Any) -> str:
         """Where a variable holds a module: "net.layers.0"; "" if none does."""

@@ -253,9 +253,9 @@ class Watch(EventStream, Watcher):
         with self.checking, unobserved(scope=None):
             self.checks[call[0]] = (call[3], try_function(node, call))
 
-    def _matrices(self, node: Node, known: list[Value | None]) -> list[Value | None]:
+    def _matrices(self, node: Node, values: list[Value | None]) -> list[Value | None]:
         """The matrix of each edge that has no plain local derivative."""
-        lacking = [target is not None and known[i] is None for i, target in enumerate(node.next)]
+        lacking = [target is not None and values[i] is None for i, target in enumerate(node.next)]
         if not any(lacking):
             return []
         try:

@@ -52,7 +52,9 @@ CHUNK = 1 << 22  # bytes
 
 def type_of_number(dtype: str) -> str:
     """Return the dtype of the chunk that holds a single number."""
-    return "float64" if "float" in dtype else "bool" if dtype == "bool" else "int64"
+    if "float" in dtype:
+        return "float64"
+    return "bool" if dtype == "bool" else "int64"
 
 
 class Chunk:

@@ -150,16 +150,16 @@ def by_iteration(
     return spans
 
 
-def step_of(scope: Any, number: dict[int, int], known: dict[int, int | None]) -> int | None:
+def step_of(scope: Any, number: dict[int, int], steps: dict[int, int | None]) -> int | None:
     """Return the step that a call in this scope is part of."""
     chain = []
-    while scope is not None and id(scope) not in known:
+    while scope is not None and id(scope) not in steps:
         if id(scope) in number:
-            known[id(scope)] = number[id(scope)]
+            steps[id(scope)] = number[id(scope)]
             break
         chain.append(scope)
         scope = scope.parent
-    step = None if scope is None else known[id(scope)]
+    step = None if scope is None else steps[id(scope)]
     for inner in chain:
-        known[id(inner)] = step
+        steps[id(inner)] = step
     return step

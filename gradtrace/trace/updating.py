@@ -12,15 +12,15 @@ from gradtrace.trace import wide
 
 
 class Updates:
-    """The updates of a run. `found` has triples: how many calls had run before, the parameter, the
-    fields of a row.
+    """The updates of a run. `entries` has triples: how many calls had run before, the parameter,
+    the fields of a row.
 
     Before a step, a copy of the optimiser with float64 tensors is made, and steps too. Parameters
     in float64, and optimisers that call a closure, are left out.
     """
 
     def __init__(self, undisturbed: Any) -> None:
-        self.found: list[tuple[int, Tensor, dict[str, Any]]] = []
+        self.entries: list[tuple[int, Tensor, dict[str, Any]]] = []
         self._undisturbed = undisturbed
         self._watched: set[int] = set()
         # by id(optimiser): tensor, before, wanted
@@ -64,7 +64,7 @@ class Updates:
             "largest": float(np.abs(wanted[is_lost]).max(initial=0)),
             "broken": int((np.isfinite(wanted) & ~np.isfinite(change)).sum()),
         }
-        self.found.append((at, tensor, fields))
+        self.entries.append((at, tensor, fields))
 
 
 def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:

@@ -81,7 +81,9 @@ class Value(NamedTuple):
     def norm(self) -> float:
         """The Euclidean length of the elements; NaN or infinity if any element is."""
         if self.kept is not None:
-            return float("nan") if self.kept.nan else INFINITY if self.kept.inf else self.kept.norm
+            if self.kept.nan:
+                return float("nan")
+            return INFINITY if self.kept.inf else self.kept.norm
         return norm_of(self.elements)
 
     @property

@@ -13,6 +13,7 @@ from itertools import pairwise
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.op import Op
+from gradtrace.trace.array_summary import relative_size
 from gradtrace.trace.wide_special import KERNELS
 
 Array = Any
@@ -109,8 +110,7 @@ def relative(error: Array, size: float) -> float:
     """
     if not np.isfinite(error).all():
         return float("inf")
-    length = norm(error)
-    return length / size if size else float("inf") if length else 0.0
+    return relative_size(norm(error), size)
 
 
 def share(part: Array, whole: Array) -> float:

@@ -318,13 +318,13 @@ class Window:
         if not isinstance(kind, Many):
             number = self.number_of.get(kind)
             return self.renumbered(value) if number is None else number(value)
-        if kind.each is None:
+        if kind.item is None:
             return tuple(
                 self.translated(part, entry) for part, entry in zip(kind.of, value, strict=True)
             )
-        items = [self.translated(kind.each, entry) for entry in value]
+        items = [self.translated(kind.item, entry) for entry in value]
         there = [entry for entry in items if entry is not None]
-        return tuple(dict.fromkeys(there) if kind.each in self.number_of else there)
+        return tuple(dict.fromkeys(there) if kind.item in self.number_of else there)
 
     def tensor_id(self, old: int) -> int | None:
         """Return the new id of a tensor; of a leaf, that of the version that the window has."""
@@ -358,7 +358,7 @@ class Window:
         """
         shared = id(tensors)
         if shared not in self.groups:
-            self.groups[shared] = self.translated(Many(each=TENSOR), tensors)
+            self.groups[shared] = self.translated(Many(item=TENSOR), tensors)
         return self.groups[shared]
 
     # ---- contents

@@ -222,13 +222,7 @@ class BackwardCFunction(Node, FunctionCtx):
             self.__dict__["_saved"] = None
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
-        slots = (
-            gradient
-            if isinstance(gradient, dict)
-            else {0: gradient}
-            if gradient is not None
-            else {}
-        )
+        slots = gradient if isinstance(gradient, dict) else {0: gradient}
         traced = state.grad_enabled
         gradients = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
         backward = self.function.backward

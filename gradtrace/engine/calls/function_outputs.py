@@ -52,11 +52,11 @@ NOT_AN_INPUT = (
 
 
 def connected(
-    ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], tracked: bool
+    ctx: BackwardCFunction, args: tuple[Any, ...], returned: list[Any], tracked: bool
 ) -> list[Any]:
     """Return the outputs of forward with the node as their grad_fn."""
     if tracked:
-        refuse_odd_marks(ctx, args, given)
+        refuse_odd_marks(ctx, args, returned)
     for tensor in ctx._dirty:
         tensor.counter().n += 1
     differentiable = [
@@ -64,34 +64,34 @@ def connected(
         and isinstance(o, Tensor)
         and o.is_floating_point()
         and not contains(ctx._non_differentiable, o)
-        for o in given
+        for o in returned
     ]
     ctx.__dict__["_marked"] = {
-        i for i, o in enumerate(given) if contains(ctx._non_differentiable, o)
+        i for i, o in enumerate(returned) if contains(ctx._non_differentiable, o)
     }
     if tracked:
-        specs = [spec_of(o._data) if isinstance(o, Tensor) else None for o in given]
+        specs = [spec_of(o._data) if isinstance(o, Tensor) else None for o in returned]
         dtypes = [NO_TENSOR if spec is None else spec.dtype for spec in specs]
         ctx.spec = spec_for([() if spec is None else spec.shape for spec in specs], dtypes)
         # `derive` gets a dict of gradients by output number unless this is 1.
-        ctx.__dict__["_outputs"] = len(given) if len(given) != 1 else 0
+        ctx.__dict__["_outputs"] = len(returned) if len(returned) != 1 else 0
         ctx.__dict__["_differentiable"] = differentiable
     outputs = [
-        own_output(ctx, args, o, number if has_grad else None, len(given))
+        own_output(ctx, args, o, number if has_grad else None, len(returned))
         if isinstance(o, Tensor)
         else o
-        for number, (o, has_grad) in enumerate(zip(given, differentiable, strict=True))
+        for number, (o, has_grad) in enumerate(zip(returned, differentiable, strict=True))
     ]
     if sum(differentiable) > 1:
         for o in outputs:
             if isinstance(o, Tensor) and o._x is not None and o._x.view is not None:
                 o._x.view.creation = MULTI
-    if not all(contains(given, tensor) for tensor in ctx._dirty):
+    if not all(contains(returned, tensor) for tensor in ctx._dirty):
         raise RuntimeError(DIRTY_MESSAGE)
     return outputs
 
 
-def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any]) -> None:
+def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], returned: list[Any]) -> None:
     """Warn if mark_dirty got a tensor that is not an input (RuntimeError if it is a view), and
     check pure views.
     """
@@ -103,7 +103,7 @@ def refuse_odd_marks(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[
         import warnings
 
         warnings.warn(NOT_AN_INPUT, UserWarning, stacklevel=5)
-    if ctx._is_pure_view and (len(given) != 1 or sum(isinstance(a, Tensor) for a in args) != 1):
+    if ctx._is_pure_view and (len(returned) != 1 or sum(isinstance(a, Tensor) for a in args) != 1):
         raise RuntimeError(PURE_VIEW_MESSAGE)
 
 
@@ -164,8 +164,8 @@ def contains(values: Iterable[object], wanted: object) -> bool:
     return any(value is wanted for value in values)
 
 
-def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
-    for before, after in zip(given, outputs, strict=True):
+def refuse_saved_alias(ctx: BackwardCFunction, returned: list[Any], outputs: list[Any]) -> None:
+    for before, after in zip(returned, outputs, strict=True):
         saved = ctx._to_save
         if before is not after and contains(saved, before) and not contains(ctx._dirty, before):
             raise RuntimeError(SAVED_ALIAS_MESSAGE)
@@ -177,7 +177,9 @@ def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | No
     """
     for i, o in enumerate(outputs):
         if saved is not None and saved is o:
-            return i if o._fn is ctx else -1 if o._fn is None else None
+            if o._fn is ctx:
+                return i
+            return -1 if o._fn is None else None
     return None
 
 

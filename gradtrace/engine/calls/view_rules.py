@@ -57,7 +57,9 @@ def creation(several: bool, source: View | None) -> str:
         return INFERENCE
     if not state.grad_enabled:
         return NO_GRAD
-    return MULTI if several else PLAIN if source is None else source.creation
+    if several:
+        return MULTI
+    return PLAIN if source is None else source.creation
 
 
 def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:

@@ -243,13 +243,10 @@ class TensorSpec:
             single and len(shape) > 0 and dtype.kind == "f" and dtype.itemsize > 2
         )
         self.large = self.fast and count(shape) >= LARGE
-        self.data = (
-            FLOATS
-            if dtype is None
-            else WIDE
-            if single and dtype == np.float64 and not self.large
-            else OTHERS
-        )
+        if dtype is None:
+            self.data = FLOATS
+        else:
+            self.data = WIDE if single and dtype == np.float64 and not self.large else OTHERS
         # Python numbers as 0-d arrays: numpy is slow to convert one each time
         self.numbers: dict[Number, Array] = {}
 

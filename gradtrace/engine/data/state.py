@@ -248,25 +248,27 @@ T = TypeVar("T")
 class Scope:
     """One call of a module or function, one loop, or one iteration of a loop.
 
-    `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the
+    `kind` is "module", "function", "loop", "pass" or "backward"; `subject` is the module, the
     function's name or the loop's origin; `count` is the number of iterations of a loop, or the
     number of this iteration.
     """
 
-    __slots__ = ("count", "kind", "origin", "parent", "what")
+    __slots__ = ("count", "kind", "origin", "parent", "subject")
 
-    def __init__(self, parent: Scope | None, kind: str, what: Any, count: int = 0) -> None:
+    def __init__(self, parent: Scope | None, kind: str, subject: Any, count: int = 0) -> None:
         self.parent = parent
         self.kind = kind
-        self.what = what
+        self.subject = subject
         self.count = count
         self.origin = state.place()
 
 
-def within(kind: str, what: object, call: Callable[..., T], *args: object, **kwargs: object) -> T:
+def within(
+    kind: str, subject: object, call: Callable[..., T], *args: object, **kwargs: object
+) -> T:
     """Return `call(*args, **kwargs)`, run inside a new scope."""
     outer = state.scope
-    state.scope = Scope(outer, kind, what)
+    state.scope = Scope(outer, kind, subject)
     try:
         return call(*args, **kwargs)
     finally:

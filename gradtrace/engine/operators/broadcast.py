@@ -41,11 +41,11 @@ def broadcast(a: Shape, b: Shape) -> Shape:
     return tuple(reversed(sizes))
 
 
-def check_takes(shape: Shape, other: Shape) -> None:
-    """Raise RuntimeError unless `other` broadcasts to `shape` itself, as writing into a tensor
-    needs.
+def check_takes(shape: Shape, operand_shape: Shape) -> None:
+    """Raise RuntimeError unless `operand_shape` broadcasts to `shape` itself, as writing into a
+    tensor needs.
     """
-    full = broadcast(shape, other)
+    full = broadcast(shape, operand_shape)
     if full != shape:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(full)}"

@@ -254,7 +254,7 @@ class Op:
     commutative: bool | None = None
     sign: str = ""  # the Python operator that stands for it
     # an argument that the public function computes and returns beside the result: sort's order
-    found: str = ""
+    computed: str = ""
     public: str = ""  # the name that a trace shows, where it is not the record's
     # the first one stands to the right of the sign: `2 - x` is rsub_scalar(x, 2)
     reversed_operands: bool = False

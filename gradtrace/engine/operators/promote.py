@@ -114,13 +114,10 @@ def refuse_dtype(record: Op, raws: list[Any]) -> None:
 
 def kind_of(raw: Any) -> str:
     """Return the kind of the dtype of raw data, as numpy's letter: b, i or f."""
-    kind = (
-        "b"
-        if type(raw) is bool
-        else "i"
-        if type(raw) is int
-        else raw.dtype.kind
-        if hasattr(raw, "dtype")
-        else "f"
-    )
+    if type(raw) is bool:
+        kind = "b"
+    elif type(raw) is int:
+        kind = "i"
+    else:
+        kind = raw.dtype.kind if hasattr(raw, "dtype") else "f"
     return "i" if kind == "u" else kind

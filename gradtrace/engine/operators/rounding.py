@@ -38,13 +38,13 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
     return fused_multiply_add(a, of_dtype(x, y, kind), of_dtype(y, x, kind))
 
 
-def of_dtype(factor: float | Array, other: float | Array, dtype: Any) -> Any:
-    """Return a number rounded to a dtype: a Python float, which numpy multiplies faster, if `other`
-    is an array.
+def of_dtype(factor: float | Array, operand: float | Array, dtype: Any) -> Any:
+    """Return a number rounded to a dtype: a Python float, which numpy multiplies faster, if
+    `operand` is an array.
     """
     if not isinstance(factor, (int, float)):
         return factor
-    return float(dtype.type(factor)) if type(other) is np.ndarray else dtype.type(factor)
+    return float(dtype.type(factor)) if type(operand) is np.ndarray else dtype.type(factor)
 
 
 def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:

@@ -64,15 +64,15 @@ def empty_in_order_of(shape: Shape, kind: NumpyDtype, strides: Sequence[Shape]) 
     return laid.transpose([order.index(dim) for dim in range(len(shape))])
 
 
-def is_outer(dim: int, other: int, shape: Shape, strides: Sequence[Shape]) -> bool | None:
-    """Return whether `dim` belongs outside of `other` in memory; None if no operand says it."""
+def is_outer(dim: int, inner: int, shape: Shape, strides: Sequence[Shape]) -> bool | None:
+    """Return whether `dim` belongs outside of `inner` in memory; None if no operand says it."""
     for steps in strides:
         if (
             steps[dim]
-            and steps[other]
-            and (steps[dim] != steps[other] or shape[dim] > shape[other])
+            and steps[inner]
+            and (steps[dim] != steps[inner] or shape[dim] > shape[inner])
         ):
-            return steps[dim] >= steps[other]
+            return steps[dim] >= steps[inner]
     return None
 
 

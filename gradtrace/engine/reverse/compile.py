@@ -148,9 +148,9 @@ def arithmetic(operation: str, parts: list[ast.expr]) -> ast.expr:
     return ast.BinOp(parts[0], SIGNS[operation](), parts[1])
 
 
-def is_same(value: ast.expr, other: ast.expr, unequal: bool = False) -> ast.expr:
+def is_same(value: ast.expr, expected: ast.expr, unequal: bool = False) -> ast.expr:
     """Return the expression `value is other`, or `value is not other`."""
-    return ast.Compare(value, [ast.IsNot() if unequal else ast.Is()], [other])
+    return ast.Compare(value, [ast.IsNot() if unequal else ast.Is()], [expected])
 
 
 NONE = ast.Constant(None)

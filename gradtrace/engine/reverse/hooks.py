@@ -99,7 +99,7 @@ def node_hooks(
     for hook in list(hooks.post.values()):
         outgoing = checked("post", hook, outgoing, hook(outgoing, incoming))
     for i, r in zip(places, outgoing, strict=True):
-        results[i] = None if r is None else r if traced else r._data
+        results[i] = r if r is None or traced else r._data
     return tuple(results)
 
 

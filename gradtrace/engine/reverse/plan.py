@@ -51,9 +51,7 @@ class BackwardPlan:
             [record.joint] if record.joint is not None else [derivative for _, derivative in chosen]
         )
         needs = {name for derivative in used for name in derivative.needs}
-        self.actions = tuple(
-            SAVE if n in needs else META if "~" + n in needs else DROP for n in names
-        )
+        self.actions = tuple(action_of(name, needs) for name in names)
         self.saved_mask = sum(1 << i for i, action in enumerate(self.actions) if action == SAVE)
         plain = needs.intersection(record.plain_names)
         self.reads = tuple(i for i in record.reads if record.plain_names[i - record.arity] in plain)
@@ -67,6 +65,13 @@ class BackwardPlan:
         self.saves = self.save_out or bool(self.saved_mask or plain)
         self.rules = tuple((i, derivative.rule) for i, derivative in chosen)
         self.traced_rules = tuple((i, derivative.traced) for i, derivative in chosen)
+
+
+def action_of(name: str, needs: set[str]) -> int:
+    """Return what a node keeps of an argument: its value, its shape and dtype, or nothing."""
+    if name in needs:
+        return SAVE
+    return META if "~" + name in needs else DROP
 
 
 def node_type(record: Op, name: str | None = None) -> type[Node]:
@@ -93,13 +98,9 @@ def layout_of(record: Op) -> int:
     """Return how the nodes of an operator hold their arguments and edges."""
     if record.undefined or record.variadic:
         return TUPLES
-    return (
-        ONE
-        if record.arity == 1
-        else TWO
-        if record.arity == 2 and not record.plain_names
-        else TUPLES
-    )
+    if record.arity == 1:
+        return ONE
+    return TWO if record.arity == 2 and not record.plain_names else TUPLES
 
 
 def plan_of(record: Op, grad_mask: int, name: str | None = None) -> BackwardPlan:

@@ -63,13 +63,9 @@ def source_node(argument: object) -> Node | None:
         return None
     if argument._x is not None and argument._x.needs_slow_path:
         return gradient_edge(argument)
-    return (
-        argument._fn
-        if argument._fn is not None
-        else accumulator(argument)
-        if argument._req
-        else None
-    )
+    if argument._fn is not None:
+        return argument._fn
+    return accumulator(argument) if argument._req else None
 
 
 def meta_of(raw: Raw) -> Meta:
@@ -168,13 +164,9 @@ def arguments(node: Node) -> tuple[Any, ...]:
 
 def replaced(value: Any, old: Raw, new: Raw) -> Any:
     """Return a value, or each value of a tuple, with `new` in the place of `old`."""
-    return (
-        tuple([replaced(v, old, new) for v in value])
-        if type(value) is tuple
-        else new
-        if value is old
-        else value
-    )
+    if type(value) is tuple:
+        return tuple([replaced(v, old, new) for v in value])
+    return new if value is old else value
 
 
 def of_edge(raw: Raw, edge: Node) -> Tensor:

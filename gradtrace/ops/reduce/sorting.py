@@ -27,16 +27,16 @@ ORDERED = d("~self order", "order_place(None, grad, self.shape, dim, order)")
 # fmt: off
 sort_by = gather_op("sort(self; dim, order)", in_order,
     "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
-    zero="choice", found="order",
+    zero="choice", computed="order",
     self=ORDERED)
 sort_stable = gather_op("sort_stable(self; dim, order)", in_order,
     "out[..., i, ...] = self[..., order[..., i, ...], ...]; out[..., i, ...] <= out[..., i + 1, ...]",
-    zero="choice", found="order",
+    zero="choice", computed="order",
     node="SortBackward1",
     self=ORDERED)
 topk_by = gather_op("topk(self; dim, order)", lambda a, dim, order: take_entries(a, order, dim),
     "out[..., i, ...] = sort(self[..., j, ...], descending)[i]; 0 <= i < k",
-    zero="choice", found="order",
+    zero="choice", computed="order",
     self=ORDERED)
 # fmt: on
 

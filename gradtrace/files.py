@@ -92,22 +92,22 @@ def _fill(file: Any, content: Content) -> None:
         content(file)
 
 
-def _replace(target: str, content: Content, known: os.stat_result | None) -> None:
-    if known is not None and not os.access(target, os.W_OK):
+def _replace(target: str, content: Content, status: os.stat_result | None) -> None:
+    if status is not None and not os.access(target, os.W_OK):
         # a rename would get around the file's mode
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
         descriptor, beside = _open_beside(target)
     except PermissionError:
-        if known is None:
+        if status is None:
             raise
         _write_directly(target, content)  # a writable file in a folder that is not
         return
     try:
         with open(descriptor, "wb") as file:
             _fill(file, content)
-        if known is not None:
-            _keep_rights(beside, known)
+        if status is not None:
+            _keep_rights(beside, status)
         _rename(beside, target)
     finally:
         with suppress(FileNotFoundError):
@@ -127,12 +127,12 @@ def _open_beside(target: str) -> tuple[int, str]:
     raise AssertionError  # count() does not end
 
 
-def _keep_rights(beside: str, known: os.stat_result) -> None:
+def _keep_rights(beside: str, status: os.stat_result) -> None:
     if hasattr(os, "chown"):
         with suppress(OSError):
-            os.chown(beside, known.st_uid, known.st_gid)
+            os.chown(beside, status.st_uid, status.st_gid)
     with suppress(OSError):
-        os.chmod(beside, stat.S_IMODE(known.st_mode))
+        os.chmod(beside, stat.S_IMODE(status.st_mode))
 
 
 def _rename(beside: str, target: str) -> None:

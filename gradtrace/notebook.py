@@ -152,19 +152,19 @@ def steps(what: Tensor | Trace) -> Report:
 # ---- what is shown
 
 
-def trace_of(what: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
+def trace_of(subject: Any, caller: str, env: Mapping[str, Any], *, rehearse: bool = False) -> Trace:
     """Return the Trace itself, or that of a tensor's graph. TypeError, with the name of the
     `caller`, for anything else.
     """
-    if isinstance(what, Trace):
-        return what
-    if is_torch(what):
+    if isinstance(subject, Trace):
+        return subject
+    if is_torch(subject):
         from gradtrace.torch import after
 
-        return after.graph_of(what, env)
-    if not isinstance(what, Tensor):
-        raise TypeError(f"{caller}() takes a tensor or a Trace, not {type(what).__name__}")
-    return live.trace_of([what], env, rehearse=rehearse)
+        return after.graph_of(subject, env)
+    if not isinstance(subject, Tensor):
+        raise TypeError(f"{caller}() takes a tensor or a Trace, not {type(subject).__name__}")
+    return live.trace_of([subject], env, rehearse=rehearse)
 
 
 def variables(frame: Any) -> dict[str, Any]:
@@ -186,21 +186,21 @@ def variables(frame: Any) -> dict[str, Any]:
 # ---- real PyTorch
 
 
-def is_torch(what: Any) -> bool:
+def is_torch(subject: Any) -> bool:
     """Whether this is a tensor of real PyTorch, tested without importing PyTorch."""
     torch = sys.modules.get("torch")
     return (
         torch is not None
-        and isinstance(what, getattr(torch, "Tensor", ()))
-        and not isinstance(what, Tensor)
+        and isinstance(subject, getattr(torch, "Tensor", ()))
+        and not isinstance(subject, Tensor)
     )
 
 
-def not_of_torch(what: Any, caller: str) -> None:
+def not_of_torch(subject: Any, caller: str) -> None:
     """Raise TypeError for a tensor of real PyTorch: its graph holds no values to count or to
     list.
     """
-    if is_torch(what):
+    if is_torch(subject):
         raise TypeError(
             f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no "
             "values; "
@@ -208,11 +208,11 @@ def not_of_torch(what: Any, caller: str) -> None:
         )
 
 
-def caller_variables(what: Any, frame: Any) -> dict[str, Any]:
+def caller_variables(subject: Any, frame: Any) -> dict[str, Any]:
     """Return the caller's variables; for a tensor of real PyTorch, those that its front end
     reads.
     """
-    if is_torch(what):
+    if is_torch(subject):
         from gradtrace.torch.recording import variables_of
 
         return variables_of(frame)

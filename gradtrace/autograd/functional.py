@@ -34,7 +34,7 @@ NO_V_FOR_INPUT = (
 # ---- arguments and results
 
 
-def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
+def _as_tuple(value: Any, label: str, function: str) -> tuple[bool, Tensors]:
     """Return whether `value` was a tuple, and the tuple; raise TypeError for an element that is not
     a tensor.
     """
@@ -43,9 +43,9 @@ def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
     for i, item in enumerate(items):
         if isinstance(item, Tensor):
             continue
-        where = f"the value at index {i}" if was_tuple else f"the given {what}"
+        where = f"the value at index {i}" if was_tuple else f"the given {label}"
         raise TypeError(
-            f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but "
+            f"The {label} given to {function} must be either a Tensor or a tuple of Tensors but "
             f"{where} has type "
             f"{type(item)}."
         )

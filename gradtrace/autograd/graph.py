@@ -182,18 +182,18 @@ class Gather:
     def __init__(self, fn: Callable[..., None], nodes: list[EngineNode | None]) -> None:
         self.fn = fn
         self.nodes = nodes
-        self.found: dict[int, dict[int, Tensor]] = {}  # by the number of the pass
+        self.gradients: dict[int, dict[int, Tensor]] = {}  # by the number of the pass
 
     def hook(self, index: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             run = state.running
-            gradients = self.found.setdefault(run.number, {})
+            gradients = self.gradients.setdefault(run.number, {})
             gradients[index] = gradient
             if len(gradients) == sum(
                 node is not None and run.will_run(node) for node in self.nodes
             ):
                 self.fn([gradients.get(i) for i in range(len(self.nodes))])
-                del self.found[run.number]
+                del self.gradients[run.number]
 
         return hook
 

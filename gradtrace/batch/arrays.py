@@ -25,14 +25,14 @@ def reason(error: Exception) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
 
 
-def checked_text(array: Any, what: str) -> Any:
+def checked_text(array: Any, label: str) -> Any:
     """Return the array; raise UsageError if it holds text with invalid code points, which numpy
     does not check.
     """
     if array.dtype.kind == "U" and array.size:
         codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
         if codes.max(initial=0) > sys.maxunicode:
-            raise UsageError(f"{what} holds invalid text", "the file is damaged")
+            raise UsageError(f"{label} holds invalid text", "the file is damaged")
     return array
 
 

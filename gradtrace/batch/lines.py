@@ -102,8 +102,8 @@ def counted(chunks: Iterator[Chunk], name: str, first: int, wanted: int) -> Iter
         raise miscounted(name, first, rows_read, wanted)
 
 
-def miscounted(name: str, first: int, found: int, wanted: int) -> UsageError:
+def miscounted(name: str, first: int, count: int, wanted: int) -> UsageError:
     return UsageError(
-        f"{name}: read {found} rows instead of {wanted}, from row {first + 1} on",
+        f"{name}: read {count} rows instead of {wanted}, from row {first + 1} on",
         "quote cells that contain quotes, or run without --scheduler",
     )

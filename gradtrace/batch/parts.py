@@ -157,10 +157,10 @@ def output_folder(name: str) -> Folder:
     return RemoteFolder(name) if channel.is_open() else Folder(name)
 
 
-def difference(known: dict[str, Any], current: dict[str, Any]) -> str:
+def difference(earlier: dict[str, Any], current: dict[str, Any]) -> str:
     """Return a description of the first fact in which two fingerprints differ."""
     for key in current:
-        if key != "digest" and known.get(key) != current[key]:
+        if key != "digest" and earlier.get(key) != current[key]:
             return f"its {key} differs"
     return "its fingerprint differs"
 

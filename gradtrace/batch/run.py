@@ -47,7 +47,11 @@ class Done:
 
 def describe_bad(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
     where = line(chunk.first + bad.row)
-    return f"{where}: the column '{bad.column}' {bad.what}" if bad.column else f"{where} {bad.what}"
+    return (
+        f"{where}: the column '{bad.column}' {bad.problem}"
+        if bad.column
+        else f"{where} {bad.problem}"
+    )
 
 
 def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any
@@ -24,6 +23,7 @@ from gradtrace.batch.columns import (
     widths,
 )
 from gradtrace.errors import UsageError
+from gradtrace.trace import fields
 
 
 class SeparatedReader(TableReader):
@@ -182,6 +182,4 @@ class LinesWriter(TableWriter):
 
 def strict(value: Any) -> Any:
     """Return a value in a form that JSON supports: NaN and infinities as strings."""
-    if type(value) is float and not math.isfinite(value):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    return [strict(item) for item in value] if type(value) is list else value
+    return [strict(item) for item in value] if type(value) is list else fields.number(value)

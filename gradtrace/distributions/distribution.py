@@ -280,11 +280,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     )
 
 
-def shape_of(tensor: Tensor, *given: Any) -> Any:
-    """Return the batch shape of the parameters `given`: () if all are numbers, else that of the
+def shape_of(tensor: Tensor, *parameters: Any) -> Any:
+    """Return the batch shape of `parameters`: () if all are numbers, else that of the
     broadcast `tensor`.
     """
-    return Size(()) if all(map(is_number, given)) else tensor.shape
+    return Size(()) if all(map(is_number, parameters)) else tensor.shape
 
 
 def standard_normal(shape: Any, like: Tensor) -> Tensor:

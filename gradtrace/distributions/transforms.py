@@ -208,7 +208,8 @@ class AffineTransform(Transform):
     @property
     def sign(self) -> Any:
         if is_number(self.scale):
-            return 1 if float(self.scale) > 0 else -1 if float(self.scale) < 0 else 0
+            scale = float(self.scale)
+            return (scale > 0) - (scale < 0)
         return self.scale.sign()
 
     def _call(self, x: Any) -> Any:

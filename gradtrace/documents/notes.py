@@ -170,10 +170,10 @@ def is_prose(text: str, code: str) -> bool:
 # ---- rewriting
 
 
-def updated_text(text: str, found: list[tuple[Cell, str]]) -> str:
+def updated_text(text: str, changes: list[tuple[Cell, str]]) -> str:
     """Return the text with each record replaced by the cell's present output."""
     lines = text.split("\n")
-    for cell, printed in sorted(found, key=lambda pair: pair[0].line, reverse=True):
+    for cell, printed in sorted(changes, key=lambda pair: pair[0].line, reverse=True):
         fresh = printed.rstrip("\n").split("\n") if printed else []
         if cell.record_at is not None:
             lines[cell.record_at[0] : cell.record_at[1]] = [cell.prefix + line for line in fresh]

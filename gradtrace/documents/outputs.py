@@ -141,8 +141,8 @@ def form(text: str, integers: bool) -> str:
     padding) by one blank.
     """
 
-    def masked(found: re.Match[str]) -> str:
-        return "N" if integers or not found[0].lstrip("-").isdigit() else found[0]
+    def masked(match: re.Match[str]) -> str:
+        return "N" if integers or not match[0].lstrip("-").isdigit() else match[0]
 
     return " ".join(NUMBER.sub(masked, text).replace("[ N", "[N").split())
 

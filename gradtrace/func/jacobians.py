@@ -60,13 +60,13 @@ def _rows(
     return [_joined(rows, k, 0, outputs[index].shape + x.shape, x) for k, x in enumerate(inputs)]
 
 
-def _joined(found: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor) -> Any:
-    """Stack entry `k` of each list in `found` along `dim`, and view the result in `shape`; zeros
+def _joined(rows: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor) -> Any:
+    """Stack entry `k` of each list in `rows` along `dim`, and view the result in `shape`; zeros
     for no list.
     """
-    if not found:
+    if not rows:
         return torch_function("zeros")(shape, dtype=like.dtype, device=like.device)
-    return torch_function("stack")([row[k] for row in found], dim).view(shape)
+    return torch_function("stack")([row[k] for row in rows], dim).view(shape)
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:

@@ -33,7 +33,10 @@ def functional_call(
     """
     tensors = _merged(parameter_and_buffer_dicts)
     _check_tensors(module, tensors)
-    arguments = args if isinstance(args, tuple) else () if args is None else (args,)
+    if isinstance(args, tuple):
+        arguments = args
+    else:
+        arguments = () if args is None else (args,)
     wanted = _with_tied_names(module, tensors) if tie_weights else dict(tensors)
     if strict:
         _check_names(module, wanted)

@@ -194,13 +194,13 @@ def by_its_name(p: Parameter, named: dict[str, Any]) -> object:
     return MISSING
 
 
-def too_many(name: str, s: Signature, given: int) -> str:
+def too_many(name: str, s: Signature, count: int) -> str:
     most = s.positional
     least = sum(not p.keyword_only and p.default is None for p in s.parameters)
     if least != most:
-        return f"{name}() takes from {least} to {most} positional arguments but {given} were given"
+        return f"{name}() takes from {least} to {most} positional arguments but {count} were given"
     plural = "" if most == 1 else "s"
-    return f"{name}() takes {most} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+    return f"{name}() takes {most} positional argument{plural} but {count} {'was' if count == 1 else 'were'} given"
 
 
 def missing(name: str, rest: tuple[Parameter, ...]) -> str:
@@ -209,7 +209,7 @@ def missing(name: str, rest: tuple[Parameter, ...]) -> str:
     return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
 
 
-def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> str:
+def unexpected(name: str, s: Signature, named: dict[str, Any], count: int) -> str:
     for key in named:
         places = [
             i
@@ -218,7 +218,7 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
         ]
         if not places:
             return f"{name}() got an unexpected keyword argument '{key}'"
-        if places[0] < given:
+        if places[0] < count:
             return f"{name}() got multiple values for argument '{key}'"
     return f"{name}(): invalid keyword arguments"
 
@@ -240,11 +240,8 @@ def refused(name: str, p: Parameter, value: Any) -> str:
     if kind == "Tensor" and is_number(value) and name in NUMBERS_TOO and p.name != "input":
         return ""
     check = CHECKS.get(kind)
-    return (
-        ""
-        if (check(value) if check else kind not in LISTS)
-        else f"must be {kind}, not {type_name(value)}"
-    )
+    fits = check(value) if check else kind not in LISTS
+    return "" if fits else f"must be {kind}, not {type_name(value)}"
 
 
 def bad_list(p: Parameter, items: Sequence[Any]) -> str:
@@ -324,10 +321,10 @@ def words_of(text: str) -> list[str]:
     return text[1:-1].split(", ")
 
 
-def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    start = f"{known.name}() received an invalid combination of arguments - got"
-    if len(known.signatures) == 1:
-        only = known.signatures[0]
+def no_combination(listed: Listed, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    start = f"{listed.name}() received an invalid combination of arguments - got"
+    if len(listed.signatures) == 1:
+        only = listed.signatures[0]
         wrong = unmatched(only, named)
         if wrong:
             return f"{start} unrecognized keyword arguments: {wrong}"
@@ -335,7 +332,7 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
         got = marked(only, args, named) if fits else list_types(args, named)
         return f"{start} {got}, but expected {only.text}"
     lines = [f"{start} {list_types(args, named)}, but expected one of:"]
-    for s in known.signatures:
+    for s in listed.signatures:
         lines.append(f" * {s.text}")
         if len(words_of(s.text)) != len(args) + len(named):
             continue

@@ -421,7 +421,7 @@ def check(values: Mapping[str, Any], names: str) -> None:
         check_range(value, TITLES.get(name, f"{name} value"))
 
 
-def check_range(value: Any, what: str, upper: float = float("inf")) -> None:
+def check_range(value: Any, label: str, upper: float = float("inf")) -> None:
     """Raise ValueError unless 0 <= value < upper."""
     if not 0.0 <= scalar(value) < upper:
-        raise ValueError(f"Invalid {what}: {value}")
+        raise ValueError(f"Invalid {label}: {value}")

@@ -21,14 +21,14 @@ from gradtrace.optim.updates import (
 )
 
 
-def refuse_negative(value: Any, what: str) -> None:
+def refuse_negative(value: Any, label: str) -> None:
     """Raise ValueError for a negative value; unlike the other checks it accepts nan, as in
     PyTorch.
     """
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if scalar(value) < 0.0:
-        raise ValueError(f"Invalid {what}: {value}")
+        raise ValueError(f"Invalid {label}: {value}")
 
 
 class SGD(ElementwiseOptimizer):
@@ -50,12 +50,12 @@ class SGD(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        for value, what in (
+        for value, label in (
             (lr, "learning rate"),
             (momentum, "momentum value"),
             (weight_decay, "weight_decay value"),
         ):
-            refuse_negative(value, what)
+            refuse_negative(value, label)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"

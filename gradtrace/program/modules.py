@@ -112,7 +112,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of torch, functorch and tensorflow in gradtrace."""
 
     def __init__(self, tell: Tell) -> None:
-        self.known: set[str] = set()  # modules whose classes are renamed
+        self.renamed_modules: set[str] = set()  # modules whose classes are renamed
         self.renamed: list[tuple[type, str]] = []
         for kind in (
             FunctionMeta,
@@ -175,9 +175,11 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def rename_classes(self) -> None:
         """Rename the classes of the library's modules that were imported since the last call."""
         for name in [
-            name for name in sys.modules if name.startswith(RENAMED) and name not in self.known
+            name
+            for name in sys.modules
+            if name.startswith(RENAMED) and name not in self.renamed_modules
         ]:
-            self.known.add(name)
+            self.renamed_modules.add(name)
             for kind in list(vars(sys.modules[name]).values()):
                 if isinstance(kind, type) and kind.__module__ == name:
                     self.rename(kind)

@@ -332,10 +332,10 @@ def of_other_notation(line: str) -> str:
     return ""
 
 
-def in_hundredths(found: re.Match[str]) -> str:
+def in_hundredths(match: re.Match[str]) -> str:
     """Return the division by 100 for a percentage, in brackets unless it begins the line."""
-    hundredths = f"{found[1]}/100"
-    return (f"({hundredths})" if found.start() else hundredths) + "*" * bool(found[2])
+    hundredths = f"{match[1]}/100"
+    return (f"({hundredths})" if match.start() else hundredths) + "*" * bool(match[2])
 
 
 def is_program(text: str) -> bool:

@@ -97,15 +97,15 @@ def is_open() -> bool:
     return state.channel is not None
 
 
-def ask(what: str, **details: Any) -> dict[str, Any]:
+def ask(request: str, **details: Any) -> dict[str, Any]:
     """Ask the broker, and return its answer; raise the error that it answers with."""
-    send_word(ASK, {"ask": what, **details})
+    send_word(ASK, {"ask": request, **details})
     return answer()
 
 
-def ask_with(what: str, content: bytes, **details: Any) -> bytes:
+def ask_with(request: str, content: bytes, **details: Any) -> bytes:
     """Ask the broker about `content`, and return the bytes that it answers with."""
-    ask(what, **details)
+    ask(request, **details)
     send_data(content)
     send_word(END, {})
     answer()
@@ -119,9 +119,9 @@ def write_to(name: str, fill: Callable[[Any], None]) -> None:
     stream_to("write", fill, output=number_of(name))
 
 
-def ask_about(name: str, what: str) -> None:
+def ask_about(name: str, request: str) -> None:
     """Ask the broker for something about an output of the command line."""
-    ask(what, output=number_of(name))
+    ask(request, output=number_of(name))
 
 
 def number_of(name: str) -> int:
@@ -132,9 +132,9 @@ def number_of(name: str) -> int:
     return state.outputs.index(name)
 
 
-def stream_to(what: str, fill: Callable[[Any], Any], **details: Any) -> None:
+def stream_to(request: str, fill: Callable[[Any], Any], **details: Any) -> None:
     """Send what `fill` writes to the broker; the dict that it returns, if any, ends the content."""
-    ask(what, **details)
+    ask(request, **details)
     file = Outgoing()
     try:
         last = fill(file)

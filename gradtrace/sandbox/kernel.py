@@ -145,7 +145,10 @@ def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
     handled &= ~allowed
     ports = 3 if version >= 4 else 0
     scopes = 3 if version >= 6 else 0
-    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    if version >= 6:
+        size = 24
+    else:
+        size = 16 if version >= 4 else 8
     rules = checked(
         syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0)
     )

@@ -27,6 +27,10 @@ from gradtrace.static.record import Recorder
 from gradtrace.static.replay import ancestors, new_leaf, replay
 
 
+def as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
 def gradients(
     ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients"
 ) -> list[Tensor | None]:
@@ -35,15 +39,9 @@ def gradients(
 
     `grad_ys` weights the ys. Raises LookupError where the gradient would have to go through a loop.
     """
-    outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
-    inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
-    seeds = (
-        []
-        if grad_ys is None
-        else list(grad_ys)
-        if isinstance(grad_ys, (list, tuple))
-        else [grad_ys]
-    )
+    outputs = as_list(ys)
+    inputs = as_list(xs)
+    seeds = [] if grad_ys is None else as_list(grad_ys)
     weights = [
         w if isinstance(w, Tensor) else constant(w, y.dtype)
         for w, y in zip(seeds, outputs, strict=False)

@@ -224,8 +224,9 @@ def transposed(step: RowStep) -> Any:
     elif step.op == "t":
         order = tuple(reversed(range(n)))
     else:
-        swap = [d % n for d in step.args[1:3]]
-        order = tuple(swap[1] if d == swap[0] else swap[0] if d == swap[1] else d for d in range(n))
+        first, second = (d % n for d in step.args[1:3])
+        swapped = {first: second, second: first}
+        order = tuple(swapped.get(d, d) for d in range(n))
     axes = (0, *(d + 1 for d in order))
     return lambda a: a.transpose(axes)
 

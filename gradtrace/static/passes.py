@@ -177,13 +177,13 @@ def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
     return plan._replace(values=tuple(context.values), steps=tuple(steps), outputs=outputs), count
 
 
-def written(context: Context, step: Step, found: Any) -> list[Step]:
-    """Return the steps for `found`, the replacement (op, args) of `step`; an argument may be a
+def written(context: Context, step: Step, target: Any) -> list[Step]:
+    """Return the steps for `target`, the replacement (op, args) of `step`; an argument may be a
     nested (op, args).
     """
-    if found is None:
+    if target is None:
         return [step]
-    name, args = found
+    name, args = target
     inner: list[Step] = []
     arguments = []
     for a in args:

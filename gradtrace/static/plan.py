@@ -82,16 +82,13 @@ def refs(args: Any) -> Iterator[int]:
             yield from refs(a)
 
 
-def replaced(args: tuple[Any, ...], to: Callable[[int], Any]) -> tuple[Any, ...]:
-    """Return the arguments with each Ref replaced by `to(number)`."""
-    return tuple(
-        to(a.number)
-        if type(a) is Ref
-        else type(a)(replaced(tuple(a), to))
-        if type(a) in (tuple, list)
-        else a
-        for a in args
-    )
+def replaced(args: Any, to: Callable[[int], Any]) -> Any:
+    """Return the arguments, a tuple, with each Ref replaced by `to(number)`, also inside of tuples
+    and lists.
+    """
+    if type(args) is Ref:
+        return to(args.number)
+    return type(args)(replaced(a, to) for a in args) if type(args) in (tuple, list) else args
 
 
 def uses(plan: Plan) -> dict[int, int]:

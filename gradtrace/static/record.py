@@ -44,7 +44,7 @@ class Recorder(PlanWatcher):
         self.inputs: list[tuple[str, int]] = []
         self.steps: list[Step] = []
         self.phase = FORWARD
-        self.known: dict[int, int] = {}  # id of a tensor: its value
+        self.numbers: dict[int, int] = {}  # id of a tensor: its value
         self.bound: dict[int, int] = {}  # id of a tensor: that of its data at the time
         # id of a node and output number: the value
         self.node_outputs: dict[tuple[int, int], int] = {}
@@ -65,7 +65,7 @@ class Recorder(PlanWatcher):
         return number
 
     def bind(self, tensor: Tensor, number: int) -> None:
-        self.known[id(tensor)] = number
+        self.numbers[id(tensor)] = number
         self.bound[id(tensor)] = id(tensor._data)
         self.keep.append((tensor, tensor._data))
         if tensor._fn is not None:
@@ -85,7 +85,7 @@ class Recorder(PlanWatcher):
         """Return the number of a tensor's value, or None. Saved results, which are new tensors, are
         found by node.
         """
-        number = self.known.get(id(tensor))
+        number = self.numbers.get(id(tensor))
         array = None if type(tensor._data) in (float, bool) else tensor._data
         if number is not None:
             same = array is None or self.bound[id(tensor)] == id(array)
@@ -142,25 +142,27 @@ class Recorder(PlanWatcher):
         return tuple(self.argument(item) for item in a) if type(a) is tuple else a
 
     def promoted(
-        self, name: str, given: tuple[Any, ...], args: tuple[Any, ...], line: int
+        self, name: str, raw_args: tuple[Any, ...], args: tuple[Any, ...], line: int
     ) -> tuple[Any, ...]:
         """Add cast steps for the arguments that the record promotes, and return the arguments after
         these casts.
         """
         record = records[name]
-        kinds = {self.values[n].dtype for n in numbers_in(given[: record.arity])}
+        kinds = {self.values[n].dtype for n in numbers_in(raw_args[: record.arity])}
         floats = record.promote != "float" or all(k.startswith("float") for k in kinds)
-        if record.promote is None or (len(kinds) < 2 and floats and not self.mixes(given, kinds)):
-            return given
+        if record.promote is None or (
+            len(kinds) < 2 and floats and not self.mixes(raw_args, kinds)
+        ):
+            return raw_args
         raws = promote(record, args, [a._data if isinstance(a, Tensor) else a for a in args])
         return tuple(
-            self.cast(g, raws[i], line) if type(g) is Ref else g for i, g in enumerate(given)
+            self.cast(g, raws[i], line) if type(g) is Ref else g for i, g in enumerate(raw_args)
         )
 
-    def mixes(self, given: tuple[Any, ...], kinds: set[str]) -> bool:
+    def mixes(self, raw_args: tuple[Any, ...], kinds: set[str]) -> bool:
         """Return whether a Python float is combined with an integer tensor."""
         whole = kinds and not next(iter(kinds)).startswith("float")
-        return bool(whole) and any(type(g) is float for g in given)
+        return bool(whole) and any(type(g) is float for g in raw_args)
 
     def cast(self, ref: Ref, raw: Any, line: int) -> Ref:
         dtype = dtypes.of_raw(raw).name
@@ -238,7 +240,7 @@ class Recorder(PlanWatcher):
             if kept_tensor is tensor or (
                 type(data) not in (float, bool) and np.may_share_memory(data, memory)
             ):
-                self.known.pop(id(kept_tensor), None)
+                self.numbers.pop(id(kept_tensor), None)
                 self.arrays.pop(id(data), None)
 
     def read(self, tensor: Tensor) -> None:

@@ -37,26 +37,26 @@ def new_leaf(value: engine.Tensor) -> engine.Tensor:
     return engine.Tensor._wrap(np.array(value.own_array()))
 
 
-def replay(needed: Sequence[Operation], known: dict[Tensor, engine.Tensor]) -> None:
-    """Run the operations in order and add their results to `known`.
+def replay(needed: Sequence[Operation], values: dict[Tensor, engine.Tensor]) -> None:
+    """Run the operations in order and add their results to `values`.
 
     In grad mode, results without a history become leaves that require grad: they may be what to
     differentiate by.
     """
     for op in needed:
-        outs = results(op.compute(*[known[t] for t in op.inputs]))
+        outs = results(op.compute(*[values[t] for t in op.inputs]))
         for tensor, out in zip(op.outputs, outs, strict=True):
             if state.grad_enabled and out.is_floating_point() and not out.requires_grad:
                 out.requires_grad_()
-            known.setdefault(tensor, out)
+            values.setdefault(tensor, out)
 
 
-def ancestors(fetches: Sequence[Tensor], known: Container[Tensor]) -> list[Operation]:
-    """Return the operations that compute `fetches` from `known`, in order; ValueError for an unfed
+def ancestors(fetches: Sequence[Tensor], values: Container[Tensor]) -> list[Operation]:
+    """Return the operations that compute `fetches` from `values`, in order; ValueError for an unfed
     placeholder.
     """
     needed: dict[Operation, None] = {}
-    waiting = [t.op for t in fetches if t not in known]
+    waiting = [t.op for t in fetches if t not in values]
     while waiting:
         op = waiting.pop()
         if op in needed:
@@ -67,6 +67,6 @@ def ancestors(fetches: Sequence[Tensor], known: Container[Tensor]) -> list[Opera
                 f"{op.outputs[0].dtype.name} and shape {op.outputs[0].shape}"
             )
         needed[op] = None
-        waiting.extend(t.op for t in op.inputs if t not in known)
+        waiting.extend(t.op for t in op.inputs if t not in values)
     order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if needed else {}
     return sorted(needed, key=order.__getitem__)

@@ -77,16 +77,14 @@ class RowProgram:
             self.slots[name] = instructions.new_register()
         self.arrays[out] = name
         place = instructions.places[out] = self.slots[name]
+
+        def register(argument: Any) -> int:
+            if type(argument) is Ref:
+                return operands[argument.number]
+            return place if argument is kernels.OUT else instructions.find(argument)
+
         for function, args in calls:
-            reads = [
-                operands[a.number]
-                if type(a) is Ref
-                else place
-                if a is kernels.OUT
-                else instructions.find(a)
-                for a in args
-            ]
-            instructions.add(function, reads)
+            instructions.add(function, list(map(register, args)))
 
     def aligned(self, number: int, out: int) -> int:
         """Return the register of an operand; rows with fewer axes than those of the result get axes

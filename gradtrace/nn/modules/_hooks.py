@@ -103,9 +103,9 @@ def register_module_backward_hook(hook: Hook) -> RemovableHandle:
     return add_hook(_global_backward_hooks, hook)
 
 
-def _same_kind(known: bool | None, full: bool, where: str = "on a single Module") -> bool:
+def _same_kind(earlier: bool | None, full: bool, where: str = "on a single Module") -> bool:
     """Return `full`; raise RuntimeError if backward hooks of the other kind are registered."""
-    if known is (not full):
+    if earlier is (not full):
         raise RuntimeError(MIXED_HOOKS.format(where))
     return full
 

@@ -261,34 +261,34 @@ def _load(
 
 
 def _load_tensor(
-    module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool
+    module: Any, name: str, tensor: Any, saved: Any, key: str, assign: bool
 ) -> str | None:
     """Load one tensor; return a description of the problem, or None."""
-    if not isinstance(given, Tensor):
+    if not isinstance(saved, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(given)}"
+            f"but received {type(saved)}"
         )
     lazy = is_lazy(tensor)
-    if not lazy and tensor.ndim == 0 and tuple(given.shape) == (1,):
-        given = given.select(0, 0)
-    if not lazy and given.shape != tensor.shape:
+    if not lazy and tensor.ndim == 0 and tuple(saved.shape) == (1,):
+        saved = saved.select(0, 0)
+    if not lazy and saved.shape != tensor.shape:
         return (
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"size mismatch for {key}: copying a param with shape {saved.shape} from checkpoint, "
             f"the shape in current model is {tensor.shape}."
         )
     with no_grad():
         if not assign:
-            tensor.copy_(given)
+            tensor.copy_(saved)
             return None
         if isinstance(tensor, Parameter):
-            given = (
-                given
-                if isinstance(given, Parameter)
-                else Parameter(given, requires_grad=tensor.requires_grad)
+            saved = (
+                saved
+                if isinstance(saved, Parameter)
+                else Parameter(saved, requires_grad=tensor.requires_grad)
             )
-            given.requires_grad_(tensor.requires_grad)
-        setattr(module, name, given)
+            saved.requires_grad_(tensor.requires_grad)
+        setattr(module, name, saved)
     return None
 
 

@@ -118,13 +118,13 @@ class Sequential(_Numbered):
         return self
 
 
-def _sequential(other: Any) -> Sequential:
-    if not isinstance(other, Sequential):
-        class_name = class_text(type(other))
+def _sequential(modules: Any) -> Sequential:
+    if not isinstance(modules, Sequential):
+        class_name = class_text(type(modules))
         raise ValueError(
             f"add operator supports only objects of Sequential class, but {class_name} is given."
         )
-    return other
+    return modules
 
 
 def _times(module: Module, times: Any) -> int:

@@ -270,7 +270,9 @@ def transfer_parametrizations_and_params(
     Raises TypeError where the tables of a module hold anything but parametrisations and tensors.
     """
     listed: Any = from_module._modules["parametrizations"] if is_parametrized(from_module) else ()
-    for name in list(listed) if tensor_name is None else [tensor_name] if listed else []:
+    if listed and tensor_name is not None:
+        listed = [tensor_name]
+    for name in list(listed):
         parametrization_list = list_of(from_module, name)
         if not hasattr(to_module, name):
             put_tensor(to_module, name, Parameter(tensor_of(from_module, name).detach()))

@@ -69,7 +69,7 @@ def index_kernel(a: Array, indices: tuple[Any, ...]) -> Array:
     return laid
 
 
-def is_in_order(a: Array, indices: tuple[Any, ...], found: Array) -> bool:
+def is_in_order(a: Array, indices: tuple[Any, ...], entries: Array) -> bool:
     """Return whether one index in front picks whole entries in row-major order, as most do: then
     both orders agree.
     """
@@ -77,7 +77,7 @@ def is_in_order(a: Array, indices: tuple[Any, ...], found: Array) -> bool:
         len(indices) == 1
         and a.flags.c_contiguous
         and indices[0].flags.c_contiguous
-        and 1 not in found.shape
+        and 1 not in entries.shape
     )
 
 

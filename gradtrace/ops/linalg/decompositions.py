@@ -234,7 +234,9 @@ def lstsq_grad(
     if vector:
         x = xp.unsqueeze(x, x.ndim)
         b = xp.unsqueeze(b, b.ndim)
-    gx = None if g[0] is None else xp.unsqueeze(g[0], g[0].ndim) if vector else g[0]
+    gx = g[0]
+    if vector and gx is not None:
+        gx = xp.unsqueeze(gx, gx.ndim)
     parts_a = []
     parts_b = []
     if gx is not None:
@@ -367,13 +369,10 @@ def tolerances(
     relative = threshold(rtol)
     if relative is None:
         by_type = float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
-        relative = (
-            np.where(least > 0, 0.0, by_type)
-            if isinstance(least, np.ndarray)
-            else 0.0
-            if least
-            else by_type
-        )
+        if isinstance(least, np.ndarray):
+            relative = np.where(least > 0, 0.0, by_type)
+        else:
+            relative = 0.0 if least else by_type
     return 0.0 if least is None else least, relative
 
 

@@ -42,11 +42,13 @@ def einsum(*args: Any) -> Tensor:
 def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Convert the form einsum(a, [0, 1], b, [1, 2], [0, 2]) to an equation with letters."""
 
+    def letter(number: Any) -> str:
+        if number is Ellipsis:
+            return ELLIPSIS
+        return chr(ord("A") + number if number < 26 else ord("a") + number - 26)
+
     def letters(numbers: Sequence[Any]) -> str:
-        codes = (
-            n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers
-        )
-        return "".join(ELLIPSIS if code is Ellipsis else chr(code) for code in codes)
+        return "".join(map(letter, numbers))
 
     pairs = args if len(args) % 2 == 0 else args[:-1]
     equation = ",".join(letters(numbers) for numbers in pairs[1::2])

@@ -29,13 +29,10 @@ def product(a: Array, b: Array) -> Array:
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
-        kernel = (
-            ("dot", "addmv_impl_cpu")[a.ndim - 1]
-            if b.ndim == 1
-            else "bmm"
-            if a.ndim == 3
-            else "addmm_impl_cpu_"
-        )
+        if b.ndim == 1:
+            kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1]
+        else:
+            kernel = "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     if a.ndim == 1 and a.dtype.kind == "f":
         return dot_product(a, b)

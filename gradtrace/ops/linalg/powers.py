@@ -122,7 +122,10 @@ def check_chain(tensors: list[Tensor]) -> None:
     for i, t in enumerate(tensors):
         end = i in (0, len(tensors) - 1)
         if t.ndim not in ((1, 2) if end else (2,)):
-            which = "the first tensor" if i == 0 else "the last tensor" if end else f"tensor {i}"
+            if i == 0:
+                which = "the first tensor"
+            else:
+                which = "the last tensor" if end else f"tensor {i}"
             raise RuntimeError(
                 f"multi_dot(): {which} must be {'1D or ' if end else ''}2D but got {t.ndim}D"
             )
@@ -195,7 +198,8 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @torch_function("vander", forms="l")
 def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     """Vandermonde matrix: the powers 0 .. N-1 of each element, as rows (torch.linalg.vander)."""
-    n = (input.shape[-1] if input.ndim else 1) if N is None else N
+    columns = input.shape[-1] if input.ndim else 1
+    n = columns if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     if not input.ndim:

@@ -147,10 +147,10 @@ class SparseTensor:
         self._require_coalesced("values")
         return self._stored
 
-    def _require_coalesced(self, what: str) -> None:
+    def _require_coalesced(self, method: str) -> None:
         if not self._coalesced:
             raise RuntimeError(
-                f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
+                f"Cannot get {method} on an uncoalesced tensor, please call .coalesce() first"
             )
 
     def __len__(self) -> int:

@@ -271,7 +271,8 @@ def linalg_norm(
         input.ndim == 2 if dim is None else not is_int(dim) and len(dim) == 2
     )
     if of_matrix:
-        dim = dim if dim is not None else (0, 1) if input.ndim == 2 else (-2, -1)
+        if dim is None:
+            dim = (0, 1) if input.ndim == 2 else (-2, -1)
         return norm_of_matrix(input, ord, dim, keepdim, dtype=dtype)
     return norm_of_vector(input, ord, dim, keepdim, dtype=dtype)
 
@@ -289,7 +290,10 @@ def norm(
     if p == "fro" and (dim is None or is_int(dim) or len(dim) <= 2):
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
     if isinstance(p, str):
-        whole = tuple(range(input.ndim)) if dim is None else (dim,) if is_int(dim) else dim
+        if dim is None:
+            whole = tuple(range(input.ndim))
+        else:
+            whole = (dim,) if is_int(dim) else dim
         return norm_of_matrix(input, INFINITIES.get(p, p), whole, keepdim, dtype=dtype)
     return norm_of_vector(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 

@@ -146,7 +146,7 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
         raise RuntimeError(
             f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {shape}"
         )
-    first = -n if "avg" in name else 1 if input.ndim == n + 2 else 0
+    first = -n if "avg" in name else input.ndim - n - 1
     for dim in range(first % input.ndim, input.ndim):
         if not shape[dim]:
             raise RuntimeError(

@@ -140,9 +140,9 @@ def check_weight(input: Tensor, weight: Tensor, groups: int) -> None:
         )
 
 
-def channels_message(given: str, input: Tensor, weight: Tensor, channels: int) -> str:
+def channels_message(expected: str, input: Tensor, weight: Tensor, channels: int) -> str:
     return (
-        f"Given {given}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {channels} "
+        f"Given {expected}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {channels} "
         f"channels, but got {input.shape[1]} channels instead"
     )
 
@@ -225,12 +225,12 @@ def join_sizes(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def by_axis(what: str, values: Ints, between: str) -> str:
+def by_axis(label: str, values: Ints, between: str) -> str:
     """Return text as "stride_height: 1 stride_width: 2"; a single dim counts as the width of an
     image of height 1.
     """
     if len(values) == 1:
-        values = (0 if what == "output_padding" else 1, *values)
+        values = (0 if label == "output_padding" else 1, *values)
     return between.join(
-        f"{what}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False)
+        f"{label}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False)
     )

@@ -57,13 +57,14 @@ col2im = window_op("col2im(self; sizes, kernel, dilation, padding, stride)", ima
 # fmt: on
 
 
-def window(name: str, *given: PerDim) -> tuple[Ints, ...]:
+def window(name: str, *arguments: PerDim) -> tuple[Ints, ...]:
     """Return kernel_size, dilation, padding and stride as pairs; raise RuntimeError for invalid
     ones.
     """
     names = ("kernel_size", "dilation", "padding", "stride")
     pairs = {
-        argument: pair(name, argument, value) for argument, value in zip(names, given, strict=True)
+        argument: pair(name, argument, value)
+        for argument, value in zip(names, arguments, strict=True)
     }
     for argument in ("kernel_size", "dilation", "stride"):
         (height, width), short = pairs[argument], argument.removesuffix("_size")

@@ -47,7 +47,10 @@ def reduction_named(
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Return the reduction that the two legacy arguments mean, with PyTorch's warning."""
-    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if reduce is False:
+        reduction = "none"
+    else:
+        reduction = "sum" if size_average is False else "mean"
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
         stacklevel=3,
@@ -55,20 +58,20 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     return reduction
 
 
-def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
+def reduce_array(losses: Array, weight: Array | None, reduction: str) -> Array:
     if weight is not None:
-        each = each * weight
+        losses = losses * weight
     if reduction == "none":
-        return each
+        return losses
     if reduction == "sum":
-        return each.sum(dtype=each.dtype)
+        return losses.sum(dtype=losses.dtype)
     # mean() warns for an empty array
-    return each.mean() if each.size else np.asarray(np.nan, each.dtype)
+    return losses.mean() if losses.size else np.asarray(np.nan, losses.dtype)
 
 
 def weighted_loss(
     signature: str,
-    each: Callable[..., Any],
+    elementwise: Callable[..., Any],
     formula: str,
     needs: str,
     kernel_name: str,
@@ -85,7 +88,7 @@ def weighted_loss(
     n = len(operands.split(","))
 
     def kernel(*args: Any) -> Array:
-        return reduce_array(each(*args[:n]), *args[n:])
+        return reduce_array(elementwise(*args[:n]), *args[n:])
 
     def of_reduced(rule: Callable[..., Any], backward: Op | None) -> Derivative:
         def reduced_rule(xp: XP, g: Operand, out: object, *args: Any) -> Operand:
@@ -172,15 +175,17 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return input, target
 
 
-def reduced(each: Tensor, reduction: str) -> Tensor:
+def reduced(losses: Tensor, reduction: str) -> Tensor:
     """Reduce the elements of a loss that is composed of operators: "mean", "sum" or "none"."""
-    return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
+    if reduction == "mean":
+        return losses.mean()
+    return losses.sum() if reduction == "sum" else losses
 
 
-def reduced_by_weight(each: Tensor, weight: Tensor, reduction: str) -> Tensor:
+def reduced_by_weight(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
     """Multiply by weights and reduce; the mean is over the weights."""
-    each = each * weight
-    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+    losses = losses * weight
+    return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
 def in_dtype_of(input: Tensor, target: Tensor) -> Tensor:

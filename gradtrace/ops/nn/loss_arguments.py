@@ -8,9 +8,9 @@ from gradtrace.engine.data.types import Shape
 from gradtrace.engine.operators.broadcast import broadcast, check_takes
 
 
-def check_has_size(*given: object) -> None:
+def check_has_size(*arguments: object) -> None:
     """Raise AttributeError for the first argument that is not a tensor and so has no `size`."""
-    for value in given:
+    for value in arguments:
         if not isinstance(value, Tensor):
             raise AttributeError(f"'{type(value).__name__}' object has no attribute 'size'")
 

@@ -218,13 +218,15 @@ averages = {n: average_record(n) for n in (2, 3)}
 # ---- the public names
 
 
-def maxima_of_windows(n: int, input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
+def maxima_of_windows(
+    n: int, input: Tensor, ceil_mode: bool, *arguments: Any
+) -> tuple[Tensor, Tensor]:
     """Return the maxima over n dims and their indices; `given` are the arguments of `window`."""
     name = f"max_pool{n}d"
     check_tensor(name, input)
     if n == 1:
-        return maxima_of_line(input, ceil_mode, *given)
-    where = window(name, n, *given)
+        return maxima_of_line(input, ceil_mode, *arguments)
+    where = window(name, n, *arguments)
     out = check_pool(input, n, where, ceil_mode)
     check_filled(input, n)
     check_room(input, n, out)
@@ -232,9 +234,9 @@ def maxima_of_windows(n: int, input: Tensor, ceil_mode: bool, *given: Any) -> tu
     return maxima[n](input, *where, ceil_mode)
 
 
-def maxima_of_line(input: Tensor, ceil_mode: bool, *given: Any) -> tuple[Tensor, Tensor]:
-    check_max_pool1d(input, *given)
-    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *given)
+def maxima_of_line(input: Tensor, ceil_mode: bool, *arguments: Any) -> tuple[Tensor, Tensor]:
+    check_max_pool1d(input, *arguments)
+    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *arguments)
     out = count_windows(input.shape[-1], (k, s, p, e), ceil_mode)
     if out < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")

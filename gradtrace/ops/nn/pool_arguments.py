@@ -21,14 +21,14 @@ WRONG = {
 }
 
 
-def window(name: str, n: int, *given: PerDim | None) -> tuple[Ints, ...]:
+def window(name: str, n: int, *arguments: PerDim | None) -> tuple[Ints, ...]:
     """Return each argument (kernel_size, stride, padding, dilation=1) as a tuple of n numbers.
 
     The stride defaults to the kernel size.
     """
     results: dict[str, Ints] = {}
     for argument, value in zip(
-        WRONG, given if len(given) == len(WRONG) else (*given, 1), strict=True
+        WRONG, arguments if len(arguments) == len(WRONG) else (*arguments, 1), strict=True
     ):
         if argument == "stride" and (value is None or value == () or value == []):
             results[argument] = results["kernel_size"]
@@ -122,11 +122,11 @@ def join_sizes(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 
-def check_max_pool1d(input: Tensor, *given: PerDim | None) -> None:
-    """Raise max_pool1d's errors, which differ from those of other pooling functions; `given` as in
-    `window`.
+def check_max_pool1d(input: Tensor, *arguments: PerDim | None) -> None:
+    """Raise max_pool1d's errors, which differ from those of other pooling functions; `arguments` as
+    in `window`.
     """
-    for argument, value in zip(WRONG, given, strict=True):
+    for argument, value in zip(WRONG, arguments, strict=True):
         items = lengths("max_pool1d", argument, () if value is None else value, 1)
         if len(items) != 1 and not (argument == "stride" and not items):
             raise RuntimeError(
@@ -139,7 +139,7 @@ def check_max_pool1d(input: Tensor, *given: PerDim | None) -> None:
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{shape}"
         )
-    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *given)
+    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, *arguments)
     for argument, value in (("kernel_size", k), ("stride", s), ("dilation", e)):
         if value <= 0:
             raise RuntimeError(

@@ -190,14 +190,14 @@ def wanted_sizes(
 
 
 def for_each_dim(
-    value: Any, given: list[int], n: int, what: str, name: str, shown: str, letter: str
+    value: Any, entries: list[int], n: int, label: str, name: str, shown: str, letter: str
 ) -> tuple[Any, ...]:
     """Return one value for each of the n dims; raise ValueError for another number of values."""
     values = tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
     if len(values) != n:
         raise ValueError(
-            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {given} and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+            f"Input and {label} must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {entries} and {shown} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
             f"format and {name} in ({letter}1, {letter}2, ...,{letter}K) format."
         )
     return values
@@ -245,13 +245,10 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
         raise RuntimeError(
             f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}"
         )
-    kernel = (
-        "nearest"
-        if kind.startswith("nearest")
-        else "linear"
-        if kind.startswith("linear")
-        else "cubic"
-    )
+    if kind.startswith("nearest"):
+        kernel = "nearest"
+    else:
+        kernel = "linear" if kind.startswith("linear") else "cubic"
     if kernel != "nearest" or input.dtype.scalar_type != "Byte":
         need_float(input, f"compute_indices_weights_{kernel}")
 

@@ -126,8 +126,8 @@ def power_scalar_kernel(a: Array, exponent: float) -> Array:
     return power_kernel(a, np.asarray(exponent).astype(a.dtype))
 
 
-def reversed_subtract(a: Array, other: Raw) -> Array:
-    return np.subtract(other, a)
+def reversed_subtract(a: Array, minuend: Raw) -> Array:
+    return np.subtract(minuend, a)
 
 
 def arrays(a: Raw, b: Raw) -> tuple[Array, Array]:

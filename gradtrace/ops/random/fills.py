@@ -123,13 +123,11 @@ def uniform_(
     )
 
 
-def bounds_of(
-    name: str, given: tuple[Any, ...], named: dict[str, Any], *defaults: Any
-) -> list[Any]:
+def bounds_of(name: str, args: tuple[Any, ...], named: dict[str, Any], *defaults: Any) -> list[Any]:
     """Return the arguments `from` and `to`; as `from` is a Python keyword, both arrive as *args and
     **kwargs.
     """
-    bounds = [*given, *defaults[len(given) :]]
+    bounds = [*args, *defaults[len(args) :]]
     for key, value in named.items():
         if key not in ("from", "to"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")

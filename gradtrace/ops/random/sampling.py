@@ -186,9 +186,11 @@ def representable(kind: NumpyDtype, low: int, high: int) -> tuple[int, int]:
     """
     if kind == np.int64 and low >= -(2**63) and high <= 2**63:
         return low, high
-    limits: Any = (
-        np.finfo(kind) if kind.kind == "f" else None if kind.kind == "b" else np.iinfo(kind)
-    )
+    limits: Any
+    if kind.kind == "f":
+        limits = np.finfo(kind)
+    else:
+        limits = None if kind.kind == "b" else np.iinfo(kind)
     least, most = (0, 1) if limits is None else (limits.min, limits.max)
     for name, bound in (("from", low), ("to - 1", high - 1)):
         if not least <= bound <= most:

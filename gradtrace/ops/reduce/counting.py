@@ -88,9 +88,9 @@ def unique(
     )
 
 
-def with_positions(values: Tensor, *found: tuple[bool, Array]) -> Tensor | tuple[Tensor, ...]:
+def with_positions(values: Tensor, *order: tuple[bool, Array]) -> Tensor | tuple[Tensor, ...]:
     """Return the values, in a tuple with the arrays of integers that are asked for."""
-    positions = tuple(wrap(array.astype(np.int64, copy=False)) for asked, array in found if asked)
+    positions = tuple(wrap(array.astype(np.int64, copy=False)) for asked, array in order if asked)
     return (values, *positions) if positions else values
 
 
@@ -253,12 +253,12 @@ def edges_of(
     ]
 
 
-def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:
+def limits_of(values: Array, limits: Sequence[float] | None, dim: int) -> tuple[float, float]:
     """Return the given outer edges, else the minimum and maximum of the values; equal ones are
     moved 1/2 outward.
     """
-    if given is not None:
-        low, high = (float(v) for v in given)
+    if limits is not None:
+        low, high = (float(v) for v in limits)
     else:
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):

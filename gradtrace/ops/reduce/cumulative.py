@@ -255,7 +255,11 @@ def numerical_gradient(
     """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = range(input.ndim) if dim is None else [dim] if is_int(dim) else dim
+    dims: Sequence[int]
+    if dim is None:
+        dims = range(input.ndim)
+    else:
+        dims = [dim] if is_int(dim) else dim
     axes = [one_dim("gradient", dimension, input.ndim) for dimension in dims]
     for i, axis in enumerate(axes):
         if axis in axes[:i]:

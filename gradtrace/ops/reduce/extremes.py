@@ -337,7 +337,7 @@ def both_extremes(input: Tensor, *, dim: int | None = None, keepdim: bool = Fals
         )
     axis = None if dim is None else one_dim("aminmax", dim, input.ndim)
     need_elements("aminmax", input, () if axis is None else (axis,))
-    dims = tuple(range(input.ndim)) if axis is None else (axis,) if input.ndim else ()
+    dims = tuple(range(input.ndim)) if axis is None or not input.ndim else (axis,)
     return result_type("aminmax", "min", "max")(aminmax(input, dims, keepdim))
 
 

@@ -28,9 +28,10 @@ def covariance(
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     check_weights("fweights", "integral", fweights, rows.shape[1])
     check_weights("aweights", "floating point", aweights, rows.shape[1])
-    weights = (
-        fweights if aweights is None else aweights if fweights is None else fweights * aweights
-    )
+    if aweights is None:
+        weights = fweights
+    else:
+        weights = aweights if fweights is None else fweights * aweights
     if weights is None:
         total: Any = rows.shape[1]
         mean = rows.sum(1) / total

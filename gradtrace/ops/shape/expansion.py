@@ -114,6 +114,10 @@ def map_tensors(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) ->
 @public(forms="f")
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Reshape tensors of fewer than two dims to (1, n) (torch.atleast_2d)."""
-    return map_tensors(
-        lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors
-    )
+
+    def reshaped(tensor: Tensor) -> Tensor:
+        if tensor.ndim == 0:
+            return view(tensor, (1, 1))
+        return unsqueeze(tensor, 0) if tensor.ndim == 1 else tensor
+
+    return map_tensors(reshaped, tensors)

@@ -41,7 +41,10 @@ def rolled(
 ) -> Tensor:
     """Roll entries along dims; those shifted beyond the end re-enter at the start (torch.roll)."""
     shifts = (shifts,) if is_int(shifts) else tuple(shifts)
-    dims = () if dims is None else (dims,) if is_int(dims) else tuple(dims)
+    if dims is None:
+        dims = ()
+    else:
+        dims = (dims,) if is_int(dims) else tuple(dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:

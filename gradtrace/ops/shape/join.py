@@ -72,8 +72,9 @@ def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
     k %= 4
     if k == 0:
         return np.array(a, order="C")
-    flipped = flip_kernel(a, dims if k == 2 else dims[1] if k == 1 else dims[0])
-    return flipped if k == 2 else flipped.swapaxes(*dims)
+    if k == 2:
+        return flip_kernel(a, dims)
+    return flip_kernel(a, dims[1] if k == 1 else dims[0]).swapaxes(*dims)
 
 
 def writable(a: Array, offset: int, dim1: int, dim2: int) -> Array:

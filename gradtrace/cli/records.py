@@ -92,8 +92,7 @@ def saved(request: Request, wanted: Wanted) -> Trace | None:
         and len(record.trace("all").passes) > about.detailed
     ):
         return None
-    whole = wanted.everything or part.chosen or about.failure is not None
-    if whole:
+    if wanted.everything or part.chosen or about.failure is not None:
         name = "all"
     elif not wanted.derived:
         name = "eval"

@@ -130,7 +130,7 @@ def program(trace: Trace, name: str, key: str, chosen: list[Row], lines: list[An
 
 
 def gap_text(gap: float) -> str:
-    return "equal" if gap == 0 else amount(gap)
+    return amount(gap) if gap else "equal"
 
 
 def table(chosen: list[Row], lines: tuple[list[Any], ...]) -> str:

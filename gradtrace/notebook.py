@@ -203,8 +203,7 @@ def not_of_torch(subject: Any, caller: str) -> None:
     if is_torch(subject):
         raise TypeError(
             f"{caller}() of a PyTorch tensor needs a recorded run, for its graph alone has no "
-            "values; "
-            f"with gradtrace.torch.record() as r: ..., then r.{caller}()"
+            f"values; with gradtrace.torch.record() as r: ..., then r.{caller}()"
         )
 
 

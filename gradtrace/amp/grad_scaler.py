@@ -52,8 +52,7 @@ class GradScaler:
         if not self._scaled:
             raise AssertionError(
                 f"Attempted {attempt} but _scale is None.  This may indicate your script did not "
-                "use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
+                "use scaler.scale(loss or outputs) earlier in the iteration."
             )
 
     def scale(self, outputs: Any) -> Any:

@@ -254,8 +254,7 @@ def forward_without_apply(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "forward without apply",
         f"{name}.forward was called directly{facts.at_line(span)}: without apply it gets no ctx, "
-        "and "
-        f"{name}.backward is not used",
+        f"and {name}.backward is not used",
         [facts.at(f"{name}.forward runs as plain code here", span)],
         (f"call {name}.apply(...) without the ctx",),
         name=name,
@@ -335,8 +334,8 @@ def leaf_in_place(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "leaf in place",
         f"{name} is a leaf that requires grad, and line "
-        f"{failure.span.line if failure.span else '?'} changes it in "
-        "place: its old value would be lost to backward",
+        f"{failure.span.line if failure.span else '?'} changes it in place: its old value would be "
+        "lost to backward",
         origin_of(facts, record),
         (
             f"with torch.no_grad(): change {name} there, as an optimiser does",

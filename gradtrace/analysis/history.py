@@ -84,8 +84,8 @@ def under_no_grad(facts: Facts, operation: Operation) -> Cause:
         return Cause(
             "set_grad_enabled",
             f"{called}, which ran while gradients were off: "
-            f"set_grad_enabled(False){facts.at_line(head)} turned "
-            "them off for the rest of the program",
+            f"set_grad_enabled(False){facts.at_line(head)} turned them off for the rest of the "
+            "program",
             [facts.at("gradients are turned off from here on", head), *evidence],
             (
                 "with torch.no_grad(): around what needs no gradient; it turns them on again at "
@@ -317,8 +317,8 @@ def without_recomputing(
         return Cause(
             "reentrant checkpoint",
             f"checkpoint(use_reentrant=True){facts.at_line(operation.span)}{which} gives the "
-            "parameters "
-            f"of its block a gradient only if one of its inputs requires grad, and {name} does not",
+            "parameters of its block a gradient only if one of its inputs requires grad, and "
+            f"{name} does not",
             [
                 facts.at(
                     f"the block runs under no_grad, for {name} does not require grad",

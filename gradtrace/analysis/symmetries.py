@@ -119,9 +119,8 @@ def keys_cancel(facts: Facts, record: TensorRecord) -> str:
         return ""
     return (
         f"; elements {count // 3} to {2 * count // 3 - 1}, the part of the keys, cancel out, but "
-        "for rounding, since a "
-        f"constant that is added to the keys before {unit(facts, unseen)} does not change its "
-        "result"
+        f"for rounding, since a constant that is added to the keys before {unit(facts, unseen)} "
+        "does not change its result"
     )
 
 

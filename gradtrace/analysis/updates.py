@@ -56,4 +56,6 @@ def ratio(before: Any, after: Any) -> float | None:
     """
     moved = norm_of(after - before)
     size = norm_of(before)
-    return moved / size if size else None if moved else 0.0
+    if size:
+        return moved / size
+    return None if moved else 0.0

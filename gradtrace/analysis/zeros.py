@@ -127,8 +127,7 @@ def clipped(facts: Facts, record: TensorRecord, change: Change, culprit: Backwar
     return Cause(
         "clipped to 0",
         f"clip_grad_norm_{facts.at_line(change.span)} wiped it, for the norm of all gradients was "
-        f"inf: {owner}.grad "
-        f"held inf{origin}",
+        f"inf: {owner}.grad held inf{origin}",
         evidence,
         (
             f"keep the gradient of {owner} finite: torch.sqrt({code} + 1e-12), clamp(min=1e-8)",
@@ -318,8 +317,7 @@ def underflow(gradient: Value, called: str) -> Cause:
     return Cause(
         "underflow",
         f"it has shrunk to {brief(gradient)} on its way, and {called} makes it less than "
-        f"{smallest} {dtype}, so it "
-        "underflows",
+        f"{smallest} {dtype}, so it underflows",
         advice=(
             "gradients vanish on a path with many small factors: gradtrace stats shows where",
             "scale the factors up, shorten the way, or compute in float64",
@@ -344,8 +342,7 @@ def over_one(facts: Facts, operation: Operation | None) -> Cause | None:
     return Cause(
         "one class",
         f"{operation.name}{where} is taken over only one class, for {name} has the shape {shape}: "
-        "it is the same "
-        "whatever the scores are",
+        "it is the same whatever the scores are",
         [facts.at(f"{operation.name} over one element is constant", operation.span)],
         (
             "two classes need 2 outputs: nn.Linear(..., 2)",
@@ -374,8 +371,7 @@ def straight_through(
         return Cause(
             "straight-through reversed",
             f"the straight-through estimate{facts.at_line(detach.span)} is the wrong way round: it "
-            "detaches the "
-            f"part with {soft}, and its gradient goes through {hard}, which is flat",
+            f"detaches the part with {soft}, and its gradient goes through {hard}, which is flat",
             [
                 facts.at(f"{operation.name} has the derivative 0 everywhere", operation.span),
                 facts.at(f"detach() here cuts off {soft}, not {hard}", detach.span),

@@ -46,8 +46,7 @@ def _as_tuple(value: Any, label: str, function: str) -> tuple[bool, Tensors]:
         where = f"the value at index {i}" if was_tuple else f"the given {label}"
         raise TypeError(
             f"The {label} given to {function} must be either a Tensor or a tuple of Tensors but "
-            f"{where} has type "
-            f"{type(item)}."
+            f"{where} has type {type(item)}."
         )
     return was_tuple, items
 
@@ -128,30 +127,25 @@ def _vector(
 
 STRICT_MESSAGES = {
     "outputs": (
-        "Output {} of the user-provided function does not require gradients. The outputs must be "
-        "computed in a "
-        "differentiable manner from the input when running in strict mode."
+        "Output {} of the user-provided function does not require gradients. The outputs must "
+        "be computed in a differentiable manner from the input when running in strict mode."
     ),
     "grad_inputs": (
-        "The gradient with respect to input {} is independent of the inputs of the user-provided "
-        "function."
-        f"{NOT_STRICT}."
+        "The gradient with respect to input {} is independent of the inputs of the "
+        f"user-provided function.{NOT_STRICT}."
     ),
     "jacobian": (
         "While computing the hessian, found that the jacobian of the user-provided function with "
-        "respect to input {} "
-        "is independent of the input."
+        "respect to input {} is independent of the input."
         + NOT_STRICT
         + ". You should ensure that your function is twice differentiable "
         "and that the jacobian depends on the inputs (this would be violated by a linear function "
         "for example)."
     ),
     "hessian": (
-        "The hessian of the user-provided function with respect to input {} is independent of the "
-        "input."
-        f"{NOT_STRICT}. You should ensure that your function is thrice differentiable and that the "
-        "hessian depends on "
-        "the inputs."
+        "The hessian of the user-provided function with respect to input {} is independent of "
+        f"the input.{NOT_STRICT}. You should ensure that your function is thrice differentiable "
+        "and that the hessian depends on the inputs."
     ),
 }
 INDEPENDENT = {
@@ -161,8 +155,7 @@ INDEPENDENT = {
     + ".",
     "back_trick": (
         "The gradient with respect to the input is independent of entry {} in the grad_outputs "
-        "when using the double "
-        "backward trick to compute forward mode gradients." + NOT_STRICT + "."
+        "when using the double backward trick to compute forward mode gradients." + NOT_STRICT + "."
     ),
     "double_back": "The jacobian of the user-provided function is independent of input {}."
     + NOT_STRICT
@@ -306,8 +299,7 @@ def jacobian(
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
-                "supported together. "
-                "Please either set `strict=False` or `vectorize=False`."
+                "supported together. Please either set `strict=False` or `vectorize=False`."
             )
         rows = tuple(_jacobian_of(out, i, xs, create_graph, strict) for i, out in enumerate(outs))
     return _unpacked_twice(_finished(rows, create_graph), outputs_tuple, inputs_tuple)

@@ -14,9 +14,8 @@ from gradtrace.engine.data.state import state, using
 from gradtrace.engine.data.tensor import Tensor
 
 OUTSIDE_MESSAGE = (
-    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph "
-    "was originally "
-    "recorded."
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the "
+    "graph was originally recorded."
 )
 
 

@@ -129,8 +129,7 @@ def of_torch(request: Request, wanted: Wanted) -> Trace:
         raise UsageError(
             f"{name} {NOT_AGAIN}",
             "leave out what would change the run (variables, --backward, --seed, ...); or change "
-            "the program, and "
-            "record it again: --engine torch",
+            "the program, and record it again: --engine torch",
         )
     if wanted.jacobians:
         raise UsageError(
@@ -173,8 +172,7 @@ def refuse_random(program: Program) -> None:
         if draws_unseeded(module):
             raise UsageError(
                 f"{module.source.name} draws numbers of random or numpy.random, so it cannot run "
-                "again "
-                "as it was recorded",
+                "again as it was recorded",
                 "call their seed(N) in the program, or use torch's random numbers; and record it "
                 "again",
             )

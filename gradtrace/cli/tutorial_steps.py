@@ -79,9 +79,8 @@ STEPS = (
         "Every name that an expression does not define is an input. Each input is an option of the "
         "command.",
         f"gradtrace eval {NOTES} --x 2 --w 1",
-        "Each row is a tensor. x and w are leaves: no operation computed them. Their column `grad` "
-        "says how fast the "
-        "last row grows when they do: by 5 for each unit of w.",
+        "Each row is a tensor. x and w are leaves: no operation computed them. Their column "
+        "`grad` says how fast the last row grows when they do: by 5 for each unit of w.",
         Question(
             "With --w 3 in place of --w 1: what is w.grad?",
             "w.grad is (x + w) + (w + 1). Or change --w in the command above and run it.",
@@ -90,9 +89,8 @@ STEPS = (
     ),
     Step(
         "The chain rule, path by path",
-        "w appears twice in the expression, so the result depends on it along two paths. Each path "
-        "multiplies its "
-        "local derivatives; the gradient is the sum over the paths.",
+        "w appears twice in the expression, so the result depends on it along two paths. Each "
+        "path multiplies its local derivatives; the gradient is the sum over the paths.",
         f"gradtrace paths {NOTES} --x 2 --w 1 --to w",
         "One path goes through x+w, the other one through w+1.",
         Question(
@@ -103,11 +101,9 @@ STEPS = (
     ),
     Step(
         "The graph",
-        "Computing the value left a graph behind: which tensor was computed from which. backward() "
-        "walks it from the "
-        "result to the leaves. `graph` draws it as .svg, .png, .pdf, as an animation (.gif), as a "
-        "page with a player "
-        "(.html), or as text:",
+        "Computing the value left a graph behind: which tensor was computed from which. "
+        "backward() walks it from the result to the leaves. `graph` draws it as .svg, .png, .pdf, "
+        "as an animation (.gif), as a page with a player (.html), or as text:",
         f"gradtrace graph {NOTES} --x 2 --w 1 -o graph.txt",
         "Read it upwards for values and downwards for gradients.",
         Question(
@@ -134,8 +130,7 @@ STEPS = (
     Step(
         "A file",
         "A source can be a file. There an annotation gives an input its default: `leaf` requires "
-        "grad, `data` does "
-        "not.",
+        "grad, `data` does not.",
         "gradtrace eval line.txt",
         "Both gradients are negative: the loss falls when w and b grow. An option still sets an "
         "input: --w 2.",
@@ -149,8 +144,7 @@ STEPS = (
     Step(
         "A loss of nan",
         "A PyTorch script runs as it is; PyTorch need not be installed. This one computes nan. "
-        "Without a name, `why` "
-        "says what went wrong first.",
+        "Without a name, `why` says what went wrong first.",
         "gradtrace why masked.py",
         "The cause is in line 5, although nan appears in line 6.",
         Question(
@@ -163,8 +157,7 @@ STEPS = (
     Step(
         "Is my derivative right?",
         "A custom Function has a backward of its own, and it can be wrong. `check` compares "
-        "gradients with finite "
-        "differences.",
+        "gradients with finite differences.",
         "gradtrace check cube.py",
         "The exit code is 1, so a build can fail on it.",
         Question(

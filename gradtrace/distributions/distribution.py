@@ -67,8 +67,7 @@ class Distribution:
             if not holds(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({kind_and_shape(value)}) of distribution {self!r} "
-                    "to satisfy the "
-                    f"constraint {constraint!r}, but found invalid values:\n{value}"
+                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
     # ---- shapes
@@ -200,8 +199,7 @@ class Distribution:
         if not holds(support, value):
             raise ValueError(
                 f"Expected value argument ({kind_and_shape(value)}) to be within the support "
-                f"({support!r}) of the "
-                f"distribution {self!r}, but found invalid values:\n{value}"
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self) -> str:

@@ -33,8 +33,7 @@ OLDER = (
             r"Trying to backward through the graph a second time, but the saved intermediate results.*"
         ),
         "Trying to backward through the graph a second time (or directly access saved tensors "
-        "after they have already "
-        "been freed).",
+        "after they have already been freed).",
         "the message about a second backward was shorter",
     ),
 )

@@ -18,9 +18,8 @@ from gradtrace.ops.api import check_dim
 from gradtrace.ops.random.generator import default_generator
 
 RANDOM_MESSAGE = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-    "'different' "
-    "randomness flags on vmap or perform the randomness operation out of vmap"
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' "
+    "or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
 
 
@@ -80,9 +79,8 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
         if d is not None and not isinstance(d, int):
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None "
-                "or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should "
-                "appear."
+                "or a python collection of ints representing where in the outputs the vmapped "
+                "dimension should appear."
             )
 
 
@@ -94,21 +92,18 @@ def _input_dims(
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            "structure of inputs, "
-            f"got: {type(in_dims)}."
+            f"structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
             f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
-            "are trying to vmap "
-            "over a function with no inputs. The latter is unsupported."
+            "are trying to vmap over a function with no inputs. The latter is unsupported."
         )
     dims = broadcast(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has "
-            "structure "
-            f"{flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"structure {flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     return [_input_dim(where, x, d) for x, d in zip(leaves, dims, strict=True)]
 
@@ -124,15 +119,13 @@ def _input_dim(where: str, x: Any, d: Any) -> int | None:
     if not isinstance(x, Tensor):
         raise ValueError(
             f"{where}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot "
-            "vmap over non-Tensor "
-            "arguments, please use None as the respective in_dim"
+            "vmap over non-Tensor arguments, please use None as the respective in_dim"
         )
     n = x.dim()
     if not -n <= d < n:
         raise ValueError(
             f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
-            f"{n} so expected "
-            f"in_dim to satisfy -{n} <= in_dim < {n}."
+            f"{n} so expected in_dim to satisfy -{n} <= in_dim < {n}."
         )
     return d % n
 
@@ -180,9 +173,8 @@ def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
     if dims is None or (spec.kind is None and isinstance(dims_tree, (tuple, list, dict))):
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
-            "with the structure "
-            f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has "
-            f"structure {spec}."
+            f"with the structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but "
+            f"outputs has structure {spec}."
         )
     return dims
 
@@ -202,8 +194,7 @@ def _result(name: str, samples: tuple[Any, ...], dim: Any, size: int) -> Any:
     if not isinstance(first, Tensor):
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did "
-            "you mean to set "
-            "out_dims= to None for output?"
+            "you mean to set out_dims= to None for output?"
         )
     dim = check_dim(dim, first.ndim + 1)
     result = torch_function("stack")(samples, dim)

@@ -34,31 +34,25 @@ NOTHING_TO_CHECK = (
 )
 NOT_REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
-    "times gives different "
-    "values, although analytical gradient matches numerical gradient.The tolerance for "
-    "nondeterminism was {}."
-    "\n\nNOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
+    "times gives different values, although analytical gradient matches numerical gradient.The "
+    "tolerance for nondeterminism was {}.\n\nNOTE: If your op relies on non-deterministic "
+    "operations i.e., it is listed here:\n"
     "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis "
-    "failure might be expected."
-    "\n\nIf you are adding a new operator, please file an issue and then use one of "
-    "the\nworkarounds. The workaround "
-    "depends on how your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes "
-    "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a "
-    "keyword argument.\n"
-    "- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test\n  to "
-    "have "
-    "`gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then modify the "
-    "corresponding\n"
+    "failure might be expected.\n\nIf you are adding a new operator, please file an issue and "
+    "then use one of the\nworkarounds. The workaround depends on how your test invokes "
+    "gradcheck/gradgradcheck.\nIf the test\n- manually invokes gradcheck/gradgradcheck, then call "
+    "gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a keyword argument.\n"
+    "- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test\n  "
+    "to have `gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then "
+    "modify the corresponding\n"
     "  module_test entry to have `gradcheck_nondet_tol=<tol>`\n"
 )
 SLOW_MODE_MESSAGE = (
-    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast "
-    "mode. See: "
-    "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, "
-    "we recompute "
-    "numerical and analytical jacobians in slow mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe "
-    "max per-element "
-    "difference (slow mode) is: {}.\n"
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin "
+    "fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \nabout "
+    "fast mode. Below, we recompute numerical and analytical jacobians in slow "
+    "mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe max per-element difference (slow mode) "
+    "is: {}.\n"
 )
 
 
@@ -76,18 +70,16 @@ def _check_inputs(inputs: Inputs) -> None:
         if x.dtype.name != "float64":
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
-                "complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or "
-                "complex. ",
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
                 stacklevel=4,
             )
         if not all(step > 0 or size <= 1 for step, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are "
-                "non-overlapping to be able to compute the numerical gradients correctly. You "
-                "should call .contiguous "
-                "on the input before passing it to gradcheck."
+                "that are non-overlapping to be able to compute the numerical gradients "
+                "correctly. You should call .contiguous on the input before passing it to "
+                "gradcheck."
             )
     if not requiring_grad(inputs):
         raise ValueError(NOTHING_TO_CHECK)
@@ -112,8 +104,7 @@ def _difference(
             if of_a != of_b:
                 raise AssertionError(
                     f"Expected `func` to return outputs with the same {name} when inputs are "
-                    f"perturbed {where}by "
-                    f"{eps}, but got: {name}s {of_a} and {of_b}."
+                    f"perturbed {where}by {eps}, but got: {name}s {of_a} and {of_b}."
                 )
     return [
         ((b - a) / (2 * eps)).reshape(-1) if a.dtype != bool else np.zeros(a.size)

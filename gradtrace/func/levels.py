@@ -19,9 +19,8 @@ from gradtrace.engine.reverse.saved import source_node
 from gradtrace.func.pytree import apply, flatten, torch_function
 
 HOOKS = (
-    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
-    "issue with your use "
-    "case."
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open "
+    "an issue with your use case."
 )
 
 

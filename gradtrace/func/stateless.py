@@ -117,8 +117,7 @@ def _with_tied_names(module: Any, tensors: Tensors) -> Tensors:
         if len({id(tensors[alias]) for alias in tied if alias in tensors}) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(tied)}, which are tied. "
-                "Consider using "
-                "tie_weights=False"
+                "Consider using tie_weights=False"
             )
         wanted.update((alias, tensor) for alias in tied)
     return wanted

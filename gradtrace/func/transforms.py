@@ -67,8 +67,7 @@ def _check_scalar(output: Any) -> None:
     if output.dim() != 0:
         raise RuntimeError(
             f"{GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} "
-            "dims. Maybe you "
-            "wanted to use the vjp or jacrev APIs instead?"
+            "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
 
 
@@ -115,8 +114,7 @@ def vjp_of_arguments(
             if not t.is_floating_point():
                 raise RuntimeError(
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
-                    "Tensor with dtype "
-                    f"{t.dtype}"
+                    f"Tensor with dtype {t.dtype}"
                 )
     leaves, wanted_spec = flatten(wanted)
     _, output_spec = flatten(output)
@@ -128,8 +126,8 @@ def vjp_of_arguments(
         if spec != output_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
-                "outputs to the "
-                f"function. cotangents: {spec.outline()}, primal output: {output_spec.outline()}"
+                f"outputs to the function. cotangents: {spec.outline()}, primal output: "
+                f"{output_spec.outline()}"
             )
         if create_graph is None:
             create_graph = state.grad_enabled and level.depends_on_outside(
@@ -165,10 +163,8 @@ def jvp(
     if spec != directions_spec:
         raise RuntimeError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
-            "if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
-            "tangents with structure "
-            f"{directions_spec}"
+            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
+            f"structure {spec} and tangents with structure {directions_spec}"
         )
     _check_tensors(flat_primals, "primals")
     _check_tensors(directions, "tangents")
@@ -230,8 +226,7 @@ def pushforward(
         if strict and not all(t.requires_grad for t in outputs):
             raise RuntimeError(
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
-                "inputs. This is not "
-                "allowed with strict=True."
+                "inputs. This is not allowed with strict=True."
             )
         smooth = [t for t in outputs if t.is_floating_point()]
         cotangents = [level.leaf(zeros_like(t).detach()) for t in smooth]
@@ -275,10 +270,8 @@ def check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
         if primal.shape != tangent.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "
-                "original Tensor, this is "
-                f"not supported. Tensor is of size {list(primal.shape)} while the given forward "
-                "gradient is of size "
-                f"{list(tangent.shape)}."
+                f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
+                f"while the given forward gradient is of size {list(tangent.shape)}."
             )
 
 
@@ -303,8 +296,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 if own != expected:
                     raise RuntimeError(
                         f"tangent:{i} with {kind} {own} in flattened pytree doesn't match the "
-                        f"{kind} {expected} of the "
-                        "corresponding primal."
+                        f"{kind} {expected} of the corresponding primal."
                     )
         return push(flat_tangents)
 
@@ -317,12 +309,10 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
-            "functionalize(f, remove='mutations'): received invalid argument for remove="
-            f"{remove}. Valid options are:\n     remove='mutations': all inplace and out= "
-            "operators will be removed "
-            "from the program, and replaced with their out-of-place equivalents.\n     "
-            "remove='mutations_and_views': In addition to the above, all aliasing operators {view} "
-            "will be replaced "
-            "with their non-aliasing counterparts, {view}_copy.\n"
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. "
+            "Valid options are:\n     remove='mutations': all inplace and out= operators will be "
+            "removed from the program, and replaced with their out-of-place equivalents.\n     "
+            "remove='mutations_and_views': In addition to the above, all aliasing operators "
+            "{view} will be replaced with their non-aliasing counterparts, {view}_copy.\n"
         )
     return wrapping(func, lambda *args, **kwargs: func(*args, **kwargs))

@@ -16,23 +16,19 @@ from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 
 NO_SHAPE = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-    "`load_state_dict` "
-    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
-    "initialize the "
-    "parameters before accessing their attributes."
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+    "in `load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+    "Call `forward` to initialize the parameters before accessing their attributes."
 )
 NO_DATA = (
     "Attempted to use an uninitialized parameter. This error happens when you are using a "
-    "`LazyModule` or explicitly "
-    "manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call `forward` with a "
-    "dummy batch to "
-    "initialize the parameters before calling torch functions"
+    "`LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using "
+    "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+    "torch functions"
 )
 NO_SHARED_MEMORY = (
     "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
-    "parameters before "
-    "calling `module.share_memory()`."
+    "parameters before calling `module.share_memory()`."
 )
 
 

@@ -46,14 +46,12 @@ HOOKS = (
 )
 TITLES = {"lr": "learning rate", "eps": "epsilon value"}  # of options in messages
 SET_MESSAGE = (
-    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
-    "in sets will change "
-    "between runs. Please use a list instead."
+    "optimizer parameters need to be organized in ordered collections, but the ordering of "
+    "tensors in sets will change between runs. Please use a list instead."
 )
 DUPLICATE_WARNING = (
-    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
-    "error; see "
-    "github.com/pytorch/pytorch/issues/40967 for more information"
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+    "an error; see github.com/pytorch/pytorch/issues/40967 for more information"
 )
 
 
@@ -162,8 +160,7 @@ class Optimizer(OwnConstructor):
                 which = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(
                     "all optimizer param groups should be with/without names. cannot add param "
-                    "group "
-                    f"{which} to the optimizer"
+                    f"group {which} to the optimizer"
                 )
         if not new.isdisjoint(id(p) for group in self.param_groups for p in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")

@@ -28,8 +28,7 @@ from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BOOL_MESSAGE = (
     "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value "
-    "while it is built. "
-    "Use while_loop for a loop and where for a choice."
+    "while it is built. Use while_loop for a loop and where for a choice."
 )
 FROZEN_MESSAGE = "Graph is finalized and cannot be modified."
 
@@ -285,8 +284,7 @@ def apply(
         ):
             raise TypeError(
                 f"Input '{'xyz'[i] if i < 3 else i}' of '{op_type}' Op has type {a.dtype.name} "
-                "that does not match "
-                f"type {first.dtype.name} of argument 'x'."
+                f"that does not match type {first.dtype.name} of argument 'x'."
             )
         inputs.append(a)
     outs = graph.add(op_type, own, inputs, function)

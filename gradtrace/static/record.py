@@ -27,8 +27,7 @@ from gradtrace.static.plan import BACKWARD, FORWARD, WHILE, Plan, PlanValue, Ref
 ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop"
 LEAVES = (
     "a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, "
-    "while, float() "
-    "or an index)"
+    "while, float() or an index)"
 )
 
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 
 ALONE = (
-    "the repetition has the gradients of this batch alone, without those of the batches before it; "
-    "they were compared "
-    "with those of the step only by where they are not finite"
+    "the repetition has the gradients of this batch alone, without those of the batches before "
+    "it; they were compared with those of the step only by where they are not finite"
 )
 
 
@@ -256,16 +255,14 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
     if gradients.lost and not gradients.are_summed:
         notes.append(
             f"{len(gradients.lost)} gradient{'s' * (len(gradients.lost) > 1)} from before this "
-            "step could not be "
-            "restored, since the step changed gradients for the first time; the repetition added "
-            "to zeros instead"
+            "step could not be restored, since the step changed gradients for the first time; the "
+            "repetition added to zeros instead"
         )
     if lost:
         notes.append(
             f"what {lost} parameter{'s were' * (lost > 1) or ' was'} before this step is not "
-            "known, since the step "
-            "made a change without an optimiser for the first time; the repetition computed with "
-            "what came after it"
+            "known, since the step made a change without an optimiser for the first time; the "
+            "repetition computed with what came after it"
         )
     if fault.good:
         many = "1 update" if fault.good == 1 else f"{fault.good} updates"
@@ -273,8 +270,7 @@ def differences(state: State, fault: BadStep, lost: int, is_same: bool) -> list[
     if not is_same and not notes:
         notes.append(
             "the repetition gave another loss or other gradients than the step: the step depends "
-            "on something that "
-            "was not restored"
+            "on something that was not restored"
         )
     return notes
 

@@ -50,8 +50,8 @@ class Measurement:
             f"{self.number_per_run} runs"
         )
         return (
-            "<gradtrace.utils.benchmark.Measurement "
-            f"object>\n{self.label or 'function'}\n{shown} , 1 thread"
+            f"<gradtrace.utils.benchmark.Measurement object>\n{self.label or 'function'}\n{shown} "
+            ", 1 thread"
         )
 
 

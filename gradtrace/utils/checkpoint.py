@@ -16,21 +16,17 @@ __all__ = ["CheckpointFunction", "checkpoint", "checkpoint_sequential"]
 OPTIONS = ("preserve_rng_state", "early_stop", "determinism_check", "context_fn", "debug")
 CHOOSE = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
-    "PyTorch 2.9, calling "
-    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, "
-    "but if you need to "
-    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
-    "more details on the "
-    "differences between the two variants."
+    "PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception. "
+    "use_reentrant=False is recommended, but if you need to preserve the current default "
+    "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences "
+    "between the two variants."
 )
 CHOOSE_SEQUENTIAL = (
     "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-    "explicitly. In version "
-    "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is "
-    "recommended, but if you "
-    "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs "
-    "for more details on "
-    "the differences between the two variants."
+    "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed. "
+    "use_reentrant=False is recommended, but if you need to preserve the current default "
+    "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences "
+    "between the two variants."
 )
 NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
 

@@ -47,8 +47,7 @@ def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
     if len(leaves) != treespec.num_leaves:
         raise ValueError(
             f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to "
-            "a pytree that "
-            f"holds {treespec.num_leaves} items ({treespec})."
+            f"a pytree that holds {treespec.num_leaves} items ({treespec})."
         )
     return unflatten(leaves, treespec)
 

@@ -45,16 +45,14 @@ STORAGE_NAMES = {name: storage for storage, name in STORAGE_DTYPES.items()}
 PROTOCOL = 2
 NEW_DEFAULT = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
-    "from `False` to "
-    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
-    "it can result in "
-    "arbitrary code execution. Do it only if you got the file from a trusted source."
+    "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will "
+    "likely succeed, but it can result in arbitrary code execution. Do it only if you got the "
+    "file from a trusted source."
 )
 NO_SUCH_DEVICE = (
-    "Attempting to deserialize object on a {} device but torch.{}.is_available() is False. If you "
-    "are running on a "
-    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
-    "storages to the CPU."
+    "Attempting to deserialize object on a {} device but torch.{}.is_available() is False. If "
+    "you are running on a CPU-only machine, please use torch.load with "
+    "map_location=torch.device('cpu') to map your storages to the CPU."
 )
 NOT_A_CHECKPOINT = (
     f"Weights only load failed. {NEW_DEFAULT}\n\nthe file is not a zip of "
@@ -62,17 +60,14 @@ NOT_A_CHECKPOINT = (
 )
 NOT_ALLOWED = (
     "Weights only load failed. This file can still be loaded, to do so you have two options, "
-    "\033[1mdo those steps "
-    "only if you trust the source of the checkpoint\033[0m. \n\t(1) {default}\n\t(2) "
-    "Alternatively, to load with "
-    "`weights_only=True` please check the recommended steps in the following error "
-    "message.\n\tWeightsUnpickler error: "
-    "Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
+    "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. \n\t(1) "
+    "{default}\n\t(2) Alternatively, to load with `weights_only=True` please check the "
+    "recommended steps in the following error message.\n\tWeightsUnpickler error: Unsupported "
+    "global: GLOBAL {name} was not an allowed global by default. Please use "
     "`torch.serialization.add_safe_globals([{name}])` or the "
-    "`torch.serialization.safe_globals([{name}])` context "
-    "manager to allowlist this global if you trust this class/function.\n\nCheck the documentation "
-    "of torch.load to "
-    "learn more about types accepted by default with weights_only "
+    "`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if "
+    "you trust this class/function.\n\nCheck the documentation of torch.load to learn more about "
+    "types accepted by default with weights_only "
     "https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 

@@ -122,9 +122,8 @@ def blame(wrong: Wrong) -> str:
         return f"the second derivative of {wrong.name}{where} is wrong"
     return (
         f"the derivative of {wrong.name}{where} is wrong: for its input {wrong.operand + 1}, "
-        f"element {wrong.element}, "
-        f"it gives {numbers.number(wrong.analytic)} where differences give "
-        f"{numbers.number(wrong.numeric)}"
+        f"element {wrong.element}, it gives {numbers.number(wrong.analytic)} where differences "
+        f"give {numbers.number(wrong.numeric)}"
     )
 
 

@@ -155,8 +155,7 @@ def mermaid(drawn: Model) -> str:
         dashes = ",stroke-dasharray:4" if role in DASHED else ""
         lines.append(
             f"  classDef {role} "
-            f"fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
-            f"{dashes}"
+            f"fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}{dashes}"
         )
     bad, _ = nodes.failed_in_backward(drawn.trace) or nodes.first_bad(drawn.trace)
     if any(node.key == f"t{bad}" for node in drawn.nodes):

@@ -113,8 +113,7 @@ def refusal(points: float, resolution: int, about: str = "") -> RenderError:
     smaller = f"--dpi {fits} fits; " if fits >= LEAST_DPI else ""
     return RenderError(
         f"at {resolution} dpi the PNG would be {about}{points * resolution / 72:,.0f} pixels long; "
-        "no more than "
-        f"{LARGEST:,} can be drawn",
+        f"no more than {LARGEST:,} can be drawn",
         f"{smaller}--depth N folds it; an .svg, .pdf or .html has no such limit",
     )
 

@@ -54,8 +54,7 @@ def lines(operator: Operator, options: LayoutOptions) -> Iterator[str]:
         yield ""
         yield from wrap(
             "g is the gradient that comes in, out the result, grad the gradient of the argument; "
-            "broadcasting and "
-            "casts are undone afterwards.",
+            "broadcasting and casts are undone afterwards.",
             width,
         )
 

@@ -199,8 +199,7 @@ def reports(stats: Stats) -> list[tuple[str, str]]:
         (f"saved for backward: {saved} ({'freed by backward' if m.freed else 'still kept'})", ""),
         (
             f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf "
-            "would keep "
-            f"{bytes_text(m.retained)} more",
+            f"would keep {bytes_text(m.retained)} more",
             "",
         ),
         *warnings(stats),

@@ -356,8 +356,7 @@ FIELDS = {
     Backward: (
         "backward",
         "pass=number_of_pass function=name of tensor upstream contributions sent hooks freed "
-        "grad_dropped=dropped "
-        "grad_before grad_after",
+        "grad_dropped=dropped grad_before grad_after",
     ),
 }
 

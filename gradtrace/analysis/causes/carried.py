@@ -183,8 +183,7 @@ def twice_in_a_turn(facts: Facts, cross: Crossing) -> Cause:
     return Cause(
         "freed",
         f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had "
-        "freed it, and line "
-        f"{head.line} uses {name}, made{facts.at_line(origin)}, again",
+        f"freed it, and line {head.line} uses {name}, made{facts.at_line(origin)}, again",
         (
             facts.at(f"{name} is made here", origin),
             facts.at("the first backward frees its graph", earlier.span),
@@ -343,8 +342,7 @@ def kept_by(facts: Facts, steps: int, operation: Operation) -> Cause | None:
     return Cause(
         "kept history",
         f"line {head.line} computes {name} from {name} of the step before, with its history: the "
-        f"graphs of {steps} "
-        "steps are kept, and memory grows with each",
+        f"graphs of {steps} steps are kept, and memory grows with each",
         (facts.at(f"{name} requires grad and refers to the steps before", head),),
         tuple(fixes),
     )

@@ -156,8 +156,7 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     return Cause(
         "diverges",
         f"weight_decay={decay:g} with {rates_of(optimiser, lr)}{facts.at_line(optimiser.span)} "
-        "multiplies the "
-        f"parameters by {', and by '.join(factors)}",
+        f"multiplies the parameters by {', and by '.join(factors)}",
         (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
         (f"weight_decay=0.01{facts.at_line(optimiser.span)}: its product with lr is far below 1",),
     )
@@ -212,8 +211,7 @@ def ascent(facts: Facts, statement: Any, growth: Growth) -> Cause:
     return Cause(
         "ascent",
         f"line {head.line} adds the gradient to {target}, which goes uphill: the loss is {low:.4g} "
-        f"in step {first} "
-        f"and {high:.4g} in step {last}",
+        f"in step {first} and {high:.4g} in step {last}",
         (facts.at("the gradient points to where the loss grows", head),),
         (f"{target} -= {facts.text.cut(statement.value)}",),
         symptom="the loss grows",
@@ -239,9 +237,8 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
         return Cause(
             "diverges",
             f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} "
-            "times as large, "
-            f"and the loss is {kind(loss)} in step {bad}: the steps overshoot, the learning rate "
-            "is too large",
+            f"times as large, and the loss is {kind(loss)} in step {bad}: the steps overshoot, the "
+            "learning rate is too large",
             (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(

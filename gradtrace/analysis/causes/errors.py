@@ -207,8 +207,7 @@ def wrong_gradient(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "wrong gradient shape",
         f"{name}.backward returns {returned}{facts.at_line(head)} for input {index}, of shape "
-        f"{got}; the input has "
-        f"the shape {wanted}",
+        f"{got}; the input has the shape {wanted}",
         (facts.at(f"the gradient for input {index} is made here, with the shape {got}", head),),
         (fix,),
         name=name,
@@ -375,8 +374,7 @@ def other_dimensions(facts: Facts, failure: Failure) -> Cause | None:
     return Cause(
         "wrong shape",
         f"{name}, made{facts.at_line(span)}, has the shape {index.shape}, and gather needs an "
-        "index of as many "
-        "dimensions as its input",
+        "index of as many dimensions as its input",
         (facts.at(f"{name} has {len(index.shape)} dimension", span),),
         (f"{name}.unsqueeze(1), and .squeeze(1) of the result",),
         name=name,

@@ -152,8 +152,8 @@ def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> 
     return Cause(
         "plain container",
         f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() "
-        f"leaves its {noun} "
-        f"out and the optimiser{facts.at_line(optimiser.span)} does not hold them",
+        f"leaves its {noun} out and the optimiser{facts.at_line(optimiser.span)} does not hold "
+        "them",
         (
             facts.at(f"a module does not see {noun} in a plain {container}", head),
             facts.at(
@@ -200,8 +200,7 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
         return Cause(
             "stale optimiser",
             f"{base} was made{facts.at_line(optimiser.span)}, before line {head.line} replaced "
-            f"{target}, so the "
-            f"optimiser still holds the old tensors and not {taken[0]}",
+            f"{target}, so the optimiser still holds the old tensors and not {taken[0]}",
             (
                 facts.at("this optimiser holds the tensors of this moment", optimiser.span),
                 facts.at(f"{target} is replaced here", head),
@@ -233,8 +232,7 @@ def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause 
     return Cause(
         "other tensors",
         f"the optimiser{facts.at_line(optimiser.span)} holds a copy of {taken[0]}, made by "
-        f"{copies[-1].attr}(), not "
-        f"{taken[0]} itself",
+        f"{copies[-1].attr}(), not {taken[0]} itself",
         (facts.at(f"the steps change the copy; the loss depends on {taken[0]}", optimiser.span),),
         (f"give it the tensor itself: [{', '.join(dict.fromkeys(taken))}]",),
         symptom=never_change(facts, loose),
@@ -263,8 +261,7 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
         return Cause(
             "copied",
             f"{facts.root_names()} is made from the numbers of "
-            f"{plain(source.label)}{facts.at_line(span)}, a copy "
-            "without history",
+            f"{plain(source.label)}{facts.at_line(span)}, a copy without history",
             (
                 facts.at("a new leaf is made of the numbers alone: the graph ends here", span),
                 facts.origin(source),
@@ -318,8 +315,8 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
             return Cause(
                 "other tensors",
                 f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
-                "parameters() leaves it out "
-                f"and the optimiser{facts.at_line(optimiser.span)} does not hold it",
+                f"parameters() leaves it out and the optimiser{facts.at_line(optimiser.span)} does "
+                "not hold it",
                 (
                     facts.at("a module does not see a plain tensor", head),
                     facts.at(
@@ -398,8 +395,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
     return Cause(
         "other tensors",
         f"{roots} is computed from {source}{facts.at_line(used)}, and does not depend on {own}, "
-        "which the optimiser"
-        f"{facts.at_line(optimiser.span)} holds",
+        f"which the optimiser{facts.at_line(optimiser.span)} holds",
         evidence,
         (
             f"compute {roots} with {own} instead of {source}",

@@ -64,8 +64,7 @@ def exchanged(facts: Facts) -> Cause | None:
         return Cause(
             "view for transpose",
             f"{unit(facts, operation)} gives {after.shape} of {before.shape} and keeps the order "
-            "of the numbers in "
-            f"memory, which transpose() would change: {mixed}",
+            f"of the numbers in memory, which transpose() would change: {mixed}",
             (
                 facts.at(
                     f"{name} has the shape {before.shape}; a view only cuts it up in another way",
@@ -168,8 +167,8 @@ def over_the_queries(facts: Facts) -> Cause | None:
         return Cause(
             "softmax over the queries",
             f"{unit(facts, operation)} is taken over dim={said}, the {queries} queries, and "
-            f"{unit(facts, product)} "
-            f"sums over the {keys} keys: the weights of a query do not add up to 1",
+            f"{unit(facts, product)} sums over the {keys} keys: the weights of a query do not add "
+            "up to 1",
             (
                 facts.at(
                     f"{named(facts, operation.outputs[0])} has the shape {shape}: queries, keys",
@@ -206,8 +205,8 @@ def over_the_rows(facts: Facts) -> Cause | None:
         return Cause(
             "softmax over the batch",
             f"{unit(facts, operation)} is taken over dim={said}, the {shape[0]} rows, and "
-            f"{unit(facts, total)} adds "
-            f"up what the {shape[1]} columns weight: the weights of a row do not add up to 1",
+            f"{unit(facts, total)} adds up what the {shape[1]} columns weight: the weights of a "
+            "row do not add up to 1",
             (
                 facts.at(
                     f"{named(facts, operation.outputs[0])} has the shape {shape}, a row for each "

@@ -94,9 +94,8 @@ def never_cleared(facts: Facts) -> Cause | None:
     return Cause(
         "accumulated",
         "gradients accumulate: no zero_grad() clears them between the steps, so "
-        f"backward{facts.at_line(pass_.span)} adds "
-        f"each step's to the sum of those before ({name}.grad: {len(facts.stored[leaves[0]])} "
-        "passes added up)",
+        f"backward{facts.at_line(pass_.span)} adds each step's to the sum of those before "
+        f"({name}.grad: {len(facts.stored[leaves[0]])} passes added up)",
         evidence,
         (f"{call} before backward{facts.at_line(pass_.span)}",),
         tensors=frozenset(leaves),
@@ -120,8 +119,8 @@ def cleared_early(facts: Facts) -> Cause | None:
         return Cause(
             "cleared early",
             f"{call}{facts.at_line(clear.span)} clears the gradients of "
-            f"backward{facts.at_line(ran.span)} before "
-            f"step(){facts.at_line(optimiser.step_span)} uses them",
+            f"backward{facts.at_line(ran.span)} before step(){facts.at_line(optimiser.step_span)} "
+            "uses them",
             (
                 facts.backward(ran),
                 facts.at(f"{named(facts, leaf)}.grad is cleared here", clear.span),

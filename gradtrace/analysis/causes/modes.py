@@ -37,8 +37,8 @@ def left_in_eval(facts: Facts) -> Cause | None:
     return Cause(
         "evaluation mode",
         f"from step {steps[off].number} on the model runs in evaluation mode, where "
-        f"{unit(facts, example)} {does}: "
-        f"{name}.eval(){facts.at_line(head)} is not undone by {name}.train()",
+        f"{unit(facts, example)} {does}: {name}.eval(){facts.at_line(head)} is not undone by "
+        f"{name}.train()",
         (
             facts.at("this turns evaluation mode on, until train() is called", head),
             facts.at(

@@ -46,9 +46,8 @@ def exchanged_kl(facts: Facts) -> Cause | None:
         return Cause(
             "kl exchanged",
             f"{unit(facts, operation)} has a constant, {named(facts, first.id)}, as its input, and "
-            "what is trained, "
-            f"{named(facts, second.id)}, as its target: the other way round than to fit a fixed "
-            "distribution",
+            f"what is trained, {named(facts, second.id)}, as its target: the other way round than "
+            "to fit a fixed distribution",
             (facts.at("F.kl_div(input, target) is KL(target || exp(input))", operation.span),),
             (
                 "to fit a fixed distribution: F.kl_div(F.log_softmax(student, -1), "
@@ -224,9 +223,8 @@ def large_inputs(facts: Facts) -> Cause | None:
         return Cause(
             "large inputs",
             f"{unit(facts, operation)} is saturated from the start: {share:.0%} of what it gives "
-            "is within 0.01 of its "
-            f"bounds, where it is flat; its layer gets {name}, which goes from "
-            f"{short_number(lowest(value))} to {top}",
+            f"is within 0.01 of its bounds, where it is flat; its layer gets {name}, which goes "
+            f"from {short_number(lowest(value))} to {top}",
             (
                 facts.at(f"{name}, up to {top}, goes into this layer", own_span(facts, layer)),
                 facts.at(

@@ -46,8 +46,8 @@ def gradient_too_large(facts: Facts, operation: Operation, step: BackwardStep) -
     name = operator(operation)
     because = (
         f"the gradient becomes inf in {unit(facts, operation)}{facts.step(operation)}: up to "
-        f"{max(sizes):.4g} comes "
-        f"there, and float16 holds nothing larger than {LARGEST['float16']:.0f}"
+        f"{max(sizes):.4g} comes there, and float16 holds nothing larger than "
+        f"{LARGEST['float16']:.0f}"
     )
     evidence = [facts.at(f"{name} sends back inf in float16 here", operation.span)]
     grown = largest_growth(facts, step)

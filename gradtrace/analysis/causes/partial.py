@@ -124,8 +124,7 @@ def sentence(facts: Facts, number: LeftNumber, leaves: list[int]) -> str:
     return (
         f"{facts.root_names()} depends on {name_of(facts, number)} through "
         f"{call_of(number)}{facts.at_line(number.escape.span)} too, and no gradient comes back on "
-        "that path: "
-        f"{missing(facts, leaves)}"
+        f"that path: {missing(facts, leaves)}"
     )
 
 
@@ -178,8 +177,8 @@ def of_factor(facts: Facts, operation: Operation, cut: Cut, leaves: list[int]) -
     return Cause(
         "partial cut",
         f"{unit(facts, operation)} multiplies {name} by its own values without history "
-        f"({cause.because}), and no "
-        f"gradient comes back through that factor: {missing(facts, leaves)}",
+        f"({cause.because}), and no gradient comes back through that factor: "
+        f"{missing(facts, leaves)}",
         (*cause.evidence, facts.at(f"{name} is the other factor", operation.span)),
         (
             "leave it as it is if that factor is meant to count as a constant",

@@ -90,8 +90,7 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
     return Cause(
         "zero rate",
         f"{'all' if last - first + 1 == total else f'steps {first} to {last} of'} {total} steps of "
-        "the optimiser"
-        f"{facts.at_line(optimiser.span)} are made with lr=0, {by}",
+        f"the optimiser{facts.at_line(optimiser.span)} are made with lr=0, {by}",
         evidence,
         (
             fix,
@@ -137,8 +136,7 @@ def stepped_early(facts: Facts) -> Cause | None:
             "early schedule",
             f"{schedule.variable}.step(){facts.at_line(head)} comes before the optimiser's "
             f"step{facts.at_line(optimiser.step_span)} in the loop: the first step is made with "
-            f"lr={used:g}, the "
-            "second value of the schedule",
+            f"lr={used:g}, the second value of the schedule",
             (
                 facts.at(
                     f"{schedule.kind} starts from lr={optimiser.lr or 0:g}",

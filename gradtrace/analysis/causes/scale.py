@@ -114,8 +114,8 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
     return Cause(
         "vanishes" if vanishes else "explodes",
         f"the gradient {verbs} from {start:.2g} to {norm:.2g} through "
-        f"{main.name}{facts.at_line(main.span)}, "
-        f"{main.times} times a factor of about {main.factor:.2g}{others}",
+        f"{main.name}{facts.at_line(main.span)}, {main.times} times a factor of about "
+        f"{main.factor:.2g}{others}",
         evidence,
         shrink_fixes(main, name) if vanishes else grow_fixes(main, name),
         symptom=f"{name}.grad is {norm:.2g}",

@@ -108,8 +108,7 @@ def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     return Cause(
         "broadcast",
         f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape "
-        f"{b.shape}: they "
-        f"broadcast to ({n}, {n}), each with each",
+        f"{b.shape}: they broadcast to ({n}, {n}), each with each",
         (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
         (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
     )
@@ -185,8 +184,7 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
     return Cause(
         "softmax twice",
         f"{loss}{facts.at_line(operation.span)} needs logits, and takes {taken} itself, but gets "
-        "what "
-        f"{unit(facts, earlier)} has already made probabilities: it is applied twice",
+        f"what {unit(facts, earlier)} has already made probabilities: it is applied twice",
         (evidence, facts.at(f"{loss} gets them here", operation.span)),
         (f"leave out {unit_to_change(facts, earlier)}: give {loss} the logits",),
     )
@@ -443,9 +441,8 @@ def wrong_backward(facts: Facts) -> Cause | None:
     return Cause(
         "wrong backward",
         f"{bad.name}.backward{facts.at_line(head)} disagrees with finite differences of its "
-        "forward: for element "
-        f"{bad.element} of input {bad.input} it gives {bad.analytic:.6g} where they give "
-        f"{bad.numeric:.6g}",
+        f"forward: for element {bad.element} of input {bad.input} it gives {bad.analytic:.6g} "
+        f"where they give {bad.numeric:.6g}",
         (
             facts.at("the derivative is returned here", head),
             facts.at(f"{bad.name} was checked on the arguments of this call", bad.span),

@@ -125,10 +125,8 @@ def of_two(
     return Cause(
         "another loss",
         f"{variable}.step(){facts.at_line(optimiser.step_span)} also uses the gradients of {loss}: "
-        "backward"
-        f"{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it before "
-        f"{own}'s backward"
-        f"{facts.at_line(last.span)}",
+        f"backward{facts.at_line(added.span)} adds them to {name}.grad, and nothing clears it "
+        f"before {own}'s backward{facts.at_line(last.span)}",
         (
             facts.at(
                 f"{loss} fills {name}.grad too, and the step after it is another optimiser's",
@@ -175,8 +173,8 @@ def undivided(facts: Facts) -> Cause | None:
         return Cause(
             "undivided",
             f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
-            "undivided: each "
-            f"begins at a mean ({loss}), so the gradient is {count} times that of their average",
+            f"undivided: each begins at a mean ({loss}), so the gradient is {count} times that of "
+            "their average",
             (
                 facts.at(f"this runs {count} times for {which}", passes[0].span),
                 facts.at("the step uses the sum", optimiser.step_span),
@@ -248,8 +246,7 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
         return Cause(
             "clipped while scaled",
             f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still "
-            "multiplied by the loss "
-            f"scale, {_number(factor)}: unscale_() is not called before it",
+            f"multiplied by the loss scale, {_number(factor)}: unscale_() is not called before it",
             (
                 facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
                 facts.at("the norm of the multiplied gradients is clipped", clip.span),
@@ -312,8 +309,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     return Cause(
         "clipped to 0",
         f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, "
-        f"and lr={lr:g} "
-        f"times that is less than {SPACING:g} of the parameters' norm, {_number(hypot(*sizes))}",
+        f"and lr={lr:g} times that is less than {SPACING:g} of the parameters' norm, "
+        f"{_number(hypot(*sizes))}",
         (
             facts.at(
                 f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span

@@ -55,13 +55,9 @@ def back(
         at = waiting.pop()
         operation = facts.maker(at)
         escape = None if operation else facts.flow.origin_of_data.get(facts.flow.tensor(at))
-        sources = (
-            operation.tensors
-            if operation
-            else ()
-            if escape is None or escape.tensor is None
-            else (escape.tensor,)
-        )
+        sources = operation.tensors if operation else ()
+        if escape is not None and escape.tensor is not None:
+            sources = (escape.tensor,)
         before = [i for i in sources if is_bad(facts.tensors[i].value)]
         if not before and operation is not None:
             makers.append(operation)

@@ -78,13 +78,13 @@ class PrecisionAnswer(NamedTuple):
         if worst.lost > LEAST:
             return (
                 f"No operation loses many digits beyond rounding: {worst.name}, the least precise "
-                "result, has "
-                f"{worst.digits:.1f} of the {worst.possible:.1f} decimal digits of {worst.dtype}."
+                f"result, has {worst.digits:.1f} of the {worst.possible:.1f} decimal digits of "
+                f"{worst.dtype}."
             )
         return (
             f"No {'measured ' * self.is_partial}operation loses precision: {worst.name}, the least "
-            "precise result, has "
-            f"{worst.digits:.1f} of the {worst.possible:.1f} decimal digits of {worst.dtype}."
+            f"precise result, has {worst.digits:.1f} of the {worst.possible:.1f} decimal digits of "
+            f"{worst.dtype}."
         )
 
 
@@ -332,13 +332,9 @@ def loss_of(errors: Errors, target: Target, origin: Origin) -> Loss:
     )
     if target.is_infinite and target.digits == 0.0:
         sentence = f"{target.name} is not finite"
-    done = (
-        ""
-        if operation is None
-        else f"{operation.name} backward"
-        if row.passed is not None
-        else operation.name
-    )
+    done = "" if operation is None else operation.name
+    if done and row.passed is not None:
+        done += " backward"
     source = Text(trace.source_text, trace.files).line(span)
     evidence = Evidence(
         f"{done}: {facts_of(errors, i)}" if done else facts_of(errors, i), span, source
@@ -421,7 +417,7 @@ def notes_of(precision: Precision, trace: Trace) -> tuple[str, ...]:
         tensor = trace.tensors[row.tensor]
         notes.append(
             f"{row.decisions:,} of {row.elements:,} elements of "
-            f"{plain(tensor.label)}{at_line(tensor.span)} would be "
-            "others without rounding errors; the comparison follows the run."
+            f"{plain(tensor.label)}{at_line(tensor.span)} would be others without rounding errors; "
+            "the comparison follows the run."
         )
     return tuple(notes)

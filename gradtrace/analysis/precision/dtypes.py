@@ -107,8 +107,7 @@ def largest_part(errors: Errors, target: int) -> str:
     name = plain(trace.tensors[end.tensor].label) + (".grad" if end.passed is not None else "")
     return (
         f"Of the error of {name}, {min(parts[worst], 1.0):.0%} is added by {done_by(trace, row)}, "
-        "which "
-        f"has its result in {row.dtype}: {others}."
+        f"which has its result in {row.dtype}: {others}."
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from math import hypot, inf, sqrt
 
 from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.trace.array_summary import relative_size
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import Measured
 
@@ -42,9 +43,7 @@ class VagueShadows:
 
     def relative(self, i: int) -> float:
         """Return the relative error of a row's shadow."""
-        size = self.sizes[i]
-        norm = self.errors.rows[i].norm
-        return size / norm if norm else inf if size else 0.0
+        return relative_size(self.sizes[i], self.errors.rows[i].norm)
 
     def inputs(self, i: int) -> list[int]:
         """Return the rows that a row was computed from; none of those that are equal, and

@@ -39,9 +39,8 @@ def lost_updates(trace: Trace, felt: set[int]) -> tuple[Cause, int] | None:
     name = plain(trace.tensors[worst.tensor].label)
     clause = (
         f"the largest update of {name} left {worst.lost:,} of {worst.wanted:,} elements as they "
-        "were: "
-        f"their changes, up to {worst.largest:.3g}, are smaller than the spacing of {worst.dtype} "
-        "there"
+        f"were: their changes, up to {worst.largest:.3g}, are smaller than the spacing of "
+        f"{worst.dtype} there"
     )
     advice = (
         f"keep the parameters in {wider(worst.dtype)} (master weights)",
@@ -60,8 +59,7 @@ def broken_updates(trace: Trace, broken: list[UpdateLoss]) -> Cause:
     name = plain(trace.tensors[first.tensor].label)
     clause = (
         f"{first.broken:,} of {first.elements:,} elements of {name} are not finite after its "
-        f"update in {first.dtype}; "
-        "in a wider type they are"
+        f"update in {first.dtype}; in a wider type they are"
     )
     names = folded(
         [plain(trace.tensors[i].label) for i in dict.fromkeys(u.tensor for u in broken)],

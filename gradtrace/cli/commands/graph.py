@@ -289,8 +289,7 @@ def tell_left_out(trace: Trace, shown: Trace, command: str = "graph") -> None:
         roots = " and ".join(shown.tensors[i].label for i in shown.roots[:2])
         report.write(
             f"gradtrace {command}: not drawn, as {roots} does not depend on it: "
-            f"{report.escaped(listed)}; "
-            "--depth all draws everything"
+            f"{report.escaped(listed)}; --depth all draws everything"
         )
 
 
@@ -342,8 +341,7 @@ PICTURE = section(
     option(
         "--fit 16:9|4:3|A4|WxH|none",
         "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 "
-        "pixels of "
-        "width: it is folded, turned and broken into columns for that. Default: 16:9.",
+        "pixels of width: it is folded, turned and broken into columns for that. Default: 16:9.",
         check=fit_of,
     ),
     flag("--simple", "Show only names and shapes."),

@@ -23,31 +23,27 @@ if TYPE_CHECKING:
 
 NO_TENSOR = "no tensor"  # the dtype of an output that is not a tensor: backward gets None for it
 NO_BACKWARD = (
-    "You must implement either the backward or vjp method for your custom autograd.Function to use "
-    "it with backward "
-    "mode AD."
+    "You must implement either the backward or vjp method for your custom autograd.Function to "
+    "use it with backward mode AD."
 )
 BOTH_MESSAGE = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-    "implement one of "
-    "them."
+    "implement one of them."
 )
 NO_SETUP = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
-    "...), it must override "
-    "the setup_context staticmethod. For more details, please see "
+    "...), it must override the setup_context staticmethod. For more details, please see "
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
 ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
 ONCE_ONLY_MESSAGE = (
-    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-    "autograd.Function. "
-    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on "
+    "the autograd.Function. Either access saved_tensors only once, or set "
+    "clear_saved_tensors_on_access=False."
 )
 LEGACY_MESSAGE = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-    "autograd function "
-    "with static forward method. (Example: "
+    "autograd function with static forward method. (Example: "
     "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
 
@@ -65,9 +61,8 @@ class FunctionCtx:
         """
         if not all(isinstance(tensor, Tensor) or tensor is None for tensor in tensors):
             raise AssertionError(
-                "save_for_forward expects all arguments to be tensors; you should save non-tensors "
-                "as attributes on "
-                "ctx."
+                "save_for_forward expects all arguments to be tensors; you should save "
+                "non-tensors as attributes on ctx."
             )
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -287,10 +282,8 @@ class Function(metaclass=FunctionMeta):
 
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
-            "static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an "
-            "error in a future "
-            "version of PyTorch.",
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -16,38 +16,29 @@ from gradtrace.engine.reverse.saved_hooks import GONE_MESSAGE, Packed, SavedTens
 
 DIRTY_MESSAGE = (
     "Some elements marked as dirty during the forward method were not returned as output. The "
-    "inputs that are modified "
-    "inplace must all be outputs of the Function."
+    "inputs that are modified inplace must all be outputs of the Function."
 )
 DIRTY_VIEW_MESSAGE = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function "
-    "cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make "
-    "sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor "
-    "(potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that "
-    "does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do "
-    "this change."
+    "cannot return more than one Tensor. This is not supported by the current autograd engine. "
+    "You should either make sure the input is not a view (using .clone() for example) or make "
+    "your Function only return one Tensor (potentially splitting it into two Functions: one doing "
+    "the inplace that returns a single Tensor and a second one that does the other operations). "
+    "You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
 )
 
 SAVED_ALIAS_MESSAGE = (
     "An input that has been returned as-is as output is being saved for backward. This is not "
-    "supported if you "
-    "override setup_context. You should return and save a view of the input instead, e.g. with "
-    "x.view_as(x) or setup "
-    "ctx inside the forward function itself."
+    "supported if you override setup_context. You should return and save a view of the input "
+    "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
 )
 PURE_VIEW_MESSAGE = (
-    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an issue "
-    "if you need to "
-    "support more."
+    "Pure view custom Function can only have one input Tensor and one output Tensor. Open an "
+    "issue if you need to support more."
 )
 NOT_AN_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-    "mutated should be "
-    "passed to ctx.mark_dirty()."
+    "mutated should be passed to ctx.mark_dirty()."
 )
 
 

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 INTERNAL = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please "
-    "clone() the tensor before performing the operation."
+    "memory location. Please clone() the tensor before performing the operation."
 )
 PARTIAL = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-    "single memory "
-    "location. Please clone() the tensor before performing the operation."
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+    "a single memory location. Please clone() the tensor before performing the operation."
 )
 
 

@@ -62,10 +62,9 @@ class Attributes(Described):
         if value is not None and have is not None and have is not value:
             raise RuntimeError(
                 f"Cannot set grad_dtype to '{value.scalar_type}' because there is already a "
-                "gradient with dtype "
-                f"'{have.c_name}'. Please clear the gradient (.grad = None) before changing "
-                "grad_dtype, or ensure the "
-                "new grad_dtype matches the existing gradient's dtype."
+                f"gradient with dtype '{have.c_name}'. Please clear the gradient (.grad = None) "
+                "before changing grad_dtype, or ensure the new grad_dtype matches the existing "
+                "gradient's dtype."
             )
         extra.grad_dtype = (value,)
         node = None if extra.accumulator is None else extra.accumulator()
@@ -200,14 +199,11 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
     if wanted is not None and value.dtype is not wanted:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with "
-            "grad_dtype "
-            f"'{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to "
-            "the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
-            "to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may "
-            "break downstream "
-            "systems that assume they match."
+            f"grad_dtype '{wanted.scalar_type}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with "
+            "a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+            "the dtypes of a tensor and its gradient may break downstream systems that assume "
+            "they match."
         )
 
 

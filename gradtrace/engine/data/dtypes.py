@@ -133,8 +133,7 @@ def from_np(np_dtype: NumpyDtype) -> dtype:
     if counterpart is None:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{np_dtype.type.__name__}. The only supported "
-            "types are: "
-            "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
+            "types are: float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
     _by_np[np_dtype] = counterpart
     return counterpart

@@ -20,10 +20,8 @@ ANOMALY_WARNING = (
 )
 CLASS_WARNING = (
     "Decorating classes is deprecated and will be disabled in future versions. You should only "
-    "decorate functions or "
-    "methods. To preserve the current behavior of class decoration, you can directly decorate the "
-    "`__init__` method "
-    "and nothing else."
+    "decorate functions or methods. To preserve the current behavior of class decoration, you can "
+    "directly decorate the `__init__` method and nothing else."
 )
 GENERATOR = 0x20  # inspect.CO_GENERATOR: the flag of a generator function's code
 
@@ -131,8 +129,7 @@ class _Bare(type):
         if len(args) > 1:
             raise TypeError(
                 "_NoParamDecoratorContextManager.__new__() takes from 1 to 2 positional arguments "
-                "but "
-                f"{len(args) + 1} were given"
+                f"but {len(args) + 1} were given"
             )
         return super().__call__(*args, **kwargs)
 

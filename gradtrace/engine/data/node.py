@@ -37,12 +37,10 @@ AnyNode = TypeVar("AnyNode", bound="Node | None")
 
 FREED_MESSAGE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "
-    "they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-    "autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you "
-    "need to access "
-    "saved tensors after calling backward."
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
 )
 
 # `layout` of a node: how `saved_a`, `saved_b`, `edge_a`, `edge_b` hold its arguments and edges.

@@ -42,28 +42,23 @@ else:
 
 NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-    "attribute won't be "
-    "populated during autograd.backward(). If you indeed want the .grad field to be populated for "
-    "a non-leaf Tensor, "
-    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-    "sure you access "
-    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+    "github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NOT_WRITABLE = "attribute '{}' of 'torch._C.TensorBase' objects is not writable"
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
 INSIDE_TRANSFORM = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-    "torch.autograd.functional.* APIs) inside of "
-    "a function being transformed by a functorch transform. This is unsupported, please attempt to "
-    "use the functorch "
-    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a "
-    "function being "
+    "torch.autograd.functional.* APIs) inside of a function being transformed by a functorch "
+    "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
     "transformed instead."
 )
 DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation "
-    "use "
-    "var_no_grad = var.detach()."
+    "use var_no_grad = var.detach()."
 )
 
 
@@ -553,10 +548,9 @@ class Tensor(Methods, metaclass=TensorType):
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a "
-                "torch.nn.utils.weight_"
-                "norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+                "protocol at the moment.  If you were attempting to deepcopy a module, this may "
+                "be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
             )
         raw = self._data
         if type(raw) not in (float, bool):

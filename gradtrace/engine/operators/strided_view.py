@@ -102,10 +102,9 @@ def window(
     ):
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {start}, "
-            "and itemsize "
-            f"{cells.itemsize} requiring a storage size of "
-            f"{extent(shape, strides, start) * cells.itemsize} are out of "
-            f"bounds for storage of size {cells.size * cells.itemsize}"
+            f"and itemsize {cells.itemsize} requiring a storage size of "
+            f"{extent(shape, strides, start) * cells.itemsize} are out of bounds for storage of "
+            f"size {cells.size * cells.itemsize}"
         )
     unit = cells.strides[0]
     return np.lib.stride_tricks.as_strided(

@@ -303,8 +303,7 @@ class OrderedPass(Pass):
         if node in self.read and isinstance(node, AccumulateGrad):
             raise RuntimeError(
                 "A leaf node was passed to _will_engine_execute_node but we are currently running "
-                "autograd.grad(). "
-                "This is currently not supported."
+                "autograd.grad(). This is currently not supported."
             )
         return node in self.needed or node in self.read
 

@@ -32,17 +32,13 @@ Key = TypeVar("Key")
 
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
-    "and its gradient "
-    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
-    "avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None "
-    "after use to break the "
-    "cycle and avoid the leak."
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
 INSIDE_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use "
-    "functorch.grad or functorch.vjp "
-    "instead or call backward() outside of functorch transforms."
+    "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms."
 )
 NO_HISTORY = "element {} of tensors does not require grad and does not have a grad_fn"
 
@@ -68,8 +64,7 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
-                "`backward()`. "
-                "Please only use `grad_tensors`."
+                "`backward()`. Please only use `grad_tensors`."
             )
         import warnings
 
@@ -172,8 +167,7 @@ def grad(
             if r is None:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {i} appears to not have been used in the "
-                    "graph. Set "
-                    "allow_unused=True if this is the desired behavior."
+                    "graph. Set allow_unused=True if this is the desired behavior."
                 )
     if materialize_grads:
         if any(isinstance(t, Edge) for r, t in zip(results, targets, strict=True) if r is None):
@@ -220,20 +214,16 @@ def check_batch(outputs: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
         if not vector.ndim:
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                "`tensor.item<T>()` in C++ to "
-                "convert a 0-dim tensor to a number"
+                "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
             )
         if tuple(vector.shape[1:]) != tuple(out.shape):
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
-                "as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape "
-                "of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of "
-                f"{vector.shape[2:]} and "
-                f"output[{i}] has a shape of {out.shape}. If you only want some tensors in "
-                "`grad_output` to be "
-                "considered batched, consider using vmap."
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {vector.shape[2:]} and output[{i}] has a shape "
+                f"of {out.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
             )
         sizes.append(vector.shape[0])
     if len(set(sizes)) > 1:

@@ -148,8 +148,7 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
     if after.dtype is not before.dtype:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the type of value (was "
-            f"{type_name(before.dtype)} got "
-            f"{type_name(after.dtype)})"
+            f"{type_name(before.dtype)} got {type_name(after.dtype)})"
         )
     if after.shape != before.shape:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
@@ -164,8 +163,7 @@ def check_hook_results(hook: Hook, old: tuple[Any, ...], new: object) -> tuple[A
     if len(new) != len(old):
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, "
-            "but expected "
-            f"{len(old)})"
+            f"but expected {len(old)})"
         )
     for before, after in zip(old, new, strict=True):
         if after is None:

@@ -34,21 +34,18 @@ ENABLE_HINT = (
 )
 FOUND_HINT = (
     "the backtrace further above shows the operation that failed to compute its gradient. The "
-    "variable in question was "
-    "changed in there or anywhere later. Good luck!"
+    "variable in question was changed in there or anywhere later. Good luck!"
 )
 DETACHED_MESSAGE = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-    "not supported, please "
-    "use out-of-place `.detach()` instead"
+    "not supported, please use out-of-place `.detach()` instead"
 )
 
 SAVED_INFERENCE_MESSAGE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-    "inference mode in "
-    "computation tracked by autograd. To work around this, you can make a clone to get a normal "
-    "tensor and use it in "
-    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+    "inference mode in computation tracked by autograd. To work around this, you can make a clone "
+    "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+    "`torch.inference_mode()`."
 )
 
 
@@ -356,10 +353,8 @@ def modified(
     origin = f", which is output {number} of {bare_name(fn)}," if fn is not None else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        "operation: "
-        f"[{kind} {shape}]{origin} is at version {version}; expected version {expected} instead. "
-        "Hint: "
-        f"{FOUND_HINT if state.anomaly else ENABLE_HINT}"
+        f"operation: [{kind} {shape}]{origin} is at version {version}; expected version {expected} "
+        f"instead. Hint: {FOUND_HINT if state.anomaly else ENABLE_HINT}"
     )
 
 

@@ -25,23 +25,19 @@ from gradtrace.engine.reverse.saved import arguments, result_of, saved_values
 Hook = Callable[[Any], Any]
 CHANGED_MESSAGE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
-    "hook cannot be "
-    "modified by in-place operations as this can lead to unexpected side-effects. Please open an "
-    "issue if you need to "
-    "perform in-place operations on the input to a pack hook."
+    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
 )
 GONE_MESSAGE = (
     "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values "
-    "of the graph are "
-    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-    "backward through the "
-    "graph a second time or if you need to access saved variables after calling backward."
+    "of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to "
+    "access saved variables after calling backward."
 )
 OF_NONE_MESSAGE = "Calling register_hooks on a saved tensor with value None is forbidden"
 TWICE_MESSAGE = (
     "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one "
-    "pair of "
-    "hooks is allowed at a time."
+    "pair of hooks is allowed at a time."
 )
 
 

@@ -32,16 +32,14 @@ MIXED_HOOKS = (
     "one of them."
 )
 OLD_HOOKS = (
-    "Using {} is deprecated and will be removed in future versions. This hook will be missing some "
-    "{}. Please use "
-    "register_full_backward_hook to get the documented behavior."
+    "Using {} is deprecated and will be removed in future versions. This hook will be missing "
+    "some {}. Please use register_full_backward_hook to get the documented behavior."
 )
 NO_INPUT_GRAD_WARNING = (
-    "Full backward hook is firing when gradients are computed with respect to module outputs since "
-    "no inputs require "
-    "gradients. See "
-    "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
-    "register_full_backward_hook for more details."
+    "Full backward hook is firing when gradients are computed with respect to module outputs "
+    "since no inputs require gradients. See "
+    "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+    "for more details."
 )
 
 
@@ -313,8 +311,7 @@ def _run_always_called(
         except Exception as e:
             warnings.warn(
                 "module forward hook with ``always_call=True`` raised an exception that was "
-                "silenced as another error "
-                f"was raised in forward: {e}",
+                f"silenced as another error was raised in forward: {e}",
                 stacklevel=2,
             )
 
@@ -420,8 +417,7 @@ class _BackwardHook:
         if not isinstance(result, (Tensor, tuple)):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
-                "Tensors but received "
-                f"{type(result)}",
+                f"Tensors but received {type(result)}",
                 stacklevel=2,
             )
         outs = result if isinstance(result, tuple) else (result,)
@@ -470,8 +466,7 @@ class _BackwardHook:
             if out is not None and not (isinstance(out, tuple) and all(e is None for e in out)):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always "
-                    "return None or None for "
-                    "all gradients."
+                    "return None or None for all gradients."
                 )
         self.grad_outputs = None
 
@@ -489,8 +484,7 @@ class _BackwardHook:
             if len(out) != len(result):  # of a tensor, as in PyTorch, its first dim counts
                 raise RuntimeError(
                     f"Backward hook returned an invalid number of grad_input, got {len(out)}, but "
-                    "expected "
-                    f"{len(result)}"
+                    f"expected {len(result)}"
                 )
             result = out
         self.grad_outputs = None

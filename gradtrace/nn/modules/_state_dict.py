@@ -255,8 +255,8 @@ def _load(
         if hook(module, keys) is not None:
             raise AssertionError(
                 "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                "return new values, "
-                "if incompatible_keys need to be modified, it should be done inplace."
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
             )
 
 

@@ -116,8 +116,7 @@ class MultiheadAttention(Module):
         if is_causal and attn_mask is None:
             raise RuntimeError(
                 "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
-                "module method "
-                "`generate_square_subsequent_mask` to create this mask."
+                "module method `generate_square_subsequent_mask` to create this mask."
             )
         if batched and self.batch_first:
             query, key, value = (t.transpose(1, 0) for t in (query, key, value))
@@ -255,8 +254,7 @@ def _check_dims(
     if key.dim() != n or value.dim() != n:
         raise AssertionError(
             f"For {kind} `query`, expected `key` and `value` to be {n}-D but found {key.dim()}-D "
-            f"and {value.dim()}-D "
-            "tensors respectively"
+            f"and {value.dim()}-D tensors respectively"
         )
     if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
         raise AssertionError(
@@ -266,8 +264,7 @@ def _check_dims(
     if attn_mask is not None and attn_mask.dim() not in (2, 3):
         raise AssertionError(
             f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
-            f"{attn_mask.dim()}-D tensor "
-            "instead"
+            f"{attn_mask.dim()}-D tensor instead"
         )
     return n == 3
 

@@ -79,8 +79,7 @@ class _NormBase(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, {attributes(self, 'eps', 'momentum', 'affine')}, "
-            f"bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 

@@ -182,8 +182,7 @@ class _ConvTranspose(_ConvNd):
         if len(output_size) != n:
             raise ValueError(
                 f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or "
-                f"{others + n} elements "
-                f"(got {len(output_size)})"
+                f"{others + n} elements (got {len(output_size)})"
             )
         sizes = input.shape[others:]
         smallest = [
@@ -200,8 +199,7 @@ class _ConvTranspose(_ConvNd):
         ):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range from {smallest} "
-                f"to {largest} "
-                f"(for an input of {input.shape[2:]})"
+                f"to {largest} (for an input of {input.shape[2:]})"
             )
         return [size - low for size, low in zip(output_size, smallest, strict=True)]
 

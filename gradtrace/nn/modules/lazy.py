@@ -84,8 +84,7 @@ class LazyConvolution(LazyLayer):
         if input.ndim not in (self.spatial + 1, self.spatial + 2):
             raise RuntimeError(
                 f"Expected {self.spatial + 1}D (unbatched) or {self.spatial + 2}D (batched) input "
-                "to "
-                f"{type(self).__name__}, but got input of size: {input.shape}"
+                f"to {type(self).__name__}, but got input of size: {input.shape}"
             )
         return int(input.shape[-self.spatial - 1])
 

@@ -122,9 +122,8 @@ class Module(Hooked, Stateful, OwnConstructor):
         if param.grad_fn is not None:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
-                "created explicitly. "
-                f"To express '{name}' as a function of another Tensor, compute the value in the "
-                "forward() method."
+                f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                "the value in the forward() method."
             )
         self._parameters[name] = _registered(_global_parameter_hooks, self, name, param)
 

@@ -132,8 +132,7 @@ class RNNBase(Module):
         if self.dropout > 0 and self.num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
-                "dropout expects "
-                f"num_layers greater than 1, but got dropout={self.dropout} and "
+                f"dropout expects num_layers greater than 1, but got dropout={self.dropout} and "
                 f"num_layers={self.num_layers}",
                 stacklevel=4,
             )
@@ -201,8 +200,8 @@ class RNNBase(Module):
         if input.dtype != weight.dtype:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
-                "Convert input: "
-                f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+                f"Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
             )
         if input.size(-1) != self.input_size:
             raise RuntimeError(

@@ -16,10 +16,8 @@ from gradtrace.nn.modules.utils import function
 
 NOT_SORTED = (
     "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
-    "pass "
-    "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
-    "requirement if you do not "
-    "need ONNX exportability."
+    "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+    "requirement if you do not need ONNX exportability."
 )
 
 # fmt: off
@@ -133,9 +131,9 @@ def pad_packed_sequence(
     if total_length is not None:
         if total_length < longest:
             raise ValueError(
-                "Expected total_length to be at least the length of the longest sequence in input, "
-                "but got "
-                f"total_length={total_length} and max sequence length being {longest}"
+                "Expected total_length to be at least the length of the longest sequence in "
+                f"input, but got total_length={total_length} and max sequence length being "
+                f"{longest}"
             )
         longest = total_length
     indices, _ = places(lengths)

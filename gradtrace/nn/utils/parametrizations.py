@@ -88,8 +88,7 @@ class _Orthogonal(Module):
         if not hasattr(self, "base"):
             raise NotImplementedError(
                 "It is not possible to assign to the matrix exponential or the Cayley "
-                "parametrizations when "
-                "use_trivialization=False."
+                "parametrizations when use_trivialization=False."
             )
         negative = function("zeros_like")(Q)
         negative.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
@@ -294,9 +293,8 @@ def refuse_second(module: Module, name: str, kind: type, title: str) -> None:
     if is_lazy(tensor_of(module, name)):
         raise ValueError(
             f"The module passed to `{kind.__name__.removesuffix('Hook')}` can't have uninitialized "
-            "parameters. Make "
-            f"sure to run the dummy forward before applying {title.replace('_norm', '')} "
-            "normalization"
+            "parameters. Make sure to run the dummy forward before applying "
+            f"{title.replace('_norm', '')} normalization"
         )
 
 

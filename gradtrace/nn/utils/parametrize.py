@@ -208,8 +208,7 @@ def register_parametrization(
     if original is None:
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            "with name "
-            f"'{tensor_name}'"
+            f"with name '{tensor_name}'"
         )
     new_list = ParametrizationList([parametrization], original, unsafe)
     module._parameters.pop(tensor_name, None)
@@ -234,8 +233,7 @@ def remove_parametrizations(
     if not leave_parametrized and not parametrization_list.is_tensor:
         raise ValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-            "parametrized in terms of a "
-            "sequence of tensors."
+            "parametrized in terms of a sequence of tensors."
         )
     original = parametrization_list._originals()[0]
     if leave_parametrized:

@@ -161,9 +161,8 @@ def check_convolution(
     reach = tuple(e * (k - 1) + 1 for e, k in zip(dilation, weight.shape[2:], strict=True))
     if any(n < k for n, k in zip(sizes, reach, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({join_sizes(sizes)}). Kernel size: ({join_sizes(reach)}). "
-            "Kernel size can't "
-            "be greater than actual input size"
+            f"Calculated padded input size per channel: ({join_sizes(sizes)}). Kernel size: "
+            f"({join_sizes(reach)}). Kernel size can't be greater than actual input size"
         )
     shape = [*input.shape]
     if 0 in shape[2:] and all(shape[:2]):

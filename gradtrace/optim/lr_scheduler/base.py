@@ -15,19 +15,16 @@ from gradtrace.optim.optimizer import Optimizer
 
 EPOCH_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
-    "possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from "
-    "None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you "
-    "are unable to "
-    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+    "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "
+    "epoch is different from None, the closed form is used instead of the new chainable form, "
+    "where available. Please open an issue if you are unable to replicate your use case: "
+    "https://github.com/pytorch/pytorch/issues/new/choose."
 )
 ORDER_WARNING = (
-    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
-    "you should call "
-    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do "
-    "this will result in "
-    "PyTorch skipping the first value of the learning rate schedule. See more details at "
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+    "later, you should call them in the opposite order: `optimizer.step()` before "
+    "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value "
+    "of the learning rate schedule. See more details at "
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 GET_LR_WARNING = (
@@ -35,10 +32,9 @@ GET_LR_WARNING = (
 )
 NO_INITIAL_LR = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with "
-    "last_epoch >= 0.\nThis "
-    "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't "
-    "properly loaded the "
-    "optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
+    "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from a "
+    "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 "
+    "for a fresh training run (not recommended)"
 )
 
 
@@ -68,8 +64,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if len(value) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
-            "values, param_groups "
-            f"has {count}."
+            f"values, param_groups has {count}."
         )
     return list(value)
 

@@ -64,8 +64,7 @@ class StackDataset(Dataset):
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
-                "input/output, but both "
-                "types are given."
+                "input/output, but both types are given."
             )
         if not (args or kwargs):
             raise ValueError("At least one dataset should be passed")

@@ -86,7 +86,7 @@ class watched:
         self.error: BudgetError | None = None  # that the alarm has raised
         self.limits: list[tuple[int, tuple[int, int]]] = []
         self.raised = 0.0
-        self.on = self.over = self.starting = False
+        self.on = self.over = self.starting = self.ending = False
 
     def __enter__(self) -> None:
         if _state.end is None or _state.on or not in_main_thread():
@@ -151,6 +151,9 @@ class watched:
         self.place = nowhere
         if self.lock is not None:
             self.lock.release()
+        # The thread reports the error and ends the process: one report is enough.
+        while self.ending:
+            time.sleep(TICK)
         if self.memory is not None:
             _restore(self.limits)
             self.memory.close()
@@ -187,6 +190,10 @@ class watched:
         if self.lock.acquire(timeout=seconds) or (
             self.raised and self.lock.acquire(timeout=UNWINDING)
         ):
+            return
+        self.ending = True
+        if self.lock.acquire(False):  # the run has just left
+            self.ending = False
             return
         status = 1
         try:

@@ -29,7 +29,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(50)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name, args, files, code, part", CASES, ids=[case[0] for case in CASES])
 def test_one_message(name, args, files, code, part, yard):
     for file, content in files.items():

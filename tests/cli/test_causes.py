@@ -29,7 +29,7 @@ def places(answer):
     return {e["line"]: e["source"] for e in answer["evidence"] if e["line"]}
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("case", CAUSES)
 def test_a_cause_of_a_run(ask, case):
     program, cause, line, words, advice, wrong, right = CAUSES[case]

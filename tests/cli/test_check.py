@@ -136,7 +136,7 @@ def planted_script(case, right):
     return text, order
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", PLANTED)
 def test_a_planted_mistake_is_found_and_named(gt, case):
     text, order = planted_script(case, right=False)
@@ -148,7 +148,7 @@ def test_a_planted_mistake_is_found_and_named(gt, case):
     assert "F.apply" in found["wrong_operations"][0]["source"]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", PLANTED)
 def test_the_right_derivative_passes(gt, case):
     text, _ = planted_script(case, right=True)

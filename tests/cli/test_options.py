@@ -377,7 +377,7 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
         assert f"  {name}" in said or f", {name}" in said
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(
     ("command", "option"),
     [

@@ -138,7 +138,7 @@ def record(request, gt, here):
     poison(accepted)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("color", ["never", "always"])
 def test_every_text_of_a_record(color, record, gt):
     for command in COMMANDS:

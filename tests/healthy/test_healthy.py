@@ -156,7 +156,7 @@ def state(env):
     }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @every_program
 def test_no_answer_accuses_a_run_that_is_right(name):
     said, asked = TABLE[name]
@@ -173,7 +173,7 @@ def test_no_answer_accuses_a_run_that_is_right(name):
         assert re.search(words, " ".join(record.why(tensor).split())), record.why(tensor)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @every_program
 def test_recording_it_changes_nothing(name):
     wanted = state(run(name))

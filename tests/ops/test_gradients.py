@@ -88,7 +88,7 @@ def check(name: str, function: Any, arrays: Any, layout: str) -> None:
             )
 
 
-@pytest.mark.sampled(180)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str, layout: str) -> None:
@@ -98,7 +98,7 @@ def test_by_hand(name: str, layout: str) -> None:
         check(name, function, arrays, layout)
 
 
-@pytest.mark.sampled(50)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", BY_FAMILY)
 def test_by_family(name: str) -> None:
     for i, (function, *arrays) in enumerate(BY_FAMILY[name]):

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.count_code import size_of
+from tools.count_code import WORDS, size_of
+from tools.import_graph import cycles, import_graph
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 MOST_PARAMETERS = 8
-LONGEST_LINE = 100
 # Packages and functions whose signatures are those of PyTorch's documentation.
 PRESCRIBED_PACKAGES = frozenset(("optim", "nn", "utils"))
 PRESCRIBED_NAMES = frozenset(
@@ -52,13 +52,6 @@ def read_modules(folder: Path) -> list[Module]:
 def nodes(modules: list[Module]) -> Iterator[ast.AST]:
     for module in modules:
         yield from ast.walk(module.tree)
-
-
-def long_lines(modules: list[Module]) -> int:
-    lines = [
-        line for module in modules for line in module.path.read_text(encoding="utf-8").splitlines()
-    ]
-    return sum(len(line) > LONGEST_LINE for line in lines)
 
 
 def tuple_assignments(modules: list[Module]) -> int:
@@ -125,49 +118,8 @@ def long_signatures(modules: list[Module]) -> int:
     return count
 
 
-def imported_names(module: Module, node: ast.AST) -> Iterator[str]:
-    """Yield what an import statement may mean: modules, or names of modules."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield alias.name
-    elif isinstance(node, ast.ImportFrom):
-        parts = module.name.split(".")
-        if module.path.name == "__init__.py":
-            parts.append("")
-        start = parts[: len(parts) - node.level] if node.level else []
-        origin = ".".join([*start, *([node.module] if node.module else [])])
-        for alias in node.names:
-            yield f"{origin}.{alias.name}"
-        yield origin
-
-
 def import_circles(modules: list[Module]) -> int:
-    """Count the groups of modules that import each other, by any import: at the top, in functions, for types."""
-    names = {module.name for module in modules}
-    imports = {module.name: set[str]() for module in modules}
-    for module in modules:
-        for node in ast.walk(module.tree):
-            imports[module.name].update(set(imported_names(module, node)) & names - {module.name})
-    return sum(len(group) > 1 for group in mutual_groups(imports))
-
-
-def reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for name in edges[waiting.pop()] - seen:
-            seen.add(name)
-            waiting.append(name)
-    return seen
-
-
-def mutual_groups(imports: dict[str, set[str]]) -> set[frozenset[str]]:
-    """Return the strongly connected components of a graph of imports."""
-    importers = {name: set[str]() for name in imports}
-    for name, imported in imports.items():
-        for target in imported:
-            importers[target].add(name)
-    return {frozenset(reachable(name, imports) & reachable(name, importers)) for name in imports}
+    return len(cycles(import_graph({module.name: module.tree for module in modules})))
 
 
 def percent(share: float) -> str:
@@ -183,7 +135,6 @@ def measure(folder: Path) -> dict[str, str]:
         isinstance(node, (ast.Name, ast.arg, ast.Attribute, ast.keyword)) for node in nodes(modules)
     )
     counts: dict[str, Callable[[list[Module]], int]] = {
-        "lines over 100 characters": long_lines,
         "tuple assignments of unlike things": tuple_assignments,
         "nested conditional expressions": nested_conditionals,
         "imports inside functions": local_imports,
@@ -195,8 +146,9 @@ def measure(folder: Path) -> dict[str, str]:
         "files": f"{len(modules):,}",
         "code lines": f"{lines:,}",
         "tokens a line": f"{tokens / max(lines, 1):.1f}",
-        "names that say nothing": percent(sum(size.empty for size in sizes) / max(words, 1)),
+        WORDS["empty"]: percent(sum(size.empty for size in sizes) / max(words, 1)),
         "annotations with Any": percent(share_of_any(modules)),
+        WORDS["long"]: f"{sum(size.long for size in sizes):,}",
         **{name: f"{count(modules):,}" for name, count in counts.items()},
     }
 

@@ -539,14 +539,16 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             node.saved_a = x
             node.saved_b = y
         else:
-            node.saved_a = node.saved_b = None
             if saved_mask & 1:
                 node.saved_a = x if first else a
-            if saved_mask & 2:
-                if plain:
-                    node.saved_b = (b,)
-                else:
-                    node.saved_b = y if second else b
+            else:
+                node.saved_a = None
+            if not saved_mask & 2:
+                node.saved_b = None
+            elif plain:
+                node.saved_b = (b,)
+            else:
+                node.saved_b = y if second else b
         node.output_nrs = node.extras = None
         node.out = z if plan.save_out else None
         node.spec = output_spec

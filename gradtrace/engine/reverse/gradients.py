@@ -181,7 +181,8 @@ def grad(
         )
     if planned:
         results = tuple(None if r is None else r.detach() for r in results)
-    elif not create_graph:  # with it, the operations of backward are recorded
+    elif state.recorder is not None and not create_graph:
+        # With `create_graph` the operations of backward are recorded.
         read = tuple(t for t in (*as_tuple(outputs), *targets) if isinstance(t, Tensor))
         state.record("grad", read, tuple(r for r in results if r is not None))
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results

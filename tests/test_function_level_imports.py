@@ -69,6 +69,7 @@ ONE_BY_ONE = {
     "program.checkpoints -> utils.serialization": RARE,
     "program.errors -> program.modules": RARE,
     "engine.data.tensor -> copy": RARE,
+    "batch.text -> trace.fields": "of the formats of text only JSON Lines needs it",
     "program.run -> program.discarding": RARE,
     "program.run -> contextlib": "an expression needs nothing of it",
     "program.run -> program.surroundings": "an expression needs nothing of it",

@@ -34,7 +34,7 @@ class Cause(NamedTuple):
 
     `code` is a short word for it, `because` a clause without its subject, `advice` what to change,
     best first. A `Fix` among the advice can be tried; `tried` has those that were, with success.
-    `what` is the symptom that it explains; without a clause it is the whole sentence. `name` and
+    `symptom` is what it explains; without a clause it is the whole sentence. `name` and
     `value` are of the tensor that was asked about; a cause in the run has no name. `tensors` are
     the leaves (their last versions) that it explains; None: all. `status` is that of the tensor's
     gradient ("gradient", "zero", "nan", "none"), "failed" for a failure, "found" for what is wrong

@@ -15,6 +15,7 @@ from gradtrace.trace.record import (
     ScopeRecord,
     Span,
     TensorRecord,
+    Trace,
     Value,
 )
 
@@ -201,6 +202,12 @@ def settings(optimiser: OptimiserRecord) -> dict[str, str]:
     return dict(text.split("=", 1) for text in optimiser.options)
 
 
+def setting(optimiser: OptimiserRecord, name: str) -> float:
+    """Return an option of an optimiser's first group that is a number or a flag; 0 without it."""
+    text = settings(optimiser).get(name, "0")
+    return float({"False": 0, "True": 1}.get(text, text))
+
+
 def loads(node: Any) -> set[str]:
     """Return the variables and attributes ("self.h") that a piece of text reads, without the
     functions that it calls.
@@ -305,13 +312,16 @@ def unit(facts: Facts, operation: Operation) -> str:
     return f"{operator(operation)}{facts.at_line(operation.span)}"
 
 
-def is_dropout(operation: Operation, module: str) -> bool:
-    """Whether an operation is a dropout, or a part of one: by its operator, its call, or the class
-    of its module.
+def is_dropout(trace: Trace, operation: Operation) -> bool:
+    """Whether an operation is a dropout, or a part of one: by its operator, the class of its
+    innermost module, or its call.
     """
+    scope = None if operation.scope is None else trace.scopes[operation.scope]
+    in_module = scope is not None and scope.kind == "module" and "Dropout" in scope.detail
+    if in_module or "dropout" in operation.name:
+        return True
     call = parsed(operation.text)
-    function = dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
-    return "dropout" in operation.name or function in DROPOUTS or "Dropout" in module
+    return isinstance(call, ast.Call) and dotted(call.func).rpartition(".")[2] in DROPOUTS
 
 
 def is_comparison(name: str) -> bool:

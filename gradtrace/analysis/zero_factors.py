@@ -19,7 +19,6 @@ from gradtrace.analysis.terms import (
     named,
     numbers_in,
     operator,
-    scopes_of,
     unit,
 )
 from gradtrace.engine.operators.tables import function_table
@@ -51,9 +50,7 @@ def product(
 ) -> Cause:
     """Explain a zero gradient by the other factor of a product, which is zero."""
     advice: tuple[str, ...]
-    scopes = [] if operation is None else scopes_of(facts, operation)
-    module = scopes[0].detail if scopes and scopes[0].kind == "module" else ""
-    if base == "dropout" or (operation is not None and is_dropout(operation, module)):
+    if base == "dropout" or (operation is not None and is_dropout(facts.trace, operation)):
         return Cause("dropout", f"dropout{where} dropped every element", advice=DROPPED)
     others = factors(operation, operand)
     zeros = [i for i in others if is_zero(facts.tensors[i].value)]

@@ -23,7 +23,6 @@ from gradtrace.batch.columns import (
     widths,
 )
 from gradtrace.errors import UsageError
-from gradtrace.trace import fields
 
 
 class SeparatedReader(TableReader):
@@ -168,7 +167,7 @@ class LinesWriter(TableWriter):
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         names = list(columns)
         cells = [
-            list(map(strict, python_values(c, missing if n in computed else set())))
+            strict(python_values(c, missing if n in computed else set()))
             for n, c in columns.items()
         ]
         for row in zip(*cells, strict=True):
@@ -180,6 +179,8 @@ class LinesWriter(TableWriter):
         self.stream.flush()
 
 
-def strict(value: Any) -> Any:
-    """Return a value in a form that JSON supports: NaN and infinities as strings."""
-    return [strict(item) for item in value] if type(value) is list else fields.number(value)
+def strict(values: list[Any]) -> list[Any]:
+    """Return values in a form that JSON supports: NaN and infinities as strings."""
+    from gradtrace.trace.fields import number
+
+    return [strict(value) if type(value) is list else number(value) for value in values]

@@ -51,7 +51,6 @@ class Adam(ElementwiseOptimizer):
         "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused "
         "decoupled_weight_decay"
     )
-    _checked = "lr eps betas weight_decay"
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class Adam(ElementwiseOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check(locals(), self._checked)
+        check(locals(), "lr eps betas weight_decay")
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         if not differentiable:

@@ -36,6 +36,8 @@ class SGD(ElementwiseOptimizer):
     (https://pytorch.org/docs/stable/generated/torch.optim.SGD.html).
     """
 
+    _options = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+
     def __init__(
         self,
         params: Any,
@@ -58,8 +60,7 @@ class SGD(ElementwiseOptimizer):
             refuse_negative(value, label)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
-        super().__init__(params, options(locals(), names))
+        self._set_up(locals())
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum = group["momentum"]

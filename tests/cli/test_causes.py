@@ -42,6 +42,28 @@ def test_a_cause_of_a_run(ask, case):
     assert all(one["cause"] != cause for one in ask(program.replace(wrong, right)))
 
 
+@pytest.mark.parametrize(
+    ("options", "change", "cause"),
+    [
+        ("lr=3.0, weight_decay=False", "", "diverges"),
+        ("lr=0.1, momentum=False", "torch.nn.utils.clip_grad_norm_([w], 1e-9)", "clipped to 0"),
+    ],
+)
+def test_an_option_of_an_optimiser_may_be_a_flag(ask, options, change, cause):
+    program = (
+        "import torch\n"
+        "w = torch.tensor([1.0], requires_grad=True)\n"
+        f"opt = torch.optim.SGD([w], {options})\n"
+        "for step in range(12):\n"
+        "    opt.zero_grad()\n"
+        "    loss = (w**2).sum()\n"
+        "    loss.backward()\n"
+        f"    {change}\n"
+        "    opt.step()\n"
+    )
+    assert ask(program)[0]["cause"] == cause
+
+
 @pytest.mark.parametrize("case", NAMED)
 def test_a_cause_of_a_gradient(ask, case):
     program, name, status, cause, line, words, advice, wrong, right = NAMED[case]

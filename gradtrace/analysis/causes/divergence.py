@@ -14,7 +14,7 @@ from gradtrace.analysis.causes.loops import updated, versions
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
-from gradtrace.analysis.terms import has_nan, named, settings
+from gradtrace.analysis.terms import has_nan, named, setting
 from gradtrace.analysis.why import explain
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
@@ -138,9 +138,9 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
     multiplies them by 1 - lr * weight_decay, with the learning rate of that step.
     """
     call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
-    decay = float(settings(optimiser).get("weight_decay", 0))
     if optimiser.kind not in ("SGD", "AdamW") or call is None:
         return None
+    decay = setting(optimiser, "weight_decay")
     rates = optimiser.rates or ((1, lr),)
     # which have options of their own
     has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))

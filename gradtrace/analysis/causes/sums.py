@@ -10,7 +10,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.terms import highest, named, operator, optimiser_name, settings
+from gradtrace.analysis.terms import highest, named, operator, optimiser_name, setting
 from gradtrace.analysis.words import short_number as short
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.operators.tables import function_table
@@ -322,9 +322,8 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
 
 
 def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
-    options = settings(optimiser)
     return optimiser.kind == "SGD" and not any(
-        float(options.get(name, 0)) for name in ("momentum", "weight_decay")
+        setting(optimiser, name) for name in ("momentum", "weight_decay")
     )
 
 

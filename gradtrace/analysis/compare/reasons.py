@@ -183,7 +183,7 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, 
 def draws(run: RecordedRun, operation: Operation) -> bool:
     record = record_of(operation.name)
     is_random = record is not None and record.kind == "random"
-    return is_random or is_dropout(operation, run.kind_of_module(operation))
+    return is_random or is_dropout(run.trace, operation)
 
 
 def of_leaf(cells: Cells, i: int) -> tuple[str, str]:

@@ -136,11 +136,6 @@ class RecordedRun:
             scope = record.parent
         return ""
 
-    def kind_of_module(self, operation: Operation) -> str:
-        """Return the class of the innermost module, "Dropout"; "" without one."""
-        scope = None if operation.scope is None else self.trace.scopes[operation.scope]
-        return scope.detail if scope is not None and scope.kind == "module" else ""
-
     def label(self, tensor: int) -> str:
         """Return a tensor's name; without one, its label without the number of its version."""
         record = self.tensors[tensor]

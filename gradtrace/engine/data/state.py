@@ -170,7 +170,7 @@ class State:
         self.planner: Any = SILENT["planner"]
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.refused_draws: str | None = None  # why random numbers are refused, if they are
-        # the random numbers of a run that is repeated (`ops/random/repeated.py`)
+        # the random numbers of a run that is repeated (`ops/random/generator.py`)
         self.draws: Any = None
         self.running: Any = None  # the active backward.OrderedPass
         # defaults for new tensors, the last one in force; without any the CPU

@@ -205,39 +205,32 @@ class Repl:
             if name != "_" and self.questions.get(name) is not value
         }
 
-    def record(self, root: Tensor | None = None, variables: dict[str, Any] | None = None) -> Trace:
-        """Return the trace of all entries so far as one program, or only of what `root` and
-        `variables` come from. UsageError before the first tensor.
+    def record(self) -> Trace:
+        """Return the trace of all entries so far as one program. UsageError before the first
+        tensor.
         """
         from gradtrace.trace.capture import capture
 
         past = self.talk.past
-        last = self.last if root is None else root
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
         kept: Any = (past.records, past.spans, {}, past.scopes, past.keeper)
-        run = Run(program, self.variables if variables is None else variables, last, (), *kept)
-        roots = [] if last is None else [last]
+        run = Run(program, self.variables, self.last, (), *kept)
+        roots = [] if self.last is None else [self.last]
         with session.uncollected():
-            trace = capture(run, roots, everything=root is None, watch=self.talk.watcher)._replace(
-                failure=self.failure
-            )
+            trace = capture(run, roots, everything=True, watch=self.talk.watcher)
+        trace = trace._replace(failure=self.failure)
         if not trace.tensors:
             raise UsageError("no tensor yet", "for instance: w: leaf = 1.0")
         return trace
 
     def record_before(self, root: Tensor) -> Trace:
         """Return the trace of what a tensor was computed from."""
+        from gradtrace.trace.window import window
+
         whole = self.record()
-        wanted = {record.id for record in self.chosen(whole, [root], "graph")}
-        for operation in reversed(whole.operations):
-            if not wanted.isdisjoint(operation.outputs):
-                wanted.update(operation.tensors)
-        names = {
-            t.name.partition(".")[0] for t in whole.named if t.id in wanted and t.name is not None
-        }
-        return self.record(
-            root, {name: value for name, value in self.variables.items() if name in names}
-        )
+        roots = tuple(record.id for record in self.chosen(whole, [root], "graph"))
+        operations, passes = range(len(whole.operations)), range(len(whole.passes))
+        return window(whole, operations, passes, roots, everything=False, step=None)
 
     def chosen(
         self, trace: Trace, wanted: Iterable[Tensor | str], question: str

@@ -146,7 +146,7 @@ class Progress:
             else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
         )
         line = f"{rows:,} rows{share}, {new / max(seconds, 1e-9):,.0f} rows/s{left}"
-        if done is not None and sys.stderr.isatty():
+        if done is not None and output.is_terminal(sys.stderr):
             from gradtrace.views import terminal
 
             line = f"{terminal.bar(done, output.look_of(sys.stderr))} {line}"

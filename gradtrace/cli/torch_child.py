@@ -17,6 +17,7 @@ import ast
 import json
 import sys
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 RESULT = "_result"
@@ -28,7 +29,7 @@ def safe(data: Any) -> Any:
     """Return nested lists with NaN and infinities as strings, since JSON has neither."""
     if isinstance(data, list):
         return [safe(item) for item in data]
-    return SPECIAL_TEXTS.get(str(data), data) if isinstance(data, float) else data
+    return SPECIAL_TEXTS[str(data)] if isinstance(data, float) and not isfinite(data) else data
 
 
 def plain_tensor(tensor: Any) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 from rich.box import Box
 from rich.color import Color
@@ -153,9 +154,11 @@ def grid(**settings: Any) -> Table:
 
 def add_column(drawn: Table, column: Column, width: int) -> None:
     title = Text.assemble((column.title, "bold"))
-    drawn.add_column(
-        title, justify="right" if column.right else "left", width=width, overflow="fold"
-    )
+    drawn.add_column(title, justify=side(column), width=width, overflow="fold")
+
+
+def side(column: Column) -> Literal["left", "right"]:
+    return "right" if column.right else "left"
 
 
 def text_of(cell: Cell, width: int) -> Text:
@@ -216,32 +219,31 @@ def fill_folded(drawn: Table, columns: Sequence[Column], limit: int) -> None:
     columns = [column._replace(title=column.title.replace("\n", "")) for column in columns]
     first = min(columns[0].width, max(SHORTEST, limit * 2 // 5))
     room = max(SHORTEST, limit - first - len(cells.GAP))
-    groups = packed(columns[1:], room)
+    groups = [
+        [(min(column.width, room), side(column)) for column in group]
+        for group in packed(columns[1:], room)
+    ]
 
-    def beside(row: Mapping[str, Cell]) -> Group:
+    def beside(row: Iterable[Cell]) -> Group:
         shown = []
+        rest = iter(row)
         for group in groups:
-            filled = [row[column.title] for column in group]
+            filled = list(islice(rest, len(group)))
             if any(cell.text for cell in filled):
                 part = grid(box=None)
                 part.padding = (0, len(cells.GAP), 0, 0)
-                widths = [min(column.width, room) for column in group]
-                for column, width in zip(group, widths, strict=True):
-                    add_column(part, column, width)
+                for width, justify in group:
+                    part.add_column(justify=justify, width=width, overflow="fold")
+                widths = [width for width, _ in group]
                 part.add_row(*map(text_of, filled, widths))
                 shown.append(part)
         return Group(*shown)
 
     below = "\n" * (len(groups) - 1)  # rich puts titles at the foot of their cells
     add_column(drawn, columns[0]._replace(title=columns[0].title + below), first)
-    titles = [column.title for column in columns]
-    drawn.add_column(beside({title: Cell(title, "bold") for title in titles}))
+    drawn.add_column(beside(Cell(column.title, "bold") for column in columns[1:]))
     for cell, *others in rows_of(columns):
-        drawn.add_row(
-            text_of(cell, first),
-            beside(dict(zip(titles[1:], others, strict=True))),
-            end_section=True,
-        )
+        drawn.add_row(text_of(cell, first), beside(others), end_section=True)
 
 
 # ---- the rest

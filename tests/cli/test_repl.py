@@ -115,6 +115,14 @@ def test_a_graph_of_one_tensor_has_what_it_was_computed_from(talk):
     assert out.startswith("y = (x + w) * (w + 1)   6   MulBackward0\n") and "w * 5" not in out
 
 
+def test_a_graph_ends_at_its_tensor_also_after_a_later_backward(talk):
+    lines = "w: leaf = [1.0, 2.0]\na = w * 2\nb = a.sum() * 3\nb.backward()\n"
+    out = talk(lines + "graph(w)\n")[1]
+    assert out.split() == ["w", "[1,", "2]", "(2,)", "leaf", "grad", "[6,", "6]"]
+    out = talk(lines + "graph(a)\n")[1]
+    assert out.startswith("a = w * 2 ") and "sum" not in out
+
+
 def test_a_name_of_a_question_may_be_a_variable(talk):
     assert talk("graph = 3\ngraph + 1\ndel graph\nw: leaf = 2\ngraph(w)\n")[:2] == (
         0,

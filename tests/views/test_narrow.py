@@ -107,6 +107,18 @@ def test_a_number_longer_than_a_line_is_broken(columns):
     assert all(len(line) <= max(columns, 1) for line in lines)
 
 
+@pytest.mark.parametrize("columns", [20, 26, 60])
+def test_columns_of_one_title_keep_their_values(columns):
+    names = ("grad: first", "last", "update: first", "last")
+    values = ("1.25", "1.97", "0.75", "0.353")
+    table = [Column("parameter", [Cell("model.weight")])]
+    table += [
+        Column(name, [Cell(value, "", True)]) for name, value in zip(names, values, strict=True)
+    ]
+    text = "\n".join(layout.lines(table, LayoutOptions(columns), {"parameter": 6, "last": 4}))
+    assert [word for word in text.split() if word in values] == list(values)
+
+
 def test_columns_of_numbers_are_not_shortened():
     columns = [
         Column("name", [Cell("a_long_name_of_a_tensor")]),

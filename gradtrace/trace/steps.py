@@ -224,9 +224,7 @@ class Watch(EventStream, Watcher):
             return
         old = first(before)
         new = first(after)
-        self.turn.hooks.append(
-            (kind, hook or "retain_grad", old, new, old != new and kind != "retain")
-        )
+        self.turn.hooks.append((kind, hook, old, new, old != new and kind != "retain"))
 
     def runs(self, node: Node, gradient: Any) -> None:
         turn = self.turn
@@ -275,7 +273,7 @@ class Watch(EventStream, Watcher):
             if turn.after is not None:
                 self._leaves[id(storage_of(node.variable._x.grad._data))] = node.variable
 
-    def precision(self, builder: Any, kept: Any) -> Any:
+    def precision(self, builder: Any) -> Any:
         """Return the rounding errors of the run as records; None, because this watcher does not
         measure them.
         """

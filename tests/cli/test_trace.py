@@ -68,6 +68,14 @@ def test_order_contributions_and_hooks(steps):
     assert [s["grad_dropped"] for s in backward(found)] == [True, True, True, True, False]
 
 
+def test_a_hook_keeps_its_name_whatever_its_object_says_of_itself(steps):
+    hook = "class Double(list):\n    def __call__(self, g):\n        return g * 2\n"
+    source = "import torch\nx = torch.tensor(3., requires_grad=True)\ny = x * 2\ny.retain_grad()\n"
+    found = steps("-", input=f"{hook}{source}y.register_hook(Double())\n(y * 1).backward()\n")
+    names = [used["name"] for step in backward(found) for used in step["hooks"]]
+    assert sorted(names) == ["Double", "retain_grad"]
+
+
 def test_a_second_pass_adds_to_the_first(answer):
     source = "import torch\nx = torch.tensor(2., requires_grad=True)\nfor i in range(2):\n    (x*x).backward()\n"
     text = answer("trace", "-", input=source)

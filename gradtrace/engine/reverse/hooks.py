@@ -62,7 +62,7 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
                 else own_copy(gradient)
             )
             extra.grad = kept if first else extra.grad + kept
-            state.watcher.hooked("retain", None, None, gradient)
+            state.watcher.hooked("retain", "retain_grad", None, gradient)
     return gradient
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.steps import Arrivals
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable
+from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.engine.operators.op import lazy
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import (
@@ -19,11 +20,6 @@ from gradtrace.trace.record import (
     TrainingStep,
     Value,
 )
-
-if TYPE_CHECKING:
-    from functools import cached_property as lazy
-else:
-    from gradtrace.engine.operators.op import lazy
 
 
 class Facts:

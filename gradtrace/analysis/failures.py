@@ -12,7 +12,6 @@ from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.causes import carried, errors
 from gradtrace.analysis.copies import names_in
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.rank_state import PEERS, lost_peer
 from gradtrace.analysis.rewrites import expression, span_of, with_argument, with_statement
 from gradtrace.analysis.spelling import spelled
@@ -23,6 +22,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
+from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import Change, Failure, FunctionRecord, TensorRecord, Trace
 
 

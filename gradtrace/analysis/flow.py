@@ -7,7 +7,8 @@ without recursion.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Callable, Iterable, Iterator, NamedTuple
+from gradtrace.annotations import Iterable, Iterator, NamedTuple
+from gradtrace.trace.functions import closure
 from gradtrace.trace.record import Escape, Operation, TensorRecord, Trace
 
 NUMBERS = ("item", "tolist", "numpy")
@@ -173,33 +174,6 @@ def is_updated_leaf(t: TensorRecord) -> bool:
     average of another.
     """
     return t.version > 0 and t.is_leaf and (t.requires_grad or t.is_parameter)
-
-
-def closure(starts: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
-    """Return everything that can be reached from `starts` by `following(item)`."""
-    waiting = list(starts)
-    seen = set(waiting)
-    while waiting:
-        for item in following(waiting.pop()):
-            if item not in seen:
-                seen.add(item)
-                waiting.append(item)
-    return seen
-
-
-def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
-    """Return the functions that backward from the given tensors reaches."""
-    targets = targets_of(trace)
-    starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
-    return closure(starts, lambda function: targets.get(function, ()))
-
-
-def targets_of(trace: Trace) -> dict[int, list[int]]:
-    """Return, by function, the functions that it sends gradients to."""
-    targets: dict[int, list[int]] = {}
-    for edge in trace.function_edges:
-        targets.setdefault(edge.source, []).append(edge.target)
-    return targets
 
 
 def leading_to(trace: Trace, functions: set[int]) -> set[int]:

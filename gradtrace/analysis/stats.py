@@ -10,10 +10,11 @@ from itertools import pairwise
 
 from gradtrace.analysis.causes.scale import usually_updated
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
-from gradtrace.analysis.flow import Flow, targets_of
+from gradtrace.analysis.flow import Flow
 from gradtrace.analysis.lasting import lasting
 from gradtrace.analysis.steps import label_of, made_by, size_of
 from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.trace.functions import targets_of
 from gradtrace.trace.record import Operation, Span, TensorRecord, Trace, Value
 
 # a mean absolute gradient this much smaller than the largest of its pass has vanished

@@ -12,9 +12,10 @@ from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
-from gradtrace.analysis.flow import Cut, reachable_functions
+from gradtrace.analysis.flow import Cut
 from gradtrace.analysis.rewrites import with_line_after, with_statement
 from gradtrace.analysis.words import brief
+from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
 

@@ -59,7 +59,6 @@ class Node:
     __slots__ = (
         "call",
         "edges",
-        "freed",
         "name",
         "origin",
         "outputs",
@@ -77,7 +76,6 @@ class Node:
         self.outputs: list[Entry] = []
         self.variable: Known | None = None
         self.saved: list[tuple[str, Any, str]] = []  # name, entry or None, text
-        self.freed = False
 
 
 class Scope(state.Scope):

@@ -246,7 +246,7 @@ class EngineBuilder(Builder):
             )
 
     def precision(self) -> Precision | None:
-        return None if self.watch is None else self.watch.precision(self, self.entries)
+        return None if self.watch is None else self.watch.precision(self)
 
 
 class Owners:

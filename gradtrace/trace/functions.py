@@ -1,17 +1,17 @@
 """The backward graph as records: the nodes reachable from some tensors' grad_fn, and next_functions
-as edges.
+as edges; and what can be reached from what in a graph of records.
 
 The search uses a list instead of recursion, since graphs of 100,000 nodes and more are common.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterable, NamedTuple
+from gradtrace.annotations import Any, Callable, Iterable, NamedTuple
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.node import SAVE, AccumulateGrad, Node
 from gradtrace.engine.reverse.saved import arguments as saved_arguments
 from gradtrace.trace.operands import constant_text
-from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span
+from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span, Trace
 
 
 class FunctionGraph(NamedTuple):
@@ -160,3 +160,30 @@ def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) ->
     number = ids.get(id(item.tensor)) if item.tensor is not None else None
     shape = () if item.raw is None else tuple(item.raw.shape)
     return SavedRecord(name, number, "" if number is not None else f"tensor {shape}")
+
+
+def closure(starts: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
+    """Return everything that can be reached from `starts` by `following(item)`."""
+    waiting = list(starts)
+    seen = set(waiting)
+    while waiting:
+        for item in following(waiting.pop()):
+            if item not in seen:
+                seen.add(item)
+                waiting.append(item)
+    return seen
+
+
+def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
+    """Return the functions that backward from the given tensors reaches."""
+    targets = targets_of(trace)
+    starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
+    return closure(starts, lambda function: targets.get(function, ()))
+
+
+def targets_of(trace: Trace) -> dict[int, list[int]]:
+    """Return, by function, the functions that it sends gradients to."""
+    targets: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        targets.setdefault(edge.source, []).append(edge.target)
+    return targets

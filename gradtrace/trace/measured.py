@@ -17,23 +17,24 @@ from gradtrace.trace.precision import (
 
 if TYPE_CHECKING:
     from gradtrace.trace.engine_builder import EngineBuilder
-    from gradtrace.trace.events import Call, Entry
+    from gradtrace.trace.events import Call
     from gradtrace.trace.measuring import MeasuredRow, MeasuringWatch
 
 
-def precision(watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]) -> Precision:
+def precision(watch: MeasuringWatch, builder: EngineBuilder) -> Precision:
     """Return the measured errors of those operations and tensors that the trace has."""
-    calls = {entry.call.index: entry.call for entry in kept if entry.call is not None}
+    calls = builder.calls
+    read = read_versions(calls)
     ids = {index: i for i, index in enumerate(builder.indices)}
     return Precision(
         tuple(
             record
             for row in watch.rows
             if row.call in ids
-            for record in record_of(row, calls[row.call], ids[row.call])
+            for record in record_of(row, calls[ids[row.call]], ids[row.call])
         ),
-        tuple(updates(watch, builder, kept)),
-        tuple(scales(watch, builder, read_versions(kept), ids)),
+        tuple(updates(watch, builder, read)),
+        tuple(scales(watch, builder, read, ids)),
         tuple(
             Unmeasured(ids[call], reason)
             for call, reason in sorted(watch.refused.items())
@@ -74,25 +75,22 @@ def read_by(call: Call, tensor: Any) -> int | None:
     return None if entry is None or entry.id < 0 else entry.id
 
 
-def updates(
-    watch: MeasuringWatch, builder: EngineBuilder, kept: Sequence[Entry]
-) -> Iterator[UpdateLoss]:
+def updates(watch: MeasuringWatch, builder: EngineBuilder, read: Any) -> Iterator[UpdateLoss]:
     """Yield the records of the updates of parameters: the version before is the one that an
     operation read last.
     """
-    read = read_versions(kept)
     for at, tensor, fields in watch.updates.entries:
         version = version_at(read, tensor, at)
         if version is not None:
             yield UpdateLoss(tensor=version, after=builder.before(at), **fields)
 
 
-def read_versions(kept: Sequence[Entry]) -> dict[int, list[tuple[int, int]]]:
+def read_versions(calls: Sequence[Call]) -> dict[int, list[tuple[int, int]]]:
     """Return by id(tensor) the calls that read it, each with the version that it read, in their
     order.
     """
     read: dict[int, list[tuple[int, int]]] = {}
-    for call in {id(entry.call): entry.call for entry in kept if entry.call is not None}.values():
+    for call in calls:
         for key, entry in call.inputs.items():
             if entry.id >= 0:
                 read.setdefault(key, []).append((call.index, entry.id))

@@ -48,7 +48,6 @@ from gradtrace.trace.updating import Updates
 
 if TYPE_CHECKING:
     from gradtrace.trace.engine_builder import EngineBuilder
-    from gradtrace.trace.events import Entry
     from gradtrace.trace.precision import Precision
 
 
@@ -462,8 +461,8 @@ class MeasuringWatch(Watch):
         before = len(self.grad_modes), len(self.rows), len(self.passes)
         self.scales.append(ScaledStep(*before, scale, skipped, bad, exact))
 
-    def precision(self, builder: EngineBuilder, kept: Sequence[Entry]) -> Precision:
-        return precision(self, builder, kept)
+    def precision(self, builder: EngineBuilder) -> Precision:
+        return precision(self, builder)
 
 
 def is_same(out: Any, args: tuple[Any, ...]) -> bool:

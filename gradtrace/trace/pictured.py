@@ -9,6 +9,8 @@ backward, what no pass began at or depends on (a metric, an evaluation) is not d
 from __future__ import annotations
 
 from gradtrace.annotations import Iterable, Mapping
+from gradtrace.engine.operators.op import lazy
+from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import CONSTANT, DATA, RESULT, TensorRecord, Trace
 from gradtrace.trace.relevant import RelevantWindow, variables_of
 
@@ -205,17 +207,12 @@ class PictureWindow(RelevantWindow):
 
     def find_functions(self) -> set[int]:
         """Return the functions of the window's tensors, and those that they lead to."""
-        targets: dict[int, list[int]] = {}
-        for edge in self.whole.function_edges:
-            targets.setdefault(edge.source, []).append(edge.target)
-        waiting = [f for i in self.tensors if (f := self.whole.tensors[i].function) is not None]
-        functions: set[int] = set()
-        while waiting:
-            function = waiting.pop()
-            if function not in functions:
-                functions.add(function)
-                waiting += targets.get(function, ())
-        return functions
+        return reachable_functions(self.whole, self.tensors)
+
+    @lazy
+    def buffer_names(self) -> dict[int, str]:
+        """The names of the modules' buffers, by their first versions."""
+        return {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}
 
     def find_labels(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return the whole trace's labels; a leaf that was updated later has those of its last
@@ -244,9 +241,8 @@ class PictureWindow(RelevantWindow):
         )
         if record.kind != RESULT or new.operation is not None:
             return new
-        names_of_buffers = {self.whole.tensors[b.tensor].first: b.name for b in self.whole.buffers}
         # data is the program's own, and not a buffer or a constant of a module
         is_program = record.span is None or not record.span.file
-        is_data = bool(record.names) or (is_program and record.first not in names_of_buffers)
-        label = record.label if record.names else names_of_buffers.get(record.first, record.label)
+        is_data = bool(record.names) or (is_program and record.first not in self.buffer_names)
+        label = record.label if record.names else self.buffer_names.get(record.first, record.label)
         return new._replace(kind=DATA if is_data else CONSTANT, op=None, label=label)

@@ -4,7 +4,8 @@ tables show it.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Iterator
+from gradtrace.trace.functions import closure
 from gradtrace.trace.record import TensorRecord, Trace, TrainingStep, Value
 from gradtrace.trace.window import Window
 
@@ -26,17 +27,14 @@ def needed(trace: Trace) -> set[int]:
     waiting = [*trace.roots, *trace.outputs, *variables_of(trace)]
     waiting += [i for backward in trace.passes for i in backward.roots]
     waiting += [f.variable for f in trace.functions if f.variable is not None]
-    seen = set(waiting)
-    while waiting:
-        t = trace.tensors[waiting.pop()]
-        sources: list[Any] = [t.first]
+
+    def sources(tensor: int) -> Iterator[int]:
+        t = trace.tensors[tensor]
+        yield t.first
         if t.operation is not None:
-            sources += [o.tensor for o in trace.operations[t.operation].inputs]
-        for i in sources:
-            if i is not None and i not in seen:
-                seen.add(i)
-                waiting.append(i)
-    return seen
+            yield from trace.operations[t.operation].tensors
+
+    return closure(waiting, sources)
 
 
 def variables_of(trace: Trace) -> list[int]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_zero, loss_of
-from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.history import without_recomputing
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import code_at, named, plain, scopes_of, stores
@@ -16,6 +15,7 @@ from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
+from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import PassRecord, TensorRecord
 
 # What explains a gradient that is None as a mistake, most serious first.

@@ -91,7 +91,7 @@ from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
-    from functools import cached_property as lazy
+    from functools import cached_property
     from typing import Protocol, overload
 
     from gradtrace.engine.data.tensor import Tensor
@@ -204,7 +204,9 @@ PASS_ON = d("", lambda xp, g, *_: g)
 ZERO_GRAD = d("", lambda xp, g, *_: xp.zeros_like(g))
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    lazy = cached_property
+else:
 
     class lazy:
         """A property that is computed at the first access and then stored. `__getattr__` would slow

@@ -48,6 +48,7 @@ class Facts:
         self._leaves: dict[int, tuple[int, ...]] = {}
         # what `history` found of each leaf that has no history
         self.lost: dict[int, Cause | None] = {}
+        self.ledger: Any = None  # see `ledger.book.ledger_of`
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)

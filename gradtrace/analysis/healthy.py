@@ -1,5 +1,5 @@
-"""Describe a training run in which nothing is wrong: its steps, its loss, its gradients, and what
-is worth knowing.
+"""Say what was checked in a training run that breaks no law: its steps, its loss, who changed its
+parameters, its gradients; and what is worth knowing.
 """
 
 from __future__ import annotations
@@ -8,6 +8,10 @@ from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
+from gradtrace.analysis.laws.table import violations
+from gradtrace.analysis.ledger.book import Ledger, ledger_of
+from gradtrace.analysis.ledger.gradients import CLEARED
+from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named
 from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
@@ -18,8 +22,8 @@ REMARKS = 3  # of a short answer
 
 
 def short_answer(facts: Facts) -> list[str]:
-    """Return a sentence about a training run without causes, then at most three remarks; [] for any
-    other run.
+    """Return a sentence about a training run without causes that says what was checked, then at
+    most three remarks; [] for any other run.
     """
     trained = [
         facts.tensors[i]
@@ -33,10 +37,30 @@ def short_answer(facts: Facts) -> list[str]:
         or PIPELINE in facts.trace.left_out
     ):
         return []
-    stored = [t for t in trained if t.id in facts.stored]
-    parts = [*steps(facts), gradients(facts, stored, len(trained))]
-    head = f"Nothing is wrong that gradtrace can see: {', '.join(parts)}."
-    return [head, *list(remarks(facts, trained))[:REMARKS]]
+    ledger = ledger_of(facts)
+    begin = ", ".join(steps(facts))
+    clauses = [*changes(ledger), gradients(ledger, trained)]
+    head = f"Checked: {'; '.join([begin, *clauses] if begin else clauses)}."
+    told = [f"{cause.because}." for cause in violations(ledger, remarks=True)]
+    return [head, *[*told, *remarks(facts, trained)][:REMARKS]]
+
+
+def changes(ledger: Ledger) -> Iterator[str]:
+    """Yield what changed the parameters that optimisers hold, and which did not change."""
+    trace = ledger.facts.trace
+    groups: dict[int, list[ParameterEntry]] = {}
+    for entry in ledger.trained:
+        number = next(n for n in entry.holders if trace.optimisers[n].steps)
+        groups.setdefault(number, []).append(entry)
+    for number, entries in groups.items():
+        moved = [entry for entry in entries if entry.updates and not entry.is_still]
+        others = {write.text or write.how: write for entry in moved for write in entry.writes}
+        besides = [
+            f"{text}{ledger.facts.at_line(write.span)}" for text, write in list(others.items())[:2]
+        ]
+        by = f"by {trace.optimisers[number].kind} and by {' and '.join(besides) or 'nothing else'}"
+        changed = f"{len(moved)} of {len(entries)}" if len(moved) < len(entries) else len(moved)
+        yield f"{changed} parameter{'s' * (len(entries) > 1)} changed {by}"
 
 
 def updated(facts: Facts) -> list[int]:
@@ -68,18 +92,24 @@ def steps(facts: Facts) -> Iterator[str]:
         yield f"{root if root.isidentifier() else 'loss'} {ends}"
 
 
-def gradients(facts: Facts, stored: list[TensorRecord], trained: int) -> str:
-    """Return how many parameters have gradients, and between which norms."""
-    values = [facts.stored[t.id][-1].grad_after for t in stored]
+def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
+    """Return how many parameters have gradients, between which norms, and what became of these."""
+    stored = [t for t in trained if t.id in ledger.gradients]
+    entries = [entry for t in stored for entry in ledger.gradients[t.id]]
+    values = [ledger.gradients[t.id][-1].turn.grad_after for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
-    if len(stored) == trained:
-        return (
-            f"all {trained} parameters have gradients{between}"
-            if trained > 1
-            else "the parameter has a gradient"
-        )
-    return f"{len(stored)} of {trained} parameters have gradients{between}"
+    if len(stored) < len(trained):
+        return f"{len(stored)} of {len(trained)} parameters have gradients{between}"
+    lost = sum(entry.fate == CLEARED for entry in entries)
+    used = ""
+    if lost:
+        used = f", {lost} of {len(entries)} of them cleared before a step"
+    elif ledger.trained and not any(entry.stale for entry in entries):
+        used = ", each used once"
+    if len(trained) > 1:
+        return f"all {len(trained)} parameters have gradients{between}{used}"
+    return f"the parameter has a gradient{used}"
 
 
 def short(x: float) -> str:
@@ -92,7 +122,7 @@ def argument(label: str) -> str:
 
 
 def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
-    """Yield what is worth knowing of a run in which nothing is wrong, most important first."""
+    """Yield what else is worth knowing of a run, most important first."""
     update = None if facts.optimised else own_update(facts)
     if update is not None and adds(update):
         place = facts.at_line(places.head_of(update))

@@ -208,13 +208,17 @@ class Recorder(TorchFunctionMode, EventStream):
         self.identities.pop(id(tensor), None)
         identity = self.identities[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
         if storage is not None:
-            users = self.storages.get(storage)
-            if users is not None and (shares or users.is_used()):
-                users.add(identity)
-            else:
-                self.storages[storage] = StorageUsers(identity)
-                self.spans.pop(storage, None)
+            self.use_storage(identity, storage, shares)
         return identity
+
+    def use_storage(self, identity: Known, storage: int, shares: bool = False) -> None:
+        """Note that a tensor uses a storage; without `shares` its former users may be gone."""
+        users = self.storages.get(storage)
+        if users is not None and (shares or users.is_used()):
+            users.add(identity)
+        else:
+            self.storages[storage] = StorageUsers(identity)
+            self.spans.pop(storage, None)
 
     def new_entry(self, tensor: Any, identity: Known, call: Call | None, version: int) -> Entry:
         """Record a version of a tensor with its contents."""

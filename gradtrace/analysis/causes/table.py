@@ -20,6 +20,8 @@ from gradtrace.analysis.causes import (
     sums,
 )
 from gradtrace.analysis.facts import Facts, is_finite
+from gradtrace.analysis.laws.table import violations
+from gradtrace.analysis.ledger.book import ledger_of
 from gradtrace.analysis.spelling import spelled
 from gradtrace.analysis.terms import own_span
 from gradtrace.analysis.why import explain
@@ -219,6 +221,9 @@ def causes_in(facts: Facts) -> list[Cause]:
     for question in QUESTIONS:
         cause = None if causes.keys() & set(question.unless) else question.ask(facts)
         if cause is not None:
+            causes.setdefault(cause.code, spelled(facts, with_own_line(facts, cause)))
+    if facts.trace.failure is None:
+        for cause in violations(ledger_of(facts), remarks=False):
             causes.setdefault(cause.code, spelled(facts, with_own_line(facts, cause)))
     return list(causes.values())
 

@@ -1,0 +1,1 @@
+"""What holds in every healthy training. Each law reads the ledger and yields its violations."""

@@ -1,0 +1,87 @@
+"""Laws of random draws: each step draws numbers of its own, and a recomputation draws the same
+again.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import is_dropout, made_at, named, own_span, unit
+from gradtrace.annotations import Any, Iterator
+from gradtrace.lazy_names import words
+from gradtrace.program import syntax as ast
+from gradtrace.trace.record import Span, TensorRecord
+
+DRAWS = words(
+    "rand randn randint randperm normal bernoulli multinomial rand_like randn_like sample rsample"
+)
+FEW = 8  # elements that may be equal by chance
+
+
+def recomputed_alike(ledger: Ledger) -> Iterator[Cause]:
+    """A checkpoint that draws random numbers keeps their state for its recomputation."""
+    facts = ledger.facts
+    for call in facts.text.calls:
+        if facts.text.cut(call.func).rpartition(".")[2] != "checkpoint":
+            continue
+        flag = next((k for k in call.keywords if k.arg == "preserve_rng_state"), None)
+        if not isinstance(flag, ast.keyword) or facts.text.cut(flag.value) != "False":
+            continue
+        place = places.span_of(call)
+        draw = next(
+            (
+                o
+                for o in facts.operations
+                if is_dropout(facts.trace, o) and is_within(own_span(facts, o), place)
+            ),
+            None,
+        )
+        if draw is not None:
+            yield Cause(
+                "recomputed otherwise",
+                f"backward computes {facts.text.cut(call.args[0])} again{facts.at_line(place)}, and "
+                f"{unit(facts, draw)} draws other numbers then: preserve_rng_state=False",
+                (
+                    facts.at("the state of the random numbers is not kept here", place),
+                    facts.at("these numbers are drawn again in backward", draw.span),
+                ),
+                ("leave preserve_rng_state=False out",),
+            )
+
+
+def is_within(span: Span | None, outer: Span) -> bool:
+    return span is not None and not span.file and outer.line <= span.line <= outer.end_line
+
+
+def drawn_again(ledger: Ledger) -> Iterator[Cause]:
+    """The same line draws other numbers in the next step (a remark)."""
+    facts = ledger.facts
+    drawn: dict[tuple[int, int], list[TensorRecord]] = {}
+    for t in facts.tensors:
+        if t.version or t.value is None or t.value.numel < FEW or not t.value.is_float:
+            continue
+        place = made_at(facts, t) if t.operation is None or is_random(t.op) else None
+        if place is not None and not place.file and is_drawn(facts, place):
+            drawn.setdefault((place.line, place.column), []).append(t)
+    for tensors in drawn.values():
+        first, *others = tensors
+        if others and all(t.value == first.value for t in others) and first.value is not None:
+            place = made_at(facts, first)
+            yield Cause(
+                "repeated draw",
+                f"{named(facts, first.id)}{facts.at_line(place)} is drawn {len(tensors)} times and "
+                "holds the same numbers each time, as if the seed were set before each",
+                (facts.at("the same numbers each time", place),),
+            )
+
+
+def is_random(op: str | None) -> bool:
+    return op is not None and op.rstrip("_") in DRAWS
+
+
+def is_drawn(facts: Facts, place: Span) -> bool:
+    """Whether a line calls a function that draws random numbers, inside of a loop or a function."""
+    statement: Any = facts.text.statement(place)
+    return statement is not None and places.method_call(statement, DRAWS) is not None

@@ -1,0 +1,185 @@
+"""Laws of gradients: what a pass computes is used once, for the parameters that it was computed
+at.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis import places
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
+from gradtrace.analysis.terms import named
+from gradtrace.annotations import Iterator, Sequence
+from gradtrace.trace.record import PassRecord, Span, TensorId
+
+
+def used_once(ledger: Ledger) -> Iterator[Cause]:
+    """Gradients are not cleared before a step has used them.
+
+    A line of backward most of whose gradients are cleared unused on some leaves, while it brings
+    others theirs, is usual: a generator's loss goes through the discriminator. Gradients that the
+    program reads are used.
+    """
+    facts = ledger.facts
+    lines: dict[Span | None, list[GradientEntry]] = {}
+    for held in ledger.trained:
+        for entry in held.gradients:
+            lines.setdefault(ledger.pass_of(entry).span, []).append(entry)
+    for entries in lines.values():
+        lost = [entry for entry in entries if entry.fate == CLEARED]
+        used = {entry.leaf for entry in entries if entry.fate == USED}
+        lost_passes = sorted({entry.turn.number for entry in lost})
+        passes = {entry.turn.number for entry in entries}
+        if len(lost_passes) < 2 or 2 * len(lost_passes) < len(passes):
+            continue
+        if used and not any(entry.leaf in used for entry in lost):
+            continue
+        if not used and any(is_read(facts, ledger.pass_of(entry), entry) for entry in lost):
+            continue
+        yield cleared_unused(facts, ledger.pass_of(lost[0]), lost, len(lost_passes), len(passes))
+
+
+def is_read(facts: Facts, pass_: PassRecord, entry: GradientEntry) -> bool:
+    """Whether the program computes with gradients between a pass and the line that clears them."""
+    assert entry.end is not None
+    return any(
+        facts.tensors[i].operation is None and facts.label(i).endswith(".grad")
+        for operation in facts.operations[pass_.until : entry.end.after]
+        for i in operation.tensors
+    )
+
+
+def cleared_unused(
+    facts: Facts, pass_: PassRecord, lost: list[GradientEntry], passes: int, of: int
+) -> Cause:
+    end = lost[0].end
+    assert end is not None
+    call = end.text or "zero_grad()"
+    leaves = frozenset(entry.leaf for entry in lost)
+    optimiser = next(
+        (
+            o
+            for o in facts.trace.optimisers
+            if not leaves.isdisjoint(map(facts.flow.tensor, o.tensors))
+        ),
+        None,
+    )
+    evidence = [facts.backward(pass_), facts.at("they are cleared here", end.span)]
+    step = ""
+    if optimiser is not None and optimiser.step_span is not None:
+        idle = f"; {optimiser.idle} of {optimiser.steps} find none" if optimiser.idle else ""
+        evidence.append(facts.at(f"steps use what lies there then{idle}", optimiser.step_span))
+        step = f"step(){facts.at_line(optimiser.step_span)}"
+    return Cause(
+        "cleared early",
+        f"{call}{facts.at_line(end.span)} clears the gradients of backward"
+        f"{facts.at_line(pass_.span)} before {step or 'a step'} uses them, in {passes} of {of} passes",
+        evidence,
+        (f"call {call} once for each step: right after {step}" if step else f"move {call}",),
+        symptom="nothing is updated" if passes == of else "gradients are lost",
+        tensors=leaves,
+    )
+
+
+def of_one_state(ledger: Ledger) -> Iterator[Cause]:
+    """The gradients that one step adds up were computed at the same parameters."""
+    facts = ledger.facts
+    for held in ledger.trained:
+        sums = together(held.gradients)
+        mixed = [(a, b) for a, b in sums if any(w not in b.writes for w in a.writes)]
+        if len(mixed) < 2:
+            continue
+        first, last = mixed[-1]
+        between = next(w for w in first.writes if w not in last.writes)
+        name = named(facts, held.leaf)
+        before, after = ledger.pass_of(first), ledger.pass_of(last)
+        yield Cause(
+            "mixed gradients",
+            f"each step adds gradients of two states of the parameters: those of backward"
+            f"{facts.at_line(before.span)}, from before {between.text or between.how}"
+            f"{facts.at_line(between.span)} changes {name}, and those of backward"
+            f"{facts.at_line(after.span)}, from after it",
+            (
+                facts.backward(before),
+                facts.at(f"{name} is changed here, and its gradient stays", between.span),
+                facts.backward(after),
+            ),
+            (f"clear the gradients before backward{facts.at_line(after.span)}",),
+            tensors=frozenset(entry.leaf for entry in ledger.trained),
+        )
+        return
+
+
+def together(entries: Sequence[GradientEntry]) -> list[tuple[GradientEntry, GradientEntry]]:
+    """Return the first and the last of those entries that one step used, for each such step."""
+    steps: dict[int, list[GradientEntry]] = {}
+    for entry in entries:
+        if entry.fate == USED:
+            steps.setdefault(id(entry.end), []).append(entry)
+    return [(used[0], used[-1]) for used in steps.values() if len(used) > 1]
+
+
+def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
+    """A loss goes backward once before a step."""
+    facts = ledger.facts
+    for held in ledger.trained:
+        twice = [
+            (a, b)
+            for a, b in together(held.gradients)
+            if a is not b and ledger.pass_of(a).roots == ledger.pass_of(b).roots
+        ]
+        if len(twice) < 2:
+            continue
+        first, last = map(ledger.pass_of, twice[-1])
+        root = facts.labels(last.roots)
+        yield Cause(
+            "backward twice",
+            f"backward runs from {root} twice before each step{facts.at_line(first.span)}"
+            f"{'' if first.span == last.span else ' and' + facts.at_line(last.span)}: each gradient "
+            "is added twice",
+            (facts.backward(first), facts.backward(last)),
+            (f"call backward once for each {root}",),
+            tensors=leaves_of(ledger),
+        )
+        return
+
+
+def leaves_of(ledger: Ledger) -> frozenset[TensorId]:
+    return frozenset(entry.leaf for entry in ledger.trained)
+
+
+def hooks_once(ledger: Ledger) -> Iterator[Cause]:
+    """A hook of a tensor is registered once: their number does not grow from pass to pass."""
+    facts = ledger.facts
+    seen: dict[tuple[int, str], list[int]] = {}
+    for turn in facts.steps:
+        names = [hook.name for hook in turn.hooks if hook.kind != "retain"]
+        for name in dict.fromkeys(names):
+            seen.setdefault((turn.function, name), []).append(names.count(name))
+    for (function, name), counts in seen.items():
+        if len(counts) < 2 or counts[-1] < 2 or counts[-1] <= counts[0]:
+            continue
+        leaf = facts.functions[function].variable
+        if leaf is None:
+            continue
+        label = named(facts, leaf)
+        call = hook_place(facts, name, label)
+        turn = next(t for t in reversed(facts.steps) if t.function == function)
+        yield Cause(
+            "hook twice",
+            f"the hook {name} is registered on {label} again in each step{facts.at_line(call)}: in "
+            f"the last pass it runs {counts[-1]} times",
+            (
+                facts.at("this registers it", call),
+                facts.at(f"here it runs {counts[-1]} times", facts.passes[turn.number].span),
+            ),
+            ("register it once, before the loop", "or remove it with its handle: handle.remove()"),
+            tensors=frozenset([facts.flow.tensor(leaf)]),
+        )
+
+
+def hook_place(facts: Facts, name: str, label: str) -> Span | None:
+    """Return the place of the call that registers a hook."""
+    call = places.hook_call(facts.text, name, label)
+    return None if call is None else places.span_of(call)

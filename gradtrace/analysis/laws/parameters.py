@@ -1,0 +1,231 @@
+"""Laws of parameters: what gets gradients changes by its optimiser, and by nothing else."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, GradientEntry
+from gradtrace.analysis.ledger.parameters import ParameterEntry
+from gradtrace.analysis.terms import named, optimiser_name
+from gradtrace.analysis.words import folded
+from gradtrace.annotations import Iterator, Sequence
+from gradtrace.trace.record import Change, OptimiserRecord
+
+MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
+MOST_KEPT = 0.5  # of the elements that a step may leave as they are
+
+
+def labels(facts: Facts, entries: Sequence[ParameterEntry]) -> str:
+    return folded([named(facts, entry.leaf) for entry in entries], "parameters")
+
+
+def updates_stay(ledger: Ledger) -> Iterator[Cause]:
+    """What a step changes stays changed: no later write brings the old values back."""
+    facts = ledger.facts
+    back = [
+        entry
+        for entry in ledger.trained
+        if len(entry.updates) > 1 and entry.writes and entry.is_still and has_moved(entry)
+    ]
+    if not back:
+        return
+    write = last_write(back[0])
+    name = labels(facts, back)
+    optimiser = facts.trace.optimisers[back[0].holders[0]]
+    yield Cause(
+        "updates undone",
+        f"{write.text or write.how}{facts.at_line(write.span)} brings the old values back after each "
+        f"step{facts.at_line(optimiser.step_span)}: {name} end{'s' * (len(back) == 1)} as "
+        f"{'it' if len(back) == 1 else 'they'} began",
+        (
+            facts.at("the step changes them here", optimiser.step_span),
+            facts.at("and this writes what they held before", write.span),
+        ),
+        ("write to the copy instead, if the copy is meant to follow", "or leave that line out"),
+        symptom="nothing is learnt",
+        tensors=frozenset(entry.leaf for entry in back),
+    )
+
+
+def has_moved(entry: ParameterEntry) -> bool:
+    values = entry.values
+    return any(value != values[0] for value in values)
+
+
+def last_write(entry: ParameterEntry) -> Change:
+    return entry.writes[-1]
+
+
+def updates_show(ledger: Ledger) -> Iterator[Cause]:
+    """A step moves a parameter by more than its spacing, so that the parameter changes."""
+    facts = ledger.facts
+    for number, optimiser in enumerate(facts.trace.optimisers):
+        held = [entry for entry in ledger.trained if number in entry.holders and is_moved(entry)]
+        shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
+        kept = [entry for entry, share in shares if share > MOST_KEPT]
+        rate = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
+        if not kept or rate == 0 or 2 * len(kept) < len(held):
+            continue
+        dtype = kept[0].values[-1].dtype
+        share = max(share for _, share in shares)
+        yield Cause(
+            "updates lost",
+            f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)} "
+            f"leave {share:.0%} of the elements of {labels(facts, kept)} as they are: with "
+            f"lr={rate:g} their updates are smaller than the spacing of {dtype}, which keeps "
+            f"{digits(dtype)} digits",
+            (
+                facts.at(f"the optimiser has lr={rate:g}", optimiser.span),
+                facts.at("most elements are the same before and after", optimiser.step_span),
+            ),
+            ("keep the parameters in float32, and compute in the short type by autocast",),
+            tensors=frozenset(entry.leaf for entry in kept),
+        )
+
+
+def share_kept(entry: ParameterEntry) -> float | None:
+    """Return the mean share of elements with a gradient that a step left as they were; None if
+    that is not known.
+    """
+    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
+    values = entry.values[-len(turns) - 1 :]
+    if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
+        return None
+    shares = []
+    for turn, before, after in zip(turns, values, values[1:], strict=False):
+        gradient = turn.grad_after
+        if before == after:
+            shares.append(1.0)
+        elif not (
+            before.is_whole and after.is_whole and gradient is not None and gradient.is_whole
+        ):
+            shares.append(0.0)
+        else:
+            own = gradient.data != 0
+            shares.append(float((own & (before.data == after.data)).sum() / max(own.sum(), 1)))
+    return sum(shares) / len(shares)
+
+
+def is_moved(entry: ParameterEntry) -> bool:
+    """Whether steps used gradients of a parameter that are not 0."""
+    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
+    return len(turns) > 1 and not any(is_zero(turn.grad_after) for turn in turns)
+
+
+def digits(dtype: str) -> str:
+    return f"{MANTISSA.get(dtype, 53) * 0.30103:.1f}"
+
+
+def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
+    """What gets gradients in each step is held by an optimiser (a remark)."""
+    facts = ledger.facts
+    stepping = next((o for o in facts.trace.optimisers if o.steps > 1), None)
+    if stepping is None:
+        return
+    loose = [
+        entry
+        for entry in ledger.parameters.values()
+        if not entry.holders
+        and facts.tensors[entry.leaf].is_parameter
+        and len(entry.gradients) > 1
+        and not entry.writes
+        and all(is_unused(gradient) for gradient in entry.gradients)
+    ]
+    if loose:
+        be = "is" if len(loose) == 1 else "are"
+        yield Cause(
+            "no optimiser",
+            f"{labels(facts, loose)} get{'s' * (len(loose) == 1)} gradients and {be} in no optimiser: "
+            f"{optimiser_name(facts, stepping)}{facts.at_line(stepping.span)} holds "
+            f"{stepping.held} others",
+            (facts.origin(facts.tensors[loose[0].leaf]), facts.at("made here", stepping.span)),
+            tensors=frozenset(entry.leaf for entry in loose),
+        )
+
+
+def is_unused(gradient: GradientEntry) -> bool:
+    return gradient.fate in (CLEARED, LEFT)
+
+
+def holders_train(ledger: Ledger) -> Iterator[Cause]:
+    """What an optimiser holds requires grad (a remark)."""
+    facts = ledger.facts
+    for optimiser in facts.trace.optimisers:
+        frozen = [
+            ledger.parameters[leaf]
+            for leaf in dict.fromkeys(map(facts.flow.tensor, optimiser.tensors))
+            if not facts.tensors[leaf].requires_grad
+        ]
+        if frozen and optimiser.steps:
+            yield Cause(
+                "frozen in optimiser",
+                f"{optimiser_name(facts, optimiser)}{facts.at_line(optimiser.span)} holds "
+                f"{labels(facts, frozen)}, which do{'es' * (len(frozen) == 1)} not require grad and "
+                f"never change{'s' * (len(frozen) == 1)}",
+                (facts.at("made here", optimiser.span),),
+                tensors=frozenset(entry.leaf for entry in frozen),
+            )
+
+
+def one_holder(ledger: Ledger) -> Iterator[Cause]:
+    """A parameter is in one optimiser that takes steps (a remark)."""
+    facts = ledger.facts
+    optimisers = facts.trace.optimisers
+    pairs: dict[tuple[int, ...], list[ParameterEntry]] = {}
+    for entry in ledger.trained:
+        stepping = tuple(n for n in entry.holders if optimisers[n].steps)
+        if len(stepping) > 1:
+            pairs.setdefault(stepping, []).append(entry)
+    for numbers, entries in pairs.items():
+        names = " and ".join(holder(facts, optimisers[n]) for n in numbers)
+        yield Cause(
+            "two optimisers",
+            f"{names} both hold and change {labels(facts, entries)}",
+            tuple(facts.at("a step", optimisers[n].step_span) for n in numbers),
+            tensors=frozenset(entry.leaf for entry in entries),
+        )
+
+
+def holder(facts: Facts, optimiser: OptimiserRecord) -> str:
+    return f"{optimiser_name(facts, optimiser)}{facts.at_line(optimiser.span)}"
+
+
+def copies_follow(ledger: Ledger) -> Iterator[Cause]:
+    """A copy of trained parameters that a loss is computed with follows them (a remark)."""
+    facts = ledger.facts
+    origins = {
+        fingerprint(entry): entry
+        for entry in ledger.trained
+        if has_moved(entry) and fingerprint(entry) is not None
+    }
+    copies = [
+        (entry, origins[fingerprint(entry)])
+        for entry in ledger.parameters.values()
+        if not entry.gradients
+        and len(entry.versions) == 1
+        and fingerprint(entry) in origins
+        and facts.readers(entry.leaf)
+    ]
+    if copies:
+        entries = [entry for entry, _ in copies]
+        originals = labels(facts, [original for _, original in copies])
+        many = len(entries) > 1
+        yield Cause(
+            "stale copy",
+            f"{labels(facts, entries)} hold{'s' * (not many)} the numbers that {originals} had at "
+            f"first, and {'are' if many else 'is'} never changed in these steps",
+            (facts.origin(facts.tensors[entries[0].leaf]),),
+            tensors=frozenset(entry.leaf for entry in entries),
+        )
+
+
+def fingerprint(entry: ParameterEntry) -> tuple[object, ...] | None:
+    """Return what tells a parameter's first numbers from others'; None for a constant."""
+    value = entry.versions[0].value
+    if value is None or value.numel < 4 or not value.is_measured:
+        return None
+    facts = value.summary
+    if facts.minimum == facts.maximum:
+        return None
+    return value.shape, value.dtype, facts.minimum, facts.maximum, facts.norm

@@ -1,0 +1,240 @@
+"""Laws of results: what a step computes with grad reaches a loss that goes backward, and a loss
+changes when the parameters do.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis import history, places
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.copies import copied
+from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import loads, loop_around, named, numbers_in, operator, stores
+from gradtrace.analysis.words import short_number
+from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.program import syntax as ast
+from gradtrace.trace.record import Operation, TensorId, TensorRecord
+
+SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub", "radd", "rsub"))
+SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div", "neg", "rmul"))
+MEANS = function_table("analysis.laws.results.MEANS", ("mean", "sum"))
+TAKING = function_table(
+    "analysis.laws.results.TAKING", ("gather", "select", "squeeze", "index", "nll_loss")
+)
+
+
+def terms_train(ledger: Ledger) -> Iterator[Cause]:
+    """A term of a loss that depends on trained parameters has a gradient."""
+    facts = ledger.facts
+    trained = {entry.leaf for entry in ledger.trained}
+    for root in facts.roots:
+        for term, operation in constant_terms(facts, root):
+            record = facts.tensors[term]
+            cut = facts.flow.cut_before(term)
+            if cut is not None and not trained.isdisjoint(facts.flow.before([cut.tensor])):
+                reason = history.describe(facts, cut)
+                clause = f"it depends on the parameters only through {reason.because}"
+            elif (copy := of_numbers(facts, beginning(facts, record), trained)) is not None:
+                reason = copy
+                clause = reason.because
+            else:
+                continue
+            yield Cause(
+                "constant term",
+                f"the term {named(facts, term)} of {named(facts, root)}{facts.at_line(operation.span)} "
+                f"has no gradient: {clause}",
+                (*reason.evidence, facts.at("it is added as a constant here", operation.span)),
+                reason.advice,
+                tensors=frozenset(trained),
+            )
+
+
+def constant_terms(facts: Facts, root: TensorId) -> Iterator[tuple[TensorId, Operation]]:
+    """Yield the terms without history that a single number is the sum of, each with the operation
+    that adds it.
+    """
+    waiting = [root]
+    seen = {root}
+    while waiting:
+        maker = facts.maker(waiting.pop())
+        if maker is None or operator(maker) not in (*SUMS, *SCALES):
+            continue
+        for operand in maker.tensors:
+            record = facts.tensors[operand]
+            if record.value is None or record.value.numel != 1 or operand in seen:
+                continue
+            seen.add(operand)
+            if record.requires_grad:
+                waiting.append(operand)
+            elif operator(maker) in SUMS:
+                yield scaled(facts, operand), maker
+
+
+def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Cause | None:
+    """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
+    if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
+        return cause
+    statements = [s for name in loads(parsed(leaf.label)) for s in facts.text.assignments(name)]
+    for escape in facts.trace.escapes:
+        span = escape.span
+        if span is None or span.file or escape.tensor is None:
+            continue
+        if not any(span.line in places.lines_of(s) for s in statements):
+            continue
+        if not trained.isdisjoint(facts.flow.before([escape.tensor])):
+            return Cause(
+                "copied",
+                f"it is made of the numbers of {escape.text}{facts.at_line(span)}",
+                [facts.at("a number has no history", span)],
+            )
+    return None
+
+
+def beginning(facts: Facts, record: TensorRecord) -> TensorRecord:
+    """Return the leaf that a tensor was computed from by operations of one operand."""
+    maker = facts.maker(record.id)
+    while maker is not None and len(maker.tensors) == 1:
+        record = facts.tensors[maker.tensors[0]]
+        maker = facts.maker(record.id)
+    return record
+
+
+def scaled(facts: Facts, tensor: TensorId) -> TensorId:
+    """Return the tensor that a term is a multiple of by a number."""
+    maker = facts.maker(tensor)
+    while maker is not None and operator(maker) in SCALES and len(maker.tensors) == 1:
+        tensor = maker.tensors[0]
+        maker = facts.maker(tensor)
+    return tensor
+
+
+def loss_moves(ledger: Ledger) -> Iterator[Cause]:
+    """A loss is computed again after the parameters have changed."""
+    facts = ledger.facts
+    steps = facts.trace.training
+    moved = [entry for entry in ledger.trained if len(entry.updates) > 1 and entry.gradients]
+    if len(steps) < 3 or not moved:
+        return
+    roots = {step.roots for step in steps}
+    pass_ = facts.storing[-1]
+    if len(roots) == 1 and facts.passes[steps[0].passes[0]].keep:
+        (own,) = roots
+        maker = facts.maker(own[0]) if own else None
+        yield Cause(
+            "computed once",
+            f"{facts.labels(own)} is computed once, before the loop, and each of {len(steps)} steps "
+            "goes backward through that same graph: the loss stays what it was",
+            (
+                facts.at("it is computed here", None if maker is None else maker.span),
+                facts.backward(pass_),
+            ),
+            (f"compute {facts.labels(own)} inside of the loop, before backward",),
+            tensors=frozenset(entry.leaf for entry in moved),
+        )
+
+
+def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
+    """A log-probability is maximised: a loss is its negative."""
+    facts = ledger.facts
+    losses = [facts.tensors[i] for step in facts.trace.training for i in step.roots[-1:]]
+    numbers = [x for t in losses if (x := number_of(t)) is not None]
+    if len(numbers) < 2 or max(numbers) > 0 or numbers[-1] >= numbers[0]:
+        return
+    operation = log_probability(facts, losses[-1].id)
+    if operation is not None:
+        root = named(facts, losses[-1].id)
+        yield Cause(
+            "likelihood falls",
+            f"{root} is a mean of log-probabilities, and the steps make it smaller "
+            f"({short_number(numbers[0])} -> {short_number(numbers[-1])}): what was observed becomes "
+            "less probable",
+            (
+                facts.at("these are log-probabilities", operation.span),
+                facts.backward(facts.storing[-1]),
+            ),
+            (f"(-{root}).backward()",),
+            tensors=frozenset(entry.leaf for entry in ledger.trained),
+        )
+
+
+def number_of(record: TensorRecord) -> float | None:
+    value = record.value
+    if value is None or not value.is_whole or value.numel != 1 or not value.is_float:
+        return None
+    return float(value.data if not value.shape else value.data.flat[0])
+
+
+def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
+    """Return the operation that made the log-probabilities which a number is the mean or the sum
+    of, by positive factors.
+    """
+    maker = facts.maker(tensor)
+    while maker is not None:
+        name = operator(maker)
+        if name in ("log_softmax", "logsigmoid", "log_prob"):
+            return maker
+        is_log = name == "sub" and len(maker.tensors) == 2 and is_logsumexp(facts, maker.tensors[1])
+        if is_log:
+            return maker
+        is_positive = (
+            name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
+        )
+        if name not in (*MEANS, *TAKING) and not (is_positive and name != "neg"):
+            return None
+        maker = facts.maker(maker.tensors[0])
+    return None
+
+
+def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
+    maker = facts.maker(tensor)
+    return maker is not None and operator(maker) == "logsumexp"
+
+
+def results_used(ledger: Ledger) -> Iterator[Cause]:
+    """What is computed is used: by another operation, a loss, or the program (a remark).
+
+    A statement that is a call alone drops its result; a name that a loop binds is lost when the
+    next turn binds it again.
+    """
+    facts = ledger.facts
+    escaped = {escape.tensor for escape in facts.trace.escapes}
+    roots = {root for pass_ in facts.passes for root in pass_.roots}
+    inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
+    for operation in last_of_each_line(facts):
+        if any(operation.id in ran for ran in inside):
+            continue
+        if any(facts.readers(i) or i in escaped or i in roots for i in operation.outputs):
+            continue
+        if not operation.outputs or operation.name.endswith("_") or not operation.tensors:
+            continue
+        statement = facts.text.statement(operation.span)
+        where = dropped(facts, statement)
+        if where:
+            yield Cause(
+                "dropped result",
+                f"{facts.text.cut(statement)}{facts.at_line(operation.span)} {where}",
+                (facts.at("nothing reads the result", operation.span),),
+            )
+
+
+def last_of_each_line(facts: Facts) -> list[Operation]:
+    """Return the last operation of each place in the program's own text."""
+    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
+    return sorted(last.values(), key=lambda o: o.id)
+
+
+def dropped(facts: Facts, statement: Any) -> str:
+    """Return how a statement loses the result of its call; "" if it may be used."""
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
+        is_method = isinstance(value.func, ast.Attribute) and not value.func.attr.endswith("_")
+        return "gives a new tensor, and its result is not used" if is_method else ""
+    loop = loop_around(facts, statement) if isinstance(statement, ast.Assign) else None
+    if loop is None or not isinstance(loop, ast.For):
+        return ""
+    lost = stores(statement) & stores(loop.target)
+    after = [s for s in loop.body if s.lineno > statement.lineno]
+    if not lost or any(lost & loads(s) for s in after):
+        return ""
+    return f"binds the loop's variable {', '.join(sorted(lost))} to a new tensor: nothing is changed in place"

@@ -1,0 +1,102 @@
+"""Laws of shapes: tensors that are computed together have the same elements."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.causes.silent import EXPANDED, LOSSES, RESHAPED, unexpanded
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import made_at, named, operator, unit
+from gradtrace.annotations import Iterator
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import Operation, TensorRecord, Value
+
+Pair = tuple[TensorRecord, Value]
+VIEWS = (*RESHAPED, *EXPANDED, "t", "transpose", "permute", "T", "mT", "unsqueeze_")
+
+
+def losses_match(ledger: Ledger) -> Iterator[Cause]:
+    """A loss compares a prediction with a target of the same shape."""
+    facts = ledger.facts
+    seen = set()
+    for operation in facts.calls_of(LOSSES):
+        if operation.span in seen:
+            continue
+        seen.add(operation.span)
+        pair = [unexpanded(facts, operand) for operand in facts.operands(operation)[:2]]
+        if len(pair) == 2 and pair[0][1].shape != pair[1][1].shape:
+            yield unlike(facts, operation, pair)
+
+
+def unlike(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
+    grown = [source for record, _ in pair if (source := growth_behind(facts, record)) is not None]
+    names = [named(facts, record.id) for record, _ in pair]
+    shapes = [value.shape for _, value in pair]
+    evidence = [
+        facts.at(f"{name} has the shape {shape}", made_at(facts, record))
+        for (record, _), name, shape in zip(pair, names, shapes, strict=True)
+    ]
+    because = (
+        f"{unit(facts, operation)} compares {names[0]} of shape {shapes[0]} with {names[1]} of shape "
+        f"{shapes[1]}: they broadcast, and elements are compared that do not belong together"
+    )
+    if grown:
+        because += f"; {grown[0]}"
+    return Cause(
+        "broadcast",
+        because,
+        (*evidence, facts.at("they are compared here", operation.span)),
+        ("make both of one shape before: squeeze, unsqueeze, or a sum over the same dim",),
+    )
+
+
+def growth_behind(facts: Facts, record: TensorRecord) -> str | None:
+    """Return the broadcast that made an operand, or one of its makers, larger than what it was
+    computed from.
+    """
+    tensor = record.id
+    for _ in range(6):
+        maker = facts.maker(tensor)
+        if maker is None:
+            return None
+        if (text := broadcast_in(facts, maker)) is not None:
+            return text
+        tensor = next(iter(maker.tensors), -1)
+        if tensor < 0:
+            return None
+    return None
+
+
+def broadcast_in(facts: Facts, operation: Operation) -> str | None:
+    """Return in words the broadcast of an elementwise operation whose result is larger than each
+    operand; None for any other.
+    """
+    record = record_of(operation.name)
+    operands = facts.operands(operation)
+    if record is None or record.kind != "elementwise" or len(operands) != 2:
+        return None
+    value = facts.tensors[operation.outputs[0]].value if operation.outputs else None
+    if value is None or any(operand.numel >= value.numel for _, operand in operands):
+        return None
+    first, second = [operand for _, operand in operands]
+    return (
+        f"{named(facts, operation.outputs[0])}{facts.at_line(operation.span)} is {value.shape}, made "
+        f"from {first.shape} and {second.shape} by broadcasting"
+    )
+
+
+def element_by_element(ledger: Ledger) -> Iterator[Cause]:
+    """The result of an elementwise operation is as large as one of its operands (a remark).
+
+    A dimension that the program has inserted, or a transposed operand, is meant to broadcast.
+    """
+    facts = ledger.facts
+    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
+    for operation in last.values():
+        text = broadcast_in(facts, operation)
+        if text is None:
+            continue
+        makers = [facts.maker(record.id) for record, _ in facts.operands(operation)]
+        if any(maker is not None and operator(maker) in VIEWS for maker in makers):
+            continue
+        yield Cause("broadcast result", text, (facts.at("here", operation.span),))

@@ -1,0 +1,81 @@
+"""The laws, each with the codes of its violations, most serious first."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.laws import draws, gradients, parameters, results, shapes
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.annotations import Callable, Iterator, NamedTuple
+
+
+class Law(NamedTuple):
+    """A law with a sentence for each code. What violates a law that is a remark may be meant."""
+
+    check: Callable[[Ledger], Iterator[Cause]]
+    codes: tuple[tuple[str, str], ...]
+    is_remark: bool = False
+
+
+LAWS = (
+    Law(gradients.used_once, (("cleared early", "gradients are cleared before a step uses them"),)),
+    Law(
+        gradients.of_one_state,
+        (("mixed gradients", "a step adds gradients of two states of the parameters"),),
+    ),
+    Law(
+        gradients.once_for_each_loss,
+        (("backward twice", "backward runs twice from a loss before a step"),),
+    ),
+    Law(gradients.hooks_once, (("hook twice", "a hook is registered again in each step"),)),
+    Law(
+        parameters.updates_stay,
+        (("updates undone", "a write brings back what a step has changed"),),
+    ),
+    Law(
+        parameters.updates_show,
+        (("updates lost", "updates smaller than the spacing of the dtype"),),
+    ),
+    Law(results.loss_moves, (("computed once", "a loss that is computed before the loop"),)),
+    Law(results.terms_train, (("constant term", "a term of the loss without a gradient"),)),
+    Law(results.likelihood_falls, (("likelihood falls", "a log-likelihood that is minimised"),)),
+    Law(
+        shapes.losses_match,
+        (("broadcast", "a loss of a prediction and a target of unlike shapes"),),
+    ),
+    Law(
+        draws.recomputed_alike,
+        (("recomputed otherwise", "a checkpoint that draws other numbers in backward"),),
+    ),
+    Law(
+        draws.drawn_again,
+        (("repeated draw", "a line that draws the same numbers in each step"),),
+        True,
+    ),
+    Law(
+        parameters.held_by_an_optimiser,
+        (("no optimiser", "parameters with gradients in no optimiser"),),
+        True,
+    ),
+    Law(results.results_used, (("dropped result", "a result that nothing reads"),), True),
+    Law(
+        parameters.holders_train,
+        (("frozen in optimiser", "an optimiser holds frozen parameters"),),
+        True,
+    ),
+    Law(parameters.one_holder, (("two optimisers", "two optimisers change a parameter"),), True),
+    Law(
+        parameters.copies_follow, (("stale copy", "a copy of parameters that never changes"),), True
+    ),
+    Law(
+        shapes.element_by_element,
+        (("broadcast result", "a result larger than its operands"),),
+        True,
+    ),
+)
+
+
+def violations(ledger: Ledger, remarks: bool) -> Iterator[Cause]:
+    """Yield the violations that are answers, or those that are remarks."""
+    for law in LAWS:
+        if law.is_remark is remarks:
+            yield from law.check(ledger)

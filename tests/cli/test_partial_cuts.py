@@ -140,5 +140,5 @@ def test_a_threshold_is_remarked_on_in_a_training(answer):
         "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
     )
     said = " ".join(answer("why", "-", input=NETS + loop).split())
-    assert said.startswith("Nothing is wrong")
+    assert said.startswith("Checked: ")
     assert said.count("loss depends on d.max() through d.max().item() on line 10 too") == 1

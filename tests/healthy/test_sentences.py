@@ -212,7 +212,7 @@ CASES = {
         r"cancel out, but for rounding, since .* before softmax",
         "",
     ),
-    "no alarm for it": (KEYS, "why", "Nothing is wrong", "vanish"),
+    "no alarm for it": (KEYS, "why", "Checked: ", "vanish"),
     "a bias before a norm": (
         NORM,
         "why model.0.bias",
@@ -235,10 +235,10 @@ CASES = {
     "a checkpoint": (
         CHECKPOINT,
         "why",
-        "Nothing is wrong .* all 4 parameters have gradients",
+        "Checked: .* all 4 parameters have gradients",
         "Error",
     ),
-    "a gradient that no optimiser uses": (NO_UPDATE, "why", "Nothing is wrong", "accumulate"),
+    "a gradient that no optimiser uses": (NO_UPDATE, "why", "Checked: ", "accumulate"),
     "an earlier loss": (
         TWO_LOSSES,
         "why actor_loss",
@@ -261,7 +261,7 @@ CASES = {
     "a loss that has fallen again": (MEMORIZED, "stats", "the loss does not fall", "diverging"),
     "a mask's infinity": (MASKED, "stats", "the loss", r"\bInf\b|first bad"),
     "a small factor in a residual branch": (LAYER_SCALE, "stats", "the loss", "vanishing"),
-    "its parameters": (LAYER_SCALE, "why", "Nothing is wrong", "vanish"),
+    "its parameters": (LAYER_SCALE, "why", "Checked: ", "vanish"),
     **{
         f"nan written by {name}": (
             WRITTEN.replace("WRITE", code),
@@ -380,7 +380,7 @@ CASES = {
         )
         for name in ("sqrt", "rsqrt")
     },
-    "a weight without history": (WEIGHTED, "why", "Nothing is wrong", "without history"),
+    "a weight without history": (WEIGHTED, "why", "Checked: ", "without history"),
     "an underflow": (
         LOGARITHM.replace("(x, 0)", "(300 * x, 0)").replace("FACTOR", "p"),
         "why x",
@@ -822,7 +822,7 @@ def test_the_keys_part_of_a_packed_bias_cancels_out(tmp_path, weights):
     path = tmp_path / "train.py"
     path.write_text(HEAD + PACKED.replace("WEIGHTS", weights))
     record = recorded(path)
-    assert record.why().startswith("Nothing is wrong")
+    assert record.why().startswith("Checked: ")
     answer = " ".join(record.why("model.attention.in_proj_bias").split())
     assert (
         "elements 8 to 15, the part of the keys, cancel out, but for rounding, since a constant"
@@ -851,7 +851,7 @@ def test_an_update_by_hand_is_a_training(tmp_path, ask):
     path.write_text(HEAD + BY_HAND)
     answer = " ".join(ask(path, "why").split())
     assert re.search(
-        r"^Nothing is wrong .* 3 steps, loss [\d.]+ -> [\d.]+, the parameter has a gradient\.$",
+        r"^Checked: 3 steps, loss [\d.]+ -> [\d.]+; the parameter has a gradient\.$",
         answer,
     ), answer
     path.write_text(HEAD + BY_HAND.replace("w -= 0.1", "w += 0.1"))
@@ -911,5 +911,5 @@ def test_the_loss_of_a_step_is_the_program_s_without_the_factors_before_backward
     exec(compile(path.read_text(), str(path), "exec"), variables)
     losses = [f"{x:.4g}" for x in variables["losses"]]
     answer, table = ask(path, "why"), ask(path, "stats")
-    assert f"loss {losses[0]} -> {losses[2]}," in answer, answer
+    assert f"loss {losses[0]} -> {losses[2]};" in answer, answer
     assert re.findall(r"^ +\d  +(\S+)", table, re.M)[:3] == losses, table

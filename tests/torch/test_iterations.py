@@ -318,7 +318,7 @@ def test_a_step_that_a_scaler_skips_ends_its_iteration():
             scaler.update()
     assert [step.passes for step in r.trace().training] == [(i, i + 1) for i in range(5)]
     assert [one.steps for one in r.trace().optimisers] == [2]
-    assert str(r.why()).startswith("Nothing is wrong that gradtrace can see: 5 steps")
+    assert str(r.why()).startswith("Checked: 5 steps")
 
 
 def test_the_rates_of_an_optimisers_steps_are_noted_where_they_change():

@@ -10,7 +10,7 @@ from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, optimiser_name
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import Change, OptimiserRecord
+from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 MOST_KEPT = 0.5  # of the elements that a step may leave as they are
@@ -63,16 +63,16 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
     for number, optimiser in enumerate(facts.trace.optimisers):
         held = [entry for entry in ledger.trained if number in entry.holders and is_moved(entry)]
         shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
-        kept = [entry for entry, share in shares if share > MOST_KEPT]
+        lost = [entry for entry, share in shares if share > MOST_KEPT]
         rate = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
-        if not kept or rate == 0 or 2 * len(kept) < len(held):
+        if not lost or rate == 0 or 2 * len(lost) < len(held):
             continue
-        dtype = kept[0].values[-1].dtype
+        dtype = lost[0].values[-1].dtype
         share = max(share for _, share in shares)
         yield Cause(
             "updates lost",
             f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)} "
-            f"leave {share:.0%} of the elements of {labels(facts, kept)} as they are: with "
+            f"leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
             f"lr={rate:g} their updates are smaller than the spacing of {dtype}, which keeps "
             f"{digits(dtype)} digits",
             (
@@ -80,7 +80,7 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
                 facts.at("most elements are the same before and after", optimiser.step_span),
             ),
             ("keep the parameters in float32, and compute in the short type by autocast",),
-            tensors=frozenset(entry.leaf for entry in kept),
+            tensors=frozenset(entry.leaf for entry in lost),
         )
 
 
@@ -92,19 +92,21 @@ def share_kept(entry: ParameterEntry) -> float | None:
     values = entry.values[-len(turns) - 1 :]
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return None
-    shares = []
-    for turn, before, after in zip(turns, values, values[1:], strict=False):
-        gradient = turn.grad_after
-        if before == after:
-            shares.append(1.0)
-        elif not (
-            before.is_whole and after.is_whole and gradient is not None and gradient.is_whole
-        ):
-            shares.append(0.0)
-        else:
-            own = gradient.data != 0
-            shares.append(float((own & (before.data == after.data)).sum() / max(own.sum(), 1)))
+    shares = [kept(*row) for row in zip(turns, values, values[1:], strict=False)]
     return sum(shares) / len(shares)
+
+
+def kept(turn: BackwardStep, before: Value, after: Value) -> float:
+    """Return the share of the elements with a gradient that are equal before and after a step."""
+    gradient = turn.grad_after
+    if before == after:
+        return 1.0
+    if gradient is None or not before.shape:
+        return 0.0
+    if not (before.is_whole and after.is_whole and gradient.is_whole):
+        return 0.0
+    own = gradient.data != 0
+    return float((own & (before.data == after.data)).sum() / max(own.sum(), 1))
 
 
 def is_moved(entry: ParameterEntry) -> bool:

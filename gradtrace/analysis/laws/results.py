@@ -209,7 +209,7 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
         if not operation.outputs or operation.name.endswith("_") or not operation.tensors:
             continue
         statement = facts.text.statement(operation.span)
-        where = dropped(facts, statement)
+        where = dropped(facts, statement, operation.name)
         if where:
             yield Cause(
                 "dropped result",
@@ -224,12 +224,12 @@ def last_of_each_line(facts: Facts) -> list[Operation]:
     return sorted(last.values(), key=lambda o: o.id)
 
 
-def dropped(facts: Facts, statement: Any) -> str:
-    """Return how a statement loses the result of its call; "" if it may be used."""
+def dropped(facts: Facts, statement: Any, name: str) -> str:
+    """Return how a statement loses the result of its call of an operator; "" if it may be used."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
-        is_method = isinstance(value.func, ast.Attribute) and not value.func.attr.endswith("_")
-        return "gives a new tensor, and its result is not used" if is_method else ""
+        called = getattr(value.func, "attr", "")
+        return "gives a new tensor, and its result is not used" if called == name else ""
     loop = loop_around(facts, statement) if isinstance(statement, ast.Assign) else None
     if loop is None or not isinstance(loop, ast.For):
         return ""

@@ -4,7 +4,7 @@
 # line: out = model(input_ids=ids, pixel_values=pixels, return_loss=True)
 # must: logit_scale
 # must: is 0
-# never: Nothing is wrong
+# never: Checked:
 import torch
 from transformers import CLIPConfig, CLIPModel
 

@@ -33,7 +33,7 @@ from gradtrace.program.modules import NEED_PYTORCH, ON_PYTORCH
 from gradtrace.sandbox import channel
 
 CHILD = Path(__file__).parent.parent / "torch" / "child.py"
-KNOWN = ("why", "graph", "page", "stats", "trace", "diff", "eval", "run")
+KNOWN = ("why", "graph", "page", "stats", "ledger", "trace", "diff", "eval", "run")
 OPTIONS = ("--engine", "--python")
 # that a run in PyTorch takes
 RUN_OPTIONS = {"-o", *(name for option in options.COMMON for name in option.names)}

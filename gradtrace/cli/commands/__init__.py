@@ -12,6 +12,7 @@ COMMANDS = {
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
     "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
+    "ledger": "What became of each gradient: from which loss, clipped, used by which step.",
     "check": "Gradients against finite differences.",
     "diff": "Two programs, or one with two inputs: structure, values, gradients.",
     "map": "Value and gradients for every row of a table.",
@@ -30,7 +31,7 @@ COMMANDS = {
 GROUPS = {
     "Values": ("eval", "run", "jacobian", "hessian"),
     "Pictures": ("graph", "page"),
-    "Answers": ("why", "paths", "trace", "stats", "check", "diff", "replay"),
+    "Answers": ("why", "paths", "trace", "stats", "ledger", "check", "diff", "replay"),
     "Tables": ("map",),
     "Tools": ("tutorial", "repl", "ops", "plan", "compare", "verify", "doctor", "completion"),
 }

@@ -1,0 +1,96 @@
+"""The books of a training step as a table or as data.
+
+    step 5 of 5
+    parameter   from          norm   edits            used by  change
+    net.weight  loss (line 9) 0.523  clip_grad_norm_  opt        1.2%
+
+The JSON document has `schema` "gradtrace/ledger", `version`, `step` (null without a training loop),
+`steps`, and `parameters`, a list of objects with name, losses [{loss, line, file, passes, cleared}], norm, edits,
+fate ("used", "cleared", "left", ""), by, line, file, change (relative), and writes.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis.ledger.step import LedgerRow, Source, StepBooks
+from gradtrace.annotations import Any
+from gradtrace.trace.record import Span
+from gradtrace.views import layout, rows
+from gradtrace.views.cells import visible
+from gradtrace.views.layout import LayoutOptions, paint, right
+
+COLUMNS = ("name", "losses", "norm", "edits", "fate", "by", "line", "change", "writes")
+SHRINK = {"parameter": 12, "from": 12, "edits": 8, "used by": 8, "other writes": 8}
+LONG = 30  # rows that are shown without --all
+
+
+def text(books: StepBooks, options: LayoutOptions) -> str:
+    """Return the books as a table, each line ended by a line break."""
+    shown = books.rows if options.all else books.rows[:LONG]
+    facts: dict[str, Any] = {
+        "parameter": lambda r: visible(r.name),
+        "from": lambda r: visible(", ".join(map(loss, r.losses))),
+        "norm": lambda r: right("" if r.norm is None else f"{r.norm:.3g}"),
+        "edits": lambda r: visible(", ".join(r.edits)),
+        "used by": lambda r: visible(end(r)),
+        "change": lambda r: right("" if r.change is None else f"{r.change:.2%}"),
+        "other writes": lambda r: visible(", ".join(r.writes)),
+    }
+    for title in ("edits", "other writes"):
+        if not any(map(facts[title], shown)):
+            del facts[title]
+    head = [] if books.number is None else [f"step {books.number} of {books.steps}"]
+    lines = [paint(line, "bold", options) for line in head]
+    lines += layout.table(shown, facts, options, SHRINK)
+    lines += layout.left_out(len(books.rows) - len(shown), "parameters", options)
+    return layout.joined(lines)
+
+
+def loss(source: Source) -> str:
+    """Return a loss with its line, and of several passes their number: "loss (line 9), 3 of 4
+    passes cleared".
+    """
+    text = f"{source.loss}{at(source.span)}"
+    if source.cleared:
+        return f"{text}, {source.cleared} of {source.passes} passes cleared"
+    return f"{text}, {source.passes} passes" if source.passes > 1 else text
+
+
+def at(span: Span | None) -> str:
+    return "" if span is None else f" (line {span.where})"
+
+
+def end(row: LedgerRow) -> str:
+    """Return what became of a row's gradient: the optimiser, or what cleared it."""
+    if row.fate == "used":
+        return row.by
+    return f"not used: {row.by}{at(row.span)}" if row.fate == "cleared" else row.fate
+
+
+def render(books: StepBooks, format: str) -> str:
+    """Return the books in any format except the table."""
+    parameters = [document(row) for row in books.rows]
+    head = {"step": books.number, "steps": books.steps, "parameters": parameters}
+    lines = ([cell(item[name]) for name in COLUMNS] for item in parameters)
+    return rows.write(rows.Results("gradtrace/ledger", head, "parameters", COLUMNS, lines), format)
+
+
+def document(row: LedgerRow) -> dict[str, Any]:
+    losses = [
+        {**place(source.span), **rows.fields(source, "loss passes cleared")}
+        for source in row.losses
+    ]
+    own = rows.fields(row, "name norm edits fate by change writes")
+    return {**own, "losses": losses, **place(row.span)}
+
+
+def place(span: Span | None) -> dict[str, Any]:
+    return {
+        "line": None if span is None else span.line,
+        "file": "" if span is None else span.file,
+    }
+
+
+def cell(fact: Any) -> Any:
+    if isinstance(fact, (list, tuple)):
+        return ", ".join(f["loss"] if isinstance(f, dict) else f for f in fact)
+    return fact

@@ -4,7 +4,6 @@ at.
 
 from __future__ import annotations
 
-from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
@@ -147,39 +146,3 @@ def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
 
 def leaves_of(ledger: Ledger) -> frozenset[TensorId]:
     return frozenset(entry.leaf for entry in ledger.trained)
-
-
-def hooks_once(ledger: Ledger) -> Iterator[Cause]:
-    """A hook of a tensor is registered once: their number does not grow from pass to pass."""
-    facts = ledger.facts
-    seen: dict[tuple[int, str], list[int]] = {}
-    for turn in facts.steps:
-        names = [hook.name for hook in turn.hooks if hook.kind != "retain"]
-        for name in dict.fromkeys(names):
-            seen.setdefault((turn.function, name), []).append(names.count(name))
-    for (function, name), counts in seen.items():
-        if len(counts) < 2 or counts[-1] < 2 or counts[-1] <= counts[0]:
-            continue
-        leaf = facts.functions[function].variable
-        if leaf is None:
-            continue
-        label = named(facts, leaf)
-        call = hook_place(facts, name, label)
-        turn = next(t for t in reversed(facts.steps) if t.function == function)
-        yield Cause(
-            "hook twice",
-            f"the hook {name} is registered on {label} again in each step{facts.at_line(call)}: in "
-            f"the last pass it runs {counts[-1]} times",
-            (
-                facts.at("this registers it", call),
-                facts.at(f"here it runs {counts[-1]} times", facts.passes[turn.number].span),
-            ),
-            ("register it once, before the loop", "or remove it with its handle: handle.remove()"),
-            tensors=frozenset([facts.flow.tensor(leaf)]),
-        )
-
-
-def hook_place(facts: Facts, name: str, label: str) -> Span | None:
-    """Return the place of the call that registers a hook."""
-    call = places.hook_call(facts.text, name, label)
-    return None if call is None else places.span_of(call)

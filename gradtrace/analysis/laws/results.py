@@ -9,7 +9,7 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
 from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import loads, loop_around, named, numbers_in, operator, stores
+from gradtrace.analysis.terms import loads, loop_around, named, numbers_in, operator, stores, unit
 from gradtrace.analysis.words import short_number
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
@@ -22,6 +22,9 @@ MEANS = function_table("analysis.laws.results.MEANS", ("mean", "sum"))
 TAKING = function_table(
     "analysis.laws.results.TAKING", ("gather", "select", "squeeze", "index", "nll_loss")
 )
+
+CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
+FEW = 8  # indices that may be equal by chance
 
 
 def terms_train(ledger: Ledger) -> Iterator[Cause]:
@@ -238,3 +241,70 @@ def dropped(facts: Facts, statement: Any, name: str) -> str:
     if not lost or any(lost & loads(s) for s in after):
         return ""
     return f"binds the loop's variable {', '.join(sorted(lost))} to a new tensor: nothing is changed in place"
+
+
+def losses_reached(ledger: Ledger) -> Iterator[Cause]:
+    """A single number that is computed with grad in each step goes backward (a remark)."""
+    facts = ledger.facts
+    if len(facts.trace.training) < 2:
+        return
+    escaped = {escape.tensor for escape in facts.trace.escapes}
+    roots = {root for pass_ in facts.passes for root in pass_.roots}
+    for operation in last_of_each_line(facts):
+        record = facts.tensors[operation.outputs[0]] if operation.outputs else None
+        if record is None or not record.requires_grad or record.is_leaf or record.shape:
+            continue
+        if record.id in roots or record.id in escaped or facts.readers(record.id):
+            continue
+        if places.method_call(facts.text.statement(operation.span), ("print",)) is not None:
+            continue
+        yield Cause(
+            "dropped loss",
+            f"{named(facts, record.id)}{facts.at_line(operation.span)} has a gradient to give, and "
+            "no backward reaches it",
+            (facts.at("it is computed here, and nothing reads it", operation.span),),
+        )
+
+
+def targets_differ(ledger: Ledger) -> Iterator[Cause]:
+    """The targets of a classification are not its inputs (a remark)."""
+    facts = ledger.facts
+    tokens = {}
+    for lookup in facts.calls_of(("embedding",)):
+        for record, value in facts.operands(lookup):
+            if value.dtype.startswith("int") and value.is_whole and value.numel >= FEW:
+                tokens[tuple(value.data.ravel().tolist())] = lookup, record
+    for loss in facts.calls_of(CLASSIFIED):
+        for _, value in facts.operands(loss)[1:2]:
+            is_index = value.dtype.startswith("int") and value.is_whole
+            same = tokens.get(tuple(value.data.ravel().tolist())) if is_index else None
+            if same is not None:
+                yield Cause(
+                    "targets are inputs",
+                    f"the targets of {unit(facts, loss)} are the numbers that {unit(facts, same[0])} "
+                    "looks up, in the same order: nothing is shifted or masked between them",
+                    (facts.at("the inputs", same[0].span), facts.at("the targets", loss.span)),
+                )
+                return
+
+
+def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
+    """A way from a trained parameter to a loss is cut by the program on purpose (a remark)."""
+    facts = ledger.facts
+    into = facts.flow.before(facts.roots)
+    behind = facts.flow.after(entry.leaf for entry in ledger.trained)
+    lines: dict[object, Cause] = {}
+    for operation in facts.calls_of(("detach",)):
+        span = operation.span
+        source = next(iter(operation.tensors), None)
+        if span is None or span.file or source not in behind or span in lines:
+            continue
+        if not facts.tensors[source].requires_grad or into.isdisjoint(operation.outputs):
+            continue
+        lines[span] = Cause(
+            "cut",
+            f"{facts.root_names()} depends on {named(facts, source)} through detach()"
+            f"{facts.at_line(span)}, where no gradient comes back",
+            (facts.at("no gradient comes back here", span),),
+        )
+    yield from lines.values()

@@ -1,0 +1,158 @@
+"""Laws of modules, hooks and schedules: modes that fit together, hooks that are registered once,
+schedules that move with their optimiser.
+"""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import named, optimiser_name, own_span
+from gradtrace.annotations import Iterator
+from gradtrace.trace.record import HookRecord, Operation, ScopeRecord
+
+WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
+
+
+def hooks_once(ledger: Ledger) -> Iterator[Cause]:
+    """A hook is registered once, or removed before it is registered again."""
+    facts = ledger.facts
+    places: dict[tuple[str, int | str | None, object], list[HookRecord]] = {}
+    for hook in facts.trace.hooks:
+        owner = hook.module or (None if hook.tensor is None else facts.flow.tensor(hook.tensor))
+        if owner is not None and hook.removed is None:
+            places.setdefault((hook.name, owner, hook.span), []).append(hook)
+    for (name, owner, _), hooks in places.items():
+        if len(hooks) < 3:
+            continue
+        label = owner if isinstance(owner, str) else named(facts, int(owner or 0))
+        span = hooks[-1].span
+        yield Cause(
+            "hook twice",
+            f"the hook {name} is registered on {label} again in each step{facts.at_line(span)}, and "
+            f"none is removed: in the last step it runs {len(hooks)} times",
+            (facts.at(f"this registers it, {len(hooks)} times in this run", span),),
+            ("register it once, before the loop", "or remove it with its handle: handle.remove()"),
+            tensors=None if isinstance(owner, str) else frozenset([int(owner or 0)]),
+        )
+
+
+def schedules_move(ledger: Ledger) -> Iterator[Cause]:
+    """A schedule is stepped as its optimiser is (a remark)."""
+    facts = ledger.facts
+    for schedule in facts.trace.schedules:
+        if schedule.optimiser is None:
+            continue
+        optimiser = facts.trace.optimisers[schedule.optimiser]
+        name = f"{schedule.kind}{facts.at_line(schedule.span)}"
+        count = len(schedule.steps)
+        if optimiser.steps > 2 and count == 0:
+            because = (
+                f"{name} is never stepped, in {optimiser.steps} steps of "
+                f"{optimiser_name(facts, optimiser)}"
+            )
+        elif optimiser.steps > 2 and count >= 2 * optimiser.steps:
+            because = (
+                f"{name} is stepped {count} times{facts.at_line(schedule.step_span)}, in "
+                f"{optimiser.steps} steps of {optimiser_name(facts, optimiser)}"
+            )
+        else:
+            continue
+        yield Cause("schedule apart", because, (facts.at("made here", schedule.span),))
+
+
+def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
+    """Clipping stands between backward and step, and gets parameters."""
+    facts = ledger.facts
+    spans = dict.fromkeys(clip.span for clip in facts.trace.clips)
+    edits = {edit.span for entry in ledger.entries for edit in entry.edits}
+    written = {change.span: change for change in facts.trace.changes if change.of_grad}
+    for span in spans:
+        clips = [clip for clip in facts.trace.clips if clip.span == span]
+        call = f"clip_grad_{clips[0].how}_{facts.at_line(span)}"
+        step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
+        if all(clip.count == 0 for clip in clips[1:] or clips):
+            clause = f"{call} gets no parameter: what it is given has none left"
+            fix = "give it the parameters anew in each step: a list, or model.parameters()"
+        elif span in written and span not in edits:
+            clause = f"{call} changes gradients that no step uses any more"
+            fix = "move it between backward() and step()"
+        elif len(clips) > 1 and all(clip.norm == 0 for clip in clips):
+            clause = f"{call} finds no gradient: none is there when it runs"
+            fix = "move it between backward() and step()"
+        else:
+            continue
+        if step is not None:
+            clause += f", so step(){facts.at_line(step)} uses them unclipped"
+        yield Cause(
+            "idle clip",
+            clause,
+            (facts.at("clipping is called here", span), facts.at("the step is here", step)),
+            (fix,),
+        )
+
+
+def modes_agree(ledger: Ledger) -> Iterator[Cause]:
+    """What is trained runs in training mode, and what is evaluated does not (a remark)."""
+    facts = ledger.facts
+    calls = with_modes(facts)
+    trained = [(o, scope) for o, scope in calls if o.grad_enabled]
+    outer = {id(scope): outermost(facts, scope) for _, scope in calls}
+    still = [(o, s) for o, s in trained if not s.training and not outer[id(s)].training]
+    if still and len(still) == len(trained) and ledger.trained:
+        operation, scope = still[-1]
+        yield Cause(
+            "evaluation mode",
+            f"{outer[id(scope)].name} runs in evaluation mode in all steps, where {scope.detail} "
+            f"{acts(scope)}{facts.at_line(own_span(facts, operation))}",
+            (facts.at("it runs here", own_span(facts, operation)),),
+        )
+    apart = [(o, s) for o, s in trained if s.training is not outer[id(s)].training]
+    if apart:
+        operation, scope = apart[-1]
+        mode = "training" if scope.training else "evaluation"
+        yield Cause(
+            "modes apart",
+            f"{scope.name} runs in {mode} mode, and {outer[id(scope)].name} around it does not",
+            (facts.at("it runs here", own_span(facts, operation)),),
+        )
+    evaluated = [(o, s) for o, s in calls if not o.grad_enabled and s.training]
+    if evaluated and trained:
+        operation, scope = evaluated[-1]
+        yield Cause(
+            "evaluated in training mode",
+            f"{outer[id(scope)].name} runs in training mode without gradients"
+            f"{facts.at_line(own_span(facts, operation))}, where {scope.detail} still "
+            f"{'drops elements' if 'Drop' in scope.detail else 'uses and updates batch statistics'}",
+            (facts.at("it runs here", own_span(facts, operation)),),
+        )
+
+
+def acts(scope: ScopeRecord) -> str:
+    return "does nothing" if "Drop" in scope.detail else "uses its running statistics"
+
+
+def with_modes(facts: Facts) -> list[tuple[Operation, ScopeRecord]]:
+    """Return the first operation of each call of a module whose mode matters."""
+    calls = {}
+    for operation in facts.operations:
+        scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
+        if (
+            scope is not None
+            and scope.training is not None
+            and any(word in scope.detail for word in WITH_MODES)
+        ):
+            calls.setdefault(scope.id, (operation, scope))
+    return list(calls.values())
+
+
+def outermost(facts: Facts, scope: ScopeRecord) -> ScopeRecord:
+    """Return the outermost module call around a scope."""
+    outer = scope
+    parent = scope.parent
+    while parent is not None:
+        around = facts.trace.scopes[parent]
+        if around.kind == "module" and around.training is not None:
+            outer = around
+        parent = around.parent
+    return outer

@@ -59,21 +59,28 @@ class GradScaler:
         """Return a tensor, or an iterable of them, multiplied by the scale."""
         if not self._enabled:
             return outputs
+        running.watcher.scaler_called("scale")
+        return self._multiplied(outputs)
+
+    def _multiplied(self, outputs: Any) -> Any:
         if isinstance(outputs, Tensor):
             self._scaled = True
             return outputs * self._scale
         if isinstance(outputs, list | tuple):
-            return type(outputs)(map(self.scale, outputs))
+            return type(outputs)(map(self._multiplied, outputs))
         if isinstance(outputs, Iterable):
-            return map(self.scale, outputs)
+            return map(self._multiplied, outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimiser's parameters by the scale; allowed once before each
         step.
         """
-        if not self._enabled:
-            return
+        if self._enabled:
+            running.watcher.scaler_called("unscale_")
+            self._unscale(optimizer)
+
+    def _unscale(self, optimizer: Any) -> None:
         self._require_scaled("unscale_")
         state = self._states.setdefault(id(optimizer), _OptimizerState())
         if state.stage == "unscaled":
@@ -94,6 +101,7 @@ class GradScaler:
         """Unscale the gradients if necessary, and step if all of them are finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
+        running.watcher.scaler_called("step")
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         self._require_scaled("step")
@@ -101,7 +109,7 @@ class GradScaler:
         if state.stage == "stepped":
             raise RuntimeError("step() has already been called since the last update().")
         if state.stage == "ready":
-            self.unscale_(optimizer)
+            self._unscale(optimizer)
         if not any(True for _ in gradients(optimizer)):
             raise AssertionError("No inf checks were recorded for this optimizer.")
         state.stage = "stepped"
@@ -115,6 +123,7 @@ class GradScaler:
         """Adapt the scale after the steps of one iteration, or set it to `new_scale`."""
         if not self._enabled:
             return
+        running.watcher.scaler_called("update")
         self._require_scaled("update")
         if new_scale is not None:
             self._scale = float(new_scale)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import contents, names, optimizers, private, sharded
+from gradtrace.torch import contents, names, optimizers, private, sharded, training
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.iterations import iterations
 from gradtrace.torch.operands import call_operands
@@ -67,8 +67,10 @@ class Ending:
         self.grad_fns: dict[int, str] = {}
         self.last_of_all()
         self.gradients = self.gradient_names()
-        self.scope_paths = {id(scope): self.path_of(scope.subject()) for scope in rec.scopes}
+        holders: list[Any] = [*rec.scopes, *(hook for hook in rec.hooks.values() if hook.subject)]
+        self.scope_paths = {id(holder): self.path_of(holder.subject()) for holder in holders}
         optimizers.end(rec)
+        training.end(rec)
         rec.identities.clear()
         rec.storages.clear()
 
@@ -122,7 +124,10 @@ class ModuleScopes(Scopes):
             self.number(scope)
 
     def _named(self, scope: Any) -> tuple[str, str]:
-        return self.paths[id(scope)] or scope.detail, scope.detail
+        return self.module_name(scope), scope.detail
+
+    def module_name(self, holder: Any) -> str:
+        return self.paths[id(holder)] or str(holder.detail)
 
 
 class RecordingBuilder(Builder):
@@ -205,6 +210,7 @@ class RecordingBuilder(Builder):
             [e.value for e in rec.entries]
             + [e.grad for e in rec.entries]
             + list(self.ending.grads.values())
+            + [event.norm for event in rec.clips]
         )
         for event in rec.passes:
             noted += event.vectors
@@ -270,8 +276,9 @@ class RecordingBuilder(Builder):
         """
         return entry.call or entry.tensor.first.call
 
-    def tensor_id(self, entry: Entry) -> int:
-        return entry.id
+    def tensor_id(self, tensor: Entry | Known | None) -> int | None:
+        entry = tensor.last if isinstance(tensor, Known) else tensor
+        return None if entry is None else entry.id
 
     def ends(self, roots: Sequence[Entry]) -> tuple[int, ...]:
         return tuple(entry.id for entry in roots)

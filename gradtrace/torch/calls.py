@@ -51,7 +51,7 @@ NOTHING = frozenset(
     """
     size dim ndimension numel nelement stride is_floating_point is_complex __len__ __repr__ __format__ data_ptr
     __hash__ is_contiguous storage_offset untyped_storage storage _typed_storage element_size is_same_size
-    register_post_accumulate_grad_hook is_set_to manual_seed __deepcopy__ __reduce_ex__ __setstate__ get_device
+    is_set_to manual_seed __deepcopy__ __reduce_ex__ __setstate__ get_device
     _set_grad_enabled _RecordFunction __dir__ share_memory_ __contains__ module_load
     is_pinned result_type promote_types can_cast get_default_dtype set_default_dtype requires_grad has_names
     __bool__ __index__ equal allclose is_nonzero is_tensor _is_view __dlpack__ __dlpack_device__ typename seed
@@ -167,4 +167,5 @@ SPECIAL = {
     "detach_": escapes.detach_,
     "_amp_foreach_non_finite_check_and_unscale_": escapes.unscaled,
     "register_hook": hooks.register_hook,
+    "register_post_accumulate_grad_hook": hooks.register_hook,
 }

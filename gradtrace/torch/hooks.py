@@ -1,12 +1,14 @@
-"""Calls of Tensor.backward, and the program's own hooks on tensors."""
+"""Calls of Tensor.backward, and the program's own hooks on tensors and modules."""
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradtrace.torch.escapes import guarded
 from gradtrace.torch.memory import PLAIN
 
 if TYPE_CHECKING:
@@ -39,6 +41,14 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         rec.here.called_backward = False
 
 
+OF_MODULES = {
+    "register_forward_pre_hook": "forward_pre",
+    "register_forward_hook": "forward",
+    "register_full_backward_pre_hook": "backward_pre",
+    "register_full_backward_hook": "backward",
+}
+
+
 class HookWatcher:
     """A wrapper of a program's tensor hook that notes, while the recorder exists, how the hook
     changed the gradient.
@@ -69,10 +79,49 @@ class HookWatcher:
 
 
 def register_hook(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """Register a hook of the program in a HookWatcher; on a tensor of a subclass, as it is."""
+    """Register a hook of the program on a tensor, one that gets a gradient in a HookWatcher; on a
+    tensor of a subclass, as it is.
+    """
     if type(args[0]) not in PLAIN or len(args) != 2 or kwargs:
         return func(*args, **kwargs)
-    return func(args[0], HookWatcher(args[1], rec))
+    tensor, hook = args
+    kind = "tensor" if name == "register_hook" else "accumulated"
+    handle = func(tensor, HookWatcher(hook, rec) if kind == "tensor" else hook)
+
+    def note() -> None:
+        rec.note_hook(kind, hook, handle.id).tensor = rec.entry(tensor).tensor
+
+    guarded(rec, note, "a hook")
+    return handle
+
+
+def registering(rec: Recorder, kind: str, original: Any) -> Any:
+    """Return a method of modules that also notes the hook that it registers."""
+
+    @functools.wraps(original)
+    def register(self: Any, *args: Any, **kwargs: Any) -> Any:
+        handle = original(self, *args, **kwargs)
+
+        def note() -> None:
+            event = rec.note_hook(kind, args[0] if args else kwargs["hook"], handle.id)
+            event.subject = weakref.ref(self)
+            event.detail = type(self).__name__
+
+        if rec.is_on():
+            guarded(rec, note, "a hook")
+        return handle
+
+    return register
+
+
+def removing(rec: Recorder, original: Any) -> Any:
+    """Return a RemovableHandle.remove that is noted."""
+
+    def remove(self: Any) -> None:
+        original(self)
+        rec.unhooked(self.id)
+
+    return remove
 
 
 def retain_grad(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gradtrace.torch import private
 from gradtrace.torch.sharded import whole
 from gradtrace.trace import events
+from gradtrace.trace.events import HeldGroup, rate_of
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -20,16 +22,19 @@ class Held(events.Held):
         super().__init__(optimizer, origin)
         self.end: tuple[int, int, int] | None = None  # of its last step, as in `Recorder.steps`
         self.ref = weakref.ref(optimizer)
-        self.refs: list[weakref.ref[Any]] = []  # to its tensors; `tensors` has those in the record
+        # to its tensors; the groups have those in the record
+        self.refs: list[weakref.ref[Any]] = []
 
     def read(self, optimizer: Any) -> None:
         """Note the tensors that the optimiser holds now."""
         groups = optimizer.param_groups
         self.refs = [weakref.ref(parameter) for group in groups for parameter in group["params"]]
         self.count = len(self.refs)
-        rate = groups[0].get("lr") if groups else None
-        if self.lr is None and isinstance(rate, (int, float)):
-            self.lr = float(rate)
+        self.groups += map(HeldGroup, groups[len(self.groups) :])
+        for held, group in zip(self.groups, groups, strict=False):
+            held.count = len(group["params"])
+        if self.lr is None and groups:
+            self.lr = rate_of(groups[0])
         if groups and not self.options:
             self.read_options(groups[0])
 
@@ -66,14 +71,15 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
     is_first = held.end == end or end not in rec.steps[-1:]
     held.end = end
     held.read(optimizer)
-    held.add_step(optimizer, end[2], idle)
+    held.add_step(optimizer, (rec.at, rec.turns, idle, end[2]))
     return is_first
 
 
 def end(rec: Recorder) -> None:
     """Find the optimisers' tensors in the record, while they exist."""
     for held in rec.optimisers.values():
-        tensors = [whole(rec, tensor) for ref in held.refs if (tensor := ref()) is not None]
-        held.tensors = [
-            identity.last for identity in map(rec.find, tensors) if identity is not None
-        ]
+        refs = iter(held.refs)
+        for group in held.groups:
+            own = [ref() for ref in islice(refs, group.count)]
+            identities = [rec.find(whole(rec, tensor)) for tensor in own if tensor is not None]
+            group.tensors = [identity.last for identity in identities if identity is not None]

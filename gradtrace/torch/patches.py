@@ -11,8 +11,14 @@ torch.compile               compiled models run uncompiled
 has_torch_function*         functions written in Python are recorded as the operators that they call
 DeviceContext               a default device is put on the stack of modes as if the recorder were
                             not there
+clip_grad_*_                calls are noted, also of functions that were imported before the
+                            recording (`training`)
 swap_tensors                two tensors are exchanged in the record (`swaps`)
 GradScaler.step             a skipped step ends an iteration too
+GradScaler's methods        calls are noted (`training`)
+LRScheduler and subclasses  constructors and steps are noted, also of classes that are made meanwhile
+Module.register_*_hook      the hooks of a module are noted (`hooks`)
+RemovableHandle.remove      so is their removal
 optimisers' global hooks    a step is recorded as one change
 FSDPParamGroup              gathering and reducing shards is not recorded (`sharded`)
 DistributedDataParallel     buffers that it overwrites have new versions (`parallel`)
@@ -22,11 +28,23 @@ PipelineStage               how it learns shapes is not recorded (`parallel`)
 from __future__ import annotations
 
 import threading
+from types import FunctionType
 from typing import Any
 
 import torch
 
-from gradtrace.torch import apply, escapes, optimizers, parallel, passes, private, sharded, swaps
+from gradtrace.torch import (
+    apply,
+    escapes,
+    hooks,
+    optimizers,
+    parallel,
+    passes,
+    private,
+    sharded,
+    swaps,
+    training,
+)
 from gradtrace.torch.recorder import WRITTEN, Recorder
 
 Module = torch.nn.Module
@@ -80,6 +98,19 @@ class Patches:
         self._replace(
             torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors)
         )
+        for function in (torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_value_):
+            cell = private.cell_of(function)
+            if cell is not None:
+                self._replace(cell, private.CELL, training.clipping(self.rec, cell.cell_contents))
+        scaler = torch.amp.GradScaler
+        for name in ("scale", "unscale_", "step", "update"):
+            self._replace(scaler, name, training.scaling(self.rec, getattr(scaler, name)))
+        self.watch_schedulers()
+        for name, kind in hooks.OF_MODULES.items():
+            method = getattr(Module, name)
+            self._replace(Module, name, hooks.registering(self.rec, kind, method))
+        handle = torch.utils.hooks.RemovableHandle
+        self._replace(handle, "remove", hooks.removing(self.rec, handle.remove))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
@@ -97,6 +128,26 @@ class Patches:
                 stages, "forward_one_chunk", parallel.staged(self.rec, stages.forward_one_chunk)
             )
         self.run_eager()
+
+    def watch_schedulers(self) -> None:
+        """Replace the constructors and steps of all schedulers' classes."""
+        base: Any = torch.optim.lr_scheduler.LRScheduler
+
+        def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
+            super(base, cls).__init_subclass__(**keywords)
+            self.watch_scheduler(cls)
+
+        self._replace(base, "__init_subclass__", classmethod(__init_subclass__))
+        waiting = [base]
+        for kind in waiting:
+            self.watch_scheduler(kind)
+            waiting += [heir for heir in kind.__subclasses__() if heir not in waiting]
+
+    def watch_scheduler(self, kind: Any) -> None:
+        for name in ("__init__", "step"):
+            method = vars(kind).get(name)
+            if isinstance(method, FunctionType):
+                self._replace(kind, name, training.scheduling(self.rec, method))
 
     def watch_groups(self) -> None:
         """Replace the methods of FSDP2's class that are not recorded, once it can be used: it is
@@ -122,7 +173,7 @@ class Patches:
         return __new__
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
-        self.replaced.append((owner, name, owner.__dict__.get(name, INHERITED), value))
+        self.replaced.append((owner, name, held_by(owner, name), value))
         setattr(owner, name, value)
 
     def _update(self, variables: dict[str, Any], names: list[str]) -> None:
@@ -143,7 +194,7 @@ class Patches:
             self.updated.pop()
         while self.replaced:
             owner, name, old, own = self.replaced[-1]
-            if owner.__dict__.get(name) is own:  # else the program has replaced it meanwhile
+            if held_by(owner, name) is own:  # else the program has replaced it meanwhile
                 if old is INHERITED:
                     delattr(owner, name)
                 else:
@@ -203,9 +254,8 @@ class Patches:
                 if rec.precision is not None:
                     rec.precision.steps.end()
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
-                rec.written_by(
-                    "step", [sharded.whole(rec, parameter) for parameter in updated], False
-                )
+                written = [sharded.whole(rec, parameter) for parameter in updated]
+                rec.written_by("step", written, False, optimizers.note(rec, optimizer))
                 sharded.outdate(rec, updated, WRITTEN)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
@@ -265,6 +315,13 @@ class Patches:
             return out
 
         return zero_grad
+
+
+def held_by(owner: Any, name: str) -> Any:
+    """Return an attribute that an object itself has, or the contents of a cell."""
+    if name == private.CELL:
+        return owner.cell_contents
+    return owner.__dict__.get(name, INHERITED)
 
 
 def parameters_with_gradient(optimizer: Any) -> list[Any]:

@@ -535,6 +535,27 @@ def asking(original: Any, recorder: Any) -> Any:
     return ask
 
 
+# ---- training
+
+
+CELL = "cell_contents"
+
+
+def cell_of(function: Any) -> Any:
+    """Return the cell in which a decorated function of PyTorch holds the one that it calls: what
+    replaces that one is also called by programs that have imported the function before. None if
+    there is none.
+    """
+    inner = getattr(function, "__wrapped__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    return next((cell for cell in cells if cell.cell_contents is inner), None)
+
+
+def schedulers_in(scheduler: Any) -> Any:
+    """Return the schedulers that one made of several calls."""
+    return getattr(scheduler, "_schedulers", ())
+
+
 # ---- compiled regions
 
 

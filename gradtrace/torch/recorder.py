@@ -124,6 +124,10 @@ class Recorder(TorchFunctionMode, EventStream):
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.unsettled: apply.Unsettled | None = None
         self.precision = PrecisionMode(self) if level == "precision" else None
+        self.scheduling: list[
+            Any
+        ] = []  # the schedulers of which a method runs, the outermost first
+        self.is_scaling = False  # a GradScaler's method runs
         self.here = ThreadState()
         self.ended = False
 
@@ -146,6 +150,13 @@ class Recorder(TorchFunctionMode, EventStream):
     def problem(self, reason: str) -> None:
         """Count something that could not be recorded."""
         self.left_out.setdefault(reason, []).append(self.places.here(2))
+
+    @property
+    def at(self) -> int:
+        return len(self.calls)
+
+    def place(self) -> int:
+        return self.places.here_and_lead(2)
 
     def is_on(self) -> bool:
         """Whether the calls of this thread are recorded now."""
@@ -411,6 +422,7 @@ class Recorder(TorchFunctionMode, EventStream):
         of_grad: bool,
         call: Call | None,
         place: int,
+        optimiser: Any = None,
     ) -> None:
         """Note a write to a tensor, and to all others on the storage if one is given."""
         users = None if storage is None else self.storages.get(storage)
@@ -418,7 +430,7 @@ class Recorder(TorchFunctionMode, EventStream):
         at = len(self.calls) if call is None else call.id
         enabled = torch.is_grad_enabled()
         self.changed.append(
-            ChangeEvent(how, tensors, of_grad, at, self.turns, call, enabled, place)
+            ChangeEvent(how, tensors, of_grad, at, self.turns, call, enabled, place, optimiser)
         )
 
     def written_to(
@@ -444,16 +456,17 @@ class Recorder(TorchFunctionMode, EventStream):
                 if alias is not None and private.version_of(alias) == sibling.version:
                     sibling.version = WRITTEN
 
-    def written_by(self, how: str, tensors: list[Any], of_grad: bool) -> None:
+    def written_by(
+        self, how: str, tensors: list[Any], of_grad: bool, optimiser: Any = None
+    ) -> None:
         """Note that an optimiser has written to known tensors, or to their gradients."""
         place = self.places.here(3) if tensors else 0
         for tensor in tensors:
             identity = self.find(tensor)
             if identity is None:
                 continue
-            self.note_change(
-                how, None if of_grad else identity.storage, identity, of_grad, None, place
-            )
+            storage = None if of_grad else identity.storage
+            self.note_change(how, storage, identity, of_grad, None, place, optimiser)
             last = identity.last
             if not of_grad:
                 if last.grad is None:  # zero_grad() comes before the new version is seen

@@ -87,3 +87,4 @@ class Scope(state.Scope):
         super().__init__(parent, "module", weakref.ref(module))
         self.detail = type(module).__name__
         self.origin = origin
+        self.training = vars(module).get("training")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
+from gradtrace.trace.events import hook_name
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -13,17 +14,23 @@ from gradtrace.trace.record import (
     BackwardStep,
     Begun,
     Change,
+    ClipRecord,
     Escape,
     FunctionCheck,
     FunctionEdge,
     FunctionRecord,
     Group,
+    GroupRecord,
+    HookRecord,
     HookRun,
     Operand,
     Operation,
     OptimiserRecord,
     PassRecord,
+    ScalingRecord,
+    ScheduleRecord,
     Span,
+    StepMark,
     TensorRecord,
     Trace,
     TrainingStep,
@@ -88,6 +95,10 @@ class Builder:
             optimisers=tuple(self.optimisers()),
             checks=tuple(self.checks()),
             precision=self.precision(),
+            clips=tuple(self.clips()),
+            hooks=tuple(self.hooks()),
+            schedules=tuple(self.schedules()),
+            scalings=tuple(self.scalings()),
         )
 
     # ---- what the events refer to
@@ -334,6 +345,7 @@ class Builder:
 
     def changes(self) -> Iterator[Change]:
         """Yield the writes in place to tensors of the trace."""
+        numbers = self.optimiser_numbers()
         at_call = -1
         before = 0
         for event in self.events.changed:
@@ -354,6 +366,7 @@ class Builder:
                     operation,
                     event.grad_enabled,
                     *place,
+                    numbers.get(id(event.optimiser)),
                 )
 
     def begun(self) -> Iterator[Begun]:
@@ -376,18 +389,89 @@ class Builder:
         """Yield the records of the optimisers, with the ids of their tensors' last versions."""
         span = self.source.span
         for held in self.events.optimisers.values():
+            groups = [
+                GroupRecord(self.ids(group.tensors), group.lr, tuple(group.rates))
+                for group in held.groups
+            ]
             yield OptimiserRecord(
                 held.kind,
-                tuple(i for tensor in held.tensors if (i := self.tensor_id(tensor)) is not None),
+                tuple(i for group in groups for i in group.tensors),
                 held.count,
                 held.lr,
                 span(held.origin),
-                held.steps,
-                held.idle,
-                span(held.step_origin) if held.steps else None,
+                len(held.marks),
+                sum(is_idle for _, _, is_idle, _ in held.marks),
+                span(held.marks[0][3]) if held.marks else None,
                 tuple(held.rates),
                 held.options,
+                tuple(groups),
+                tuple(
+                    StepMark(*self.moment(at, turns), is_idle, span(origin))
+                    for at, turns, is_idle, origin in held.marks
+                ),
             )
+
+    def optimiser_numbers(self) -> dict[int, int]:
+        """Return the index of each optimiser, by id() of what was noted of it."""
+        return {id(held): i for i, held in enumerate(self.events.optimisers.values())}
+
+    def moment(self, at: int, turns: int) -> tuple[int, int]:
+        """Return how many of the trace's operations and backward steps ran before."""
+        return self.before(at), self.steps_before(turns)
+
+    def ids(self, tensors: Iterable[Any]) -> Group:
+        """Return the ids of tensors that events refer to, of those that are in the trace."""
+        return tuple(i for tensor in tensors if (i := self.tensor_id(tensor)) is not None)
+
+    def clips(self) -> Iterator[ClipRecord]:
+        """Yield the calls that clipped gradients; events that share their tensors share the ids."""
+        groups: dict[int, Group] = {}
+        for event in self.events.clips:
+            key = id(event.tensors)
+            if key not in groups:
+                groups[key] = self.ids(event.tensors)
+            norm = self.value(event.norm)
+            yield ClipRecord(
+                event.how,
+                groups[key],
+                len(event.tensors),
+                event.limit,
+                None if norm is None or norm.shape or norm.elements is None else float(norm.data),
+                *self.moment(event.at, event.turns),
+                self.source.span(event.origin),
+            )
+
+    def hooks(self) -> Iterator[HookRecord]:
+        """Yield the hooks that were registered."""
+        for event in self.events.hooks.values():
+            yield HookRecord(
+                event.kind,
+                event.name,
+                None if event.tensor is None else self.tensor_id(event.tensor),
+                "" if event.subject is None else self.scopes.module_name(event),
+                self.before(event.at),
+                None if event.removed is None else self.before(event.removed),
+                self.source.span(event.origin),
+            )
+
+    def schedules(self) -> Iterator[ScheduleRecord]:
+        """Yield the schedules of learning rates, without those that only another one calls."""
+        span = self.source.span
+        numbers = self.optimiser_numbers()
+        for schedule in self.events.schedules:
+            if not schedule.is_inner:
+                yield ScheduleRecord(
+                    schedule.kind,
+                    numbers.get(id(schedule.optimiser)),
+                    span(schedule.origin),
+                    tuple(self.moment(*step) for step in schedule.steps),
+                    span(schedule.step_origin),
+                )
+
+    def scalings(self) -> Iterator[ScalingRecord]:
+        """Yield the calls of a GradScaler's methods."""
+        for how, at, turns, origin in self.events.scalings:
+            yield ScalingRecord(how, *self.moment(at, turns), self.source.span(origin))
 
 
 def why_none(entry: Entry, backward_ran: bool) -> str:
@@ -399,13 +483,3 @@ def why_none(entry: Entry, backward_ran: bool) -> str:
     if not entry.is_leaf and not entry.retains:
         return "non-leaf: not retained (--retain-grad)"
     return "not reached by backward" if backward_ran else "backward was not run"
-
-
-def hook_name(hook: Any) -> str:
-    """Return a hook's name as the program has it; "partial(name)" for a partial."""
-    if isinstance(hook, str):
-        return hook
-    inner = getattr(hook, "func", None)
-    if inner is not None:
-        return f"partial({hook_name(inner)})"
-    return str(getattr(hook, "__name__", type(hook).__name__))

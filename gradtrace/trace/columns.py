@@ -243,7 +243,8 @@ class ColumnReader:
                 numbers if not optional else [None if number < 0 else number for number in numbers]
             )
         if inner == BOOL:
-            return list(map(bool, self.integers(count, 0, 2)))
+            flags = self.integers(count, -1 if optional else 0, 2)
+            return [None if flag < 0 else bool(flag) for flag in flags]
         if isinstance(kind, Maybe):
             there = self.integers(count, 0, 2)
             items = iter(self.column(inner, sum(there)))

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.node import AccumulateGrad, Node
+from gradtrace.engine.operators.op import lazy
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.builder import Builder
 from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream, PassEvent, Turn
@@ -65,8 +66,12 @@ class EngineBuilder(Builder):
         self.read_values(entries)
         changed = bool(self.events.changed)
         self.owners = Owners(entries if changed else ())
-        self.shown = sorted(turn.number for _, turn in self.turns()) if changed else []
         self.operation_ids = {index: i for i, index in enumerate(self.indices)} if changed else {}
+
+    @lazy
+    def shown(self) -> list[int]:
+        """The numbers of the turns that the trace has."""
+        return sorted(turn.number for _, turn in self.turns())
 
     def labels(self) -> list[str]:
         gradients = self.gradient_names()

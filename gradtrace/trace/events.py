@@ -7,7 +7,9 @@ recorder's own kind: live objects here, their numbers and weak references for Py
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Mapping, NamedTuple
+import _weakref as weakref  # weakref takes a millisecond to import
+
+from gradtrace.annotations import Any, Iterable, Mapping, NamedTuple
 from gradtrace.trace.operands import constant_text
 
 
@@ -125,6 +127,7 @@ class ChangeEvent(NamedTuple):
     call: Call | None
     grad_enabled: bool
     origin: int
+    optimiser: Any = None  # the Held of the one that made a step
 
 
 class BeginEvent(NamedTuple):
@@ -135,31 +138,96 @@ class BeginEvent(NamedTuple):
     origin: int
 
 
+class ClipEvent:
+    """A call that clipped gradients, with the fields of `trace.record.ClipRecord`."""
+
+    __slots__ = ("at", "how", "limit", "norm", "origin", "tensors", "turns")
+
+    def __init__(self, events: EventStream, how: str, tensors: list[Any], limit: Any) -> None:
+        self.how = how
+        # calls with the same tensors share a list
+        self.tensors = events.clipped_tensors.setdefault(tuple(map(id, tensors)), tensors)
+        self.limit = float(limit) if isinstance(limit, (int, float)) else None
+        self.norm: Any = None  # a note
+        self.at = events.at
+        self.turns = events.turns
+        self.origin = events.place()
+
+
+class HookEvent:
+    """A hook that was registered; `subject` is its module, or a reference to it."""
+
+    __slots__ = ("at", "detail", "kind", "name", "origin", "removed", "subject", "tensor")
+
+    def __init__(self, kind: str, hook: Any, at: int, origin: int) -> None:
+        self.kind = kind
+        self.name = hook_name(hook)
+        self.at = at
+        self.origin = origin
+        self.removed: int | None = None
+        self.tensor: Any = None
+        self.subject: Any = None
+        self.detail = ""  # the class of the module, where `subject` is a reference
+
+
+def hook_name(hook: Any) -> str:
+    """Return a hook's name as the program has it; "partial(name)" for a partial."""
+    if isinstance(hook, str):
+        return hook
+    inner = getattr(hook, "func", None)
+    if inner is not None:
+        return f"partial({hook_name(inner)})"
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+class Schedule:
+    """A schedule of learning rates: where it was made, and the program's calls of its step()."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self.ref = weakref.ref(scheduler)
+        self.kind = type(scheduler).__name__
+        self.optimiser: Any = None  # its Held
+        self.origin = self.step_origin = 0
+        self.is_inner = False  # another one calls it
+        self.steps: list[tuple[int, int]] = []  # calls and turns before
+
+
+class HeldGroup:
+    """A group of an optimiser's tensors, and its learning rate when it was made."""
+
+    def __init__(self, group: Mapping[str, Any]) -> None:
+        self.tensors: list[Any] = []
+        self.count = len(group["params"])
+        self.lr = rate_of(group)
+        self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
+
+
 class Held:
-    """An optimiser: its tensors, where it was made, its number of steps."""
+    """An optimiser: its tensors by their groups, where it was made, its steps."""
 
     def __init__(self, optimiser: Any, origin: int) -> None:
         self.kind = type(optimiser).__name__
         self.origin = origin
-        self.step_origin = 0  # of the first step
-        self.tensors: list[Any] = []
+        self.groups: list[HeldGroup] = []
         self.count = 0  # of its tensors, also of those that the record does not have
         self.lr: float | None = None
         self.options: tuple[str, ...] = ()
-        self.steps = self.idle = 0
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
+        # of each step: calls and turns before its end, whether no tensor had a gradient, the place
+        self.marks: list[tuple[int, int, bool, int]] = []
 
-    def add_step(self, optimiser: Any, origin: int, is_idle: bool) -> None:
-        """Count a step at this place, with its learning rate; it is idle if no tensor had a
-        gradient.
-        """
-        self.steps += 1
-        self.idle += is_idle
-        self.step_origin = self.step_origin or origin
-        rates = [group.get("lr") for group in optimiser.param_groups]
-        numbers = [float(rate) for rate in rates if isinstance(rate, (int, float))]
-        if numbers and (not self.rates or self.rates[-1][1] != max(numbers)):
-            self.rates.append((self.steps, max(numbers)))
+    @property
+    def tensors(self) -> list[Any]:
+        return [tensor for group in self.groups for tensor in group.tensors]
+
+    def add_step(self, optimiser: Any, mark: tuple[int, int, bool, int]) -> None:
+        """Note a step, with the learning rates of the groups."""
+        self.marks.append(mark)
+        step = len(self.marks)
+        rates = list(map(rate_of, optimiser.param_groups))
+        for group, rate in zip(self.groups, rates, strict=False):
+            note_rate(group.rates, step, rate)
+        note_rate(self.rates, step, max((r for r in rates if r is not None), default=None))
 
     def read_options(self, group: Mapping[str, Any]) -> None:
         """Note the options of a group of parameters that are numbers, flags or tuples of these."""
@@ -174,6 +242,17 @@ class Held:
         )
 
 
+def rate_of(group: Mapping[str, Any]) -> float | None:
+    rate = group.get("lr")
+    return float(rate) if isinstance(rate, (int, float)) else None
+
+
+def note_rate(rates: list[tuple[int, float]], step: int, rate: float | None) -> None:
+    """Note the learning rate of a step, if it is not that of the step before."""
+    if rate is not None and (not rates or rates[-1][1] != rate):
+        rates.append((step, rate))
+
+
 class EventStream:
     """The events of a run in the order in which a recorder noted them, except for operator
     calls.
@@ -185,7 +264,62 @@ class EventStream:
         self.escaped: list[EscapeEvent] = []
         self.changed: list[ChangeEvent] = []
         self.begun: list[BeginEvent] = []
+        self.clips: list[ClipEvent] = []
+        self.clipped_tensors: dict[tuple[int, ...], list[Any]] = {}
         self.optimisers: dict[int, Any] = {}  # by id(optimiser): its Held
+        self.hooks: dict[int, HookEvent] = {}  # by the number of the handle
+        self.schedules: list[Schedule] = []
+        # of a GradScaler: the method, calls and turns before, the place
+        self.scalings: list[tuple[str, int, int, int]] = []
+
+    @property
+    def at(self) -> int:
+        """How many calls were noted."""
+        raise NotImplementedError
+
+    def place(self) -> int:
+        """Return the number of the present place in the program."""
+        raise NotImplementedError
+
+    def note_hook(self, kind: str, hook: Any, number: int) -> HookEvent:
+        """Note a hook that was registered; `number` is that of its handle."""
+        event = self.hooks[number] = HookEvent(kind, hook, self.at, self.place())
+        return event
+
+    def unhooked(self, number: int) -> None:
+        """Note that a handle has removed its hook."""
+        event = self.hooks.get(number)
+        if event is not None and event.removed is None:
+            event.removed = self.at
+
+    def scaler_called(self, how: str) -> None:
+        """Note a call of a GradScaler's method."""
+        self.scalings.append((how, self.at, self.turns, self.place()))
+
+    def schedule(self, scheduler: Any) -> Schedule:
+        """Return the notes about a scheduler; of one made before the recording, without a place."""
+        for schedule in reversed(self.schedules):
+            if schedule.ref() is scheduler:
+                break
+        else:
+            schedule = Schedule(scheduler)
+            self.schedules.append(schedule)
+        optimiser = getattr(scheduler, "optimizer", None)
+        schedule.optimiser = self.optimisers.get(id(optimiser), schedule.optimiser)
+        return schedule
+
+    def scheduled(self, scheduler: Any, inner: Iterable[Any]) -> None:
+        """Note that the program has made a scheduler, which calls others."""
+        self.schedule(scheduler).origin = self.place()
+        for part in inner:
+            self.schedule(part).is_inner = True
+
+    def schedule_stepped(self, scheduler: Any) -> None:
+        """Note a call of a scheduler's step()."""
+        schedule = self.schedule(scheduler)
+        if not schedule.is_inner:
+            schedule.steps.append((self.at, self.turns))
+            schedule.step_origin = schedule.step_origin or self.place()
 
 
 def is_tied(name: str, first: str) -> bool:

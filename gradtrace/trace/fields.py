@@ -25,7 +25,9 @@ OPERATION = "OperationId"
 FUNCTION = "FunctionId"
 SCOPE = "ScopeId"
 PASS = "PassId"
-INTEGERS = (INT, TENSOR, OPERATION, FUNCTION, SCOPE, PASS, "OperationCount", "StepCount")
+OPTIMISER = "OptimiserId"
+IDS = (TENSOR, OPERATION, FUNCTION, SCOPE, PASS, OPTIMISER)
+INTEGERS = (INT, *IDS, "OperationCount", "StepCount")
 NUMBERING = (*INTEGERS[1:], GROUP)  # what a window has other numbers for
 PLAIN = (*INTEGERS, TEXT, BOOL, NUMBER, VALUE, GROUP)
 SPECIAL_TEXTS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -195,9 +197,7 @@ def check(trace: Trace) -> None:
         raise Damaged("its passes are not in order")
     largest: dict[str, int] = {}
     note_largest(Trace, [trace], largest)
-    for kind, records in zip(
-        (TENSOR, OPERATION, FUNCTION, SCOPE, PASS), (*numbered, trace.passes), strict=True
-    ):
+    for kind, records in zip(IDS, (*numbered, trace.passes, trace.optimisers), strict=True):
         if largest.get(kind, -1) >= len(records):
             raise Damaged("a number is out of range")
     if any(max(step.operations) > len(trace.operations) for step in trace.training):
@@ -250,6 +250,7 @@ def check_words(trace: Trace) -> None:
         (record.KINDS, {tensor.kind for tensor in trace.tensors}),
         (record.SCOPES, {scope.kind for scope in trace.scopes}),
         (record.HOOKS, {hook.kind for step in trace.steps for hook in step.hooks}),
+        (record.REGISTERED, {hook.kind for hook in trace.hooks}),
     )
     for allowed, used in words:
         if not used <= set(allowed):

@@ -17,10 +17,14 @@
     ├── begun        Begun, the places where tensors began to require grad
     ├── failure      Failure, the error that ended the program, if there is one
     ├── training     TrainingStep, the steps of a training loop, if there is one
-    ├── optimisers   OptimiserRecord, the tensors of each optimiser, and how often it took a step
+    ├── optimisers   OptimiserRecord, the tensors of each optimiser, and its steps
     ├── checks       FunctionCheck, the program's own Functions compared with finite differences
     ├── shards       Shard, the part of each parameter that this one of several processes holds
     ├── buffers      BufferRecord, the buffers of modules that operations used
+    ├── clips        ClipRecord, the calls that clipped gradients
+    ├── hooks        HookRecord, the hooks that were registered
+    ├── schedules    ScheduleRecord, the schedules of learning rates, and their steps
+    ├── scalings     ScalingRecord, the calls of a GradScaler's methods
     └── precision    Precision, the rounding error of each result, if it was measured
                      (trace/precision.py)
 
@@ -49,6 +53,7 @@ OperationId = int
 FunctionId = int
 ScopeId = int
 PassId = int
+OptimiserId = int
 OperationCount = int  # how many operations had run before
 StepCount = int  # how many backward steps
 Group = tuple[TensorId, ...]  # ids that many records share: a file has such a tuple once
@@ -63,6 +68,10 @@ FAILED: Final = "failed"  # what an operation that raised did not give
 KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
 SCOPES: Final = ("module", "function", "loop", "pass", "backward")  # kinds of ScopeRecord
 HOOKS: Final = ("tensor", "pre", "post", "accumulated", "retain")  # kinds of HookRun
+# kinds of HookRecord: two of tensors, then those of modules
+REGISTERED: Final = (
+    "tensor", "accumulated", "forward_pre", "forward", "backward_pre", "backward",
+)  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -243,6 +252,7 @@ class ScopeRecord(NamedTuple):
     detail: str  # of a module its class: "Linear"
     turn: int | None  # which pass of its loop, from 0
     span: Span | None  # the loop's first line, or the call
+    training: bool | None = None  # of a module's call: whether it was in training mode then
 
 
 class HookRun(NamedTuple):
@@ -347,6 +357,7 @@ class Change(NamedTuple):
     grad_enabled: bool
     span: Span | None
     text: str
+    optimiser: OptimiserId | None = None  # which one's step it was
 
 
 class Begun(NamedTuple):
@@ -355,6 +366,23 @@ class Begun(NamedTuple):
     tensor: TensorId
     after: OperationCount
     span: Span | None
+
+
+class StepMark(NamedTuple):
+    """A call of an optimiser's step()."""
+
+    after: OperationCount  # how many operations had run before it was over
+    after_steps: StepCount
+    is_idle: bool  # no tensor had a gradient
+    span: Span | None
+
+
+class GroupRecord(NamedTuple):
+    """A group of an optimiser's parameters; `rates` has from which of its steps (from 1) on."""
+
+    tensors: Group  # the last versions of those that are in the trace
+    lr: float | None  # when it was made
+    rates: tuple[tuple[int, float], ...]
 
 
 class OptimiserRecord(NamedTuple):
@@ -373,6 +401,8 @@ class OptimiserRecord(NamedTuple):
     # the largest lr of its groups: from which of its steps (from 1) on
     rates: tuple[tuple[int, float], ...] = ()
     options: tuple[str, ...] = ()  # of its first group, without lr: "betas=(0.9, 0.999)"
+    groups: tuple[GroupRecord, ...] = ()
+    marks: tuple[StepMark, ...] = ()
 
 
 class FunctionCheck(NamedTuple):
@@ -418,6 +448,51 @@ class BufferRecord(NamedTuple):
     name: str
     tensor: TensorId  # its last version
     is_sent: bool
+
+
+class ClipRecord(NamedTuple):
+    """A call of clip_grad_norm_ ("norm") or clip_grad_value_ ("value")."""
+
+    how: str
+    tensors: Group  # whose gradients it got, also those without one: the last versions
+    held: int  # how many tensors it got, also those that the trace does not have
+    limit: float | None
+    norm: float | None  # the norm that it returned, if known
+    after: OperationCount
+    after_steps: StepCount
+    span: Span | None
+
+
+class HookRecord(NamedTuple):
+    """A hook that was registered on a tensor, or on a module (its name)."""
+
+    kind: str  # one of REGISTERED
+    name: str
+    tensor: TensorId | None
+    module: str
+    after: OperationCount
+    removed: OperationCount | None  # how many operations had run before its handle removed it
+    span: Span | None
+
+
+class ScheduleRecord(NamedTuple):
+    """A schedule of learning rates, unless another one calls it."""
+
+    kind: str  # its class: "StepLR"
+    optimiser: OptimiserId | None
+    span: Span | None  # where it was made
+    # of each call of step(): how many operations and backward steps had run before
+    steps: tuple[tuple[OperationCount, StepCount], ...]
+    step_span: Span | None  # the first call
+
+
+class ScalingRecord(NamedTuple):
+    """A call of a GradScaler that is enabled: "scale", "unscale_", "step" or "update"."""
+
+    how: str
+    after: OperationCount
+    after_steps: StepCount
+    span: Span | None
 
 
 # in `left_out` of ranks that do not do the same work
@@ -472,6 +547,10 @@ class Trace(NamedTuple):
     buffers: tuple[BufferRecord, ...] = ()  # of modules, that operations used
     processes: int = 0  # how many there were
     precision: Precision | None = None
+    clips: tuple[ClipRecord, ...] = ()
+    hooks: tuple[HookRecord, ...] = ()
+    schedules: tuple[ScheduleRecord, ...] = ()
+    scalings: tuple[ScalingRecord, ...] = ()
 
     def text_of(self, span: Span | None) -> str:
         """Return the text of the file that a span is in."""

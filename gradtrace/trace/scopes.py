@@ -63,6 +63,10 @@ class Scopes:
             at = at.parent
         return "" if at is None else self._named(at)[0]
 
+    def module_name(self, holder: Any) -> str:
+        """Return the name of the module that a scope or a hook is about, or its class."""
+        return self._path(holder.subject) or type(holder.subject).__name__
+
     def _is_idle(self, scope: Scope) -> bool:
         """Whether a scope says nothing new: a module's own `forward`."""
         within = scope.parent
@@ -73,8 +77,9 @@ class Scopes:
         name, detail = self._named(scope)
         turn = scope.count if scope.kind == "pass" else None
         span = self.source.span(scope.subject if scope.kind in ("loop", "pass") else scope.origin)
+        mode = scope.training if type(scope.training) is bool else None
         self.records.append(
-            ScopeRecord(len(self.records), parent, scope.kind, name, detail, turn, span)
+            ScopeRecord(len(self.records), parent, scope.kind, name, detail, turn, span, mode)
         )
         return len(self.records) - 1
 
@@ -83,8 +88,7 @@ class Scopes:
         if scope.kind in ("loop", "pass"):
             return self.source.excerpt(scope.subject), ""
         if scope.kind == "module":
-            kind = type(scope.subject).__name__
-            return self._path(scope.subject) or kind, kind
+            return self.module_name(scope), type(scope.subject).__name__
         return str(scope.subject).replace(".<locals>", ""), ""
 
     def _path(self, module: Any) -> str:

@@ -22,9 +22,11 @@ from gradtrace.engine.operators.op import records
 from gradtrace.trace.events import (
     BeginEvent,
     ChangeEvent,
+    ClipEvent,
     EscapeEvent,
     EventStream,
     Held,
+    HeldGroup,
     PassEvent,
     Turn,
 )
@@ -66,11 +68,19 @@ class Watch(EventStream, Watcher):
         # a context within which a Function's forward may run again; None: it must not
         self.checking: Any = None
         self._kept_alive: list[Any] = []
+        self._attributed = 0  # how many changes came before the end of the last step
         self._found_bad = False
         self._latest: PassEvent | None = None  # the last pass, if it is not among the first ones
         self._open: list[PassEvent] = []  # more than one where a hook calls backward itself
         # by array, in a pass whose arrays no program can reach
         self._seen: dict[int, tuple[Any, Kept]] | None = None
+
+    @property
+    def at(self) -> int:
+        return len(self.grad_modes)
+
+    def place(self) -> int:
+        return state.place()
 
     @property
     def beginnings(self) -> set[Node]:
@@ -141,16 +151,36 @@ class Watch(EventStream, Watcher):
             held.lr = None if lr is None else float(lr)
             held.read_options(optimiser.defaults)
             self._kept_alive.append(optimiser)
-        held.tensors += tensors
-        held.count = len(held.tensors)
+        group = HeldGroup(optimiser.param_groups[-1])
+        group.tensors = tensors
+        held.groups.append(group)
+        held.count += len(tensors)
 
     def stepped(self, optimiser: Any) -> None:
         held = self.optimisers.get(id(optimiser))
+        for i in range(self._attributed, len(self.changed)):
+            if self.changed[i].how == "step":
+                self.changed[i] = self.changed[i]._replace(optimiser=held)
+        self._attributed = len(self.changed)
         if held is not None:
             has_gradient = any(
                 tensor._x is not None and tensor._x.grad is not None for tensor in held.tensors
             )
-            held.add_step(optimiser, 0 if held.steps else state.place(), not has_gradient)
+            mark = (self.at, self.turns, not has_gradient, state.place())
+            held.add_step(optimiser, mark)
+
+    def clipping(self, how: str, tensors: list[Tensor], limit: float) -> None:
+        self.clips.append(ClipEvent(self, how, tensors, limit))
+
+    def clipped(self, norm: Tensor) -> None:
+        self.clips[-1].norm = noted(norm)
+
+    def registered(self, kind: str, hook: Any, number: int, subject: Any) -> None:
+        event = self.note_hook(kind, hook, number)
+        if isinstance(subject, Tensor):
+            event.tensor = subject
+        else:
+            event.subject = subject
 
     # ---- backward
 

@@ -27,6 +27,7 @@ from gradtrace.trace.fields import (
     GROUP,
     NUMBERED_FIELDS,
     OPERATION,
+    OPTIMISER,
     PASS,
     SCOPE,
     TENSOR,
@@ -162,7 +163,10 @@ class Window:
 
     def trace(self) -> Trace:
         """Return the window as a Trace."""
-        trace: Trace = self.renumbered(self.selected())
+        selected = self.selected()
+        count = len(selected.optimisers)
+        self.number_of[OPTIMISER] = lambda old: old if old < count else None
+        trace: Trace = self.renumbered(selected)
         return trace._replace(
             names=tuple((name, t.id) for t in trace.tensors for name in t.names),
             training=self.training(trace.roots),
@@ -187,6 +191,14 @@ class Window:
             names=(),
             escapes=between(whole.escapes, start, end),
             changes=between(whole.changes, start, end),
+            clips=between(whole.clips, start, end),
+            hooks=tuple(
+                hook
+                for hook in whole.hooks
+                if hook.after <= end and (hook.removed is None or hook.removed > start)
+            ),
+            scalings=between(whole.scalings, start, end),
+            schedules=(),
             training=(),
             optimisers=(),
             checks=(),

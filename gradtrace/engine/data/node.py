@@ -170,6 +170,7 @@ class RemovableHandle:
         return copy
 
     def remove(self) -> None:
+        state.watcher.unhooked(self.id)
         for hooks in (self.hooks_dict_ref(), *self.kinds):
             if hooks is not None and self.id in hooks:
                 hooks.pop(self.id) if isinstance(hooks, dict) else hooks.remove(self.id)
@@ -184,13 +185,17 @@ class RemovableHandle:
         self.remove()
 
 
-def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
-    """Register `hook` in a table of hooks."""
+def add_hook(
+    hooks: dict[int, Any], hook: Callable[..., Any], kind: str = "", subject: Any = None
+) -> RemovableHandle:
+    """Register `hook` in a table of hooks; with a `kind`, one of a tensor or a module."""
     # a program may set the attribute of its module that holds the table
     if not isinstance(hooks, dict):
         raise TypeError(f"hooks are kept in a dict, not in a {type(hooks).__name__}")
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
+    if kind:
+        state.watcher.registered(kind, hook, handle.id, subject)
     return handle
 
 

@@ -55,6 +55,29 @@ class Watcher:
     def stepped(self, optimiser: object) -> None:
         """Called after an optimiser's step()."""
 
+    def registered(self, kind: str, hook: Any, number: int, subject: Any) -> None:
+        """Called after a hook of this kind (`trace.record.REGISTERED`) was registered on a tensor
+        or a module, with the number of its handle.
+        """
+
+    def unhooked(self, number: int) -> None:
+        """Called when the handle with this number removes its hook."""
+
+    def scheduled(self, scheduler: Any, inner: Any) -> None:
+        """Called when a schedule of learning rates was made, which calls those in `inner`."""
+
+    def schedule_stepped(self, scheduler: Any) -> None:
+        """Called when the program calls the step() of a schedule."""
+
+    def scaler_called(self, how: str) -> None:
+        """Called when the program calls a GradScaler's "scale", "unscale_", "step" or "update"."""
+
+    def clipping(self, how: str, tensors: list[Any], limit: float) -> None:
+        """Called when the gradients of tensors are about to be clipped, by "norm" or "value"."""
+
+    def clipped(self, norm: Any) -> None:
+        """Called after gradients were clipped by their norm."""
+
     def scaled(self, optimiser: object, scale: float, skipped: bool) -> None:
         """Called when a GradScaler is about to step, or to skip the step, with its unscaled
         gradients.
@@ -250,10 +273,10 @@ class Scope:
 
     `kind` is "module", "function", "loop", "pass" or "backward"; `subject` is the module, the
     function's name or the loop's origin; `count` is the number of iterations of a loop, or the
-    number of this iteration.
+    number of this iteration. `training` is the mode of a module when it was called.
     """
 
-    __slots__ = ("count", "kind", "origin", "parent", "subject")
+    __slots__ = ("count", "kind", "origin", "parent", "subject", "training")
 
     def __init__(self, parent: Scope | None, kind: str, subject: Any, count: int = 0) -> None:
         self.parent = parent
@@ -261,6 +284,7 @@ class Scope:
         self.subject = subject
         self.count = count
         self.origin = state.place()
+        self.training: Any = None
 
 
 def within(
@@ -268,7 +292,8 @@ def within(
 ) -> T:
     """Return `call(*args, **kwargs)`, run inside a new scope."""
     outer = state.scope
-    state.scope = Scope(outer, kind, subject)
+    state.scope = scope = Scope(outer, kind, subject)
+    scope.training = vars(subject).get("training")
     try:
         return call(*args, **kwargs)
     finally:

@@ -345,11 +345,12 @@ class Tensor(Methods, metaclass=TensorType):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         fn = self.grad_fn
         if fn is not None:
-            return add_hook(fn.ensure_hooks().tensor_pre.setdefault(self._nr, HookTable()), hook)
+            table = fn.ensure_hooks().tensor_pre.setdefault(self._nr, HookTable())
+            return add_hook(table, hook, "tensor", self)
         extra = self.extra()
         if extra.hooks is None:
             extra.hooks = HookTable()
-        return add_hook(extra.hooks, hook)
+        return add_hook(extra.hooks, hook, "tensor", self)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(self)` after backward has added to this leaf's `.grad`."""
@@ -362,7 +363,7 @@ class Tensor(Methods, metaclass=TensorType):
         extra = self.extra()
         if extra.post_hooks is None:
             extra.post_hooks = HookTable()
-        return add_hook(extra.post_hooks, hook)
+        return add_hook(extra.post_hooks, hook, "accumulated", self)
 
     @property
     def data(self) -> Tensor:

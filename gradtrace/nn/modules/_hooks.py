@@ -137,12 +137,16 @@ def _registered(hooks: OrderedDict[int, Hook], module: object, name: str, value:
 
 
 def _register(
-    hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool, *kinds: tuple[set[int], bool]
+    hooks: OrderedDict[int, Hook],
+    hook: Hook,
+    prepend: bool,
+    *kinds: tuple[set[int], bool],
+    of: tuple[str, Any] = ("", None),
 ) -> RemovableHandle:
     """Register a hook, and its id in the sets of its kinds; `remove` takes it out of all of
-    them.
+    them. `of` is what the hook runs at, and its module.
     """
-    handle = add_hook(hooks, hook)
+    handle = add_hook(hooks, hook, *of)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     handle.kinds = tuple(
@@ -183,6 +187,7 @@ class Hooked:
             hook,
             prepend,
             (self._forward_pre_hooks_with_kwargs, with_kwargs),
+            of=("forward_pre", self),
         )
 
     def register_forward_hook(
@@ -198,20 +203,20 @@ class Hooked:
             (self._forward_hooks_with_kwargs, with_kwargs),
             (self._forward_hooks_always_called, always_call),
         )
-        return _register(self._forward_hooks, hook, prepend, *kinds)
+        return _register(self._forward_hooks, hook, prepend, *kinds, of=("forward", self))
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_output)` before the module's backward; its result replaces
         grad_output.
         """
-        return _register(self._backward_pre_hooks, hook, prepend)
+        return _register(self._backward_pre_hooks, hook, prepend, of=("backward_pre", self))
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Run `hook(module, grad_input, grad_output)` when the gradients of the inputs are
         complete.
         """
         self._is_full_backward_hook = _same_kind(self._is_full_backward_hook, True)
-        return _register(self._backward_hooks, hook, prepend)
+        return _register(self._backward_hooks, hook, prepend, of=("backward", self))
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """Run `hook(module, grad_input, grad_output)` for the module's last operation only;

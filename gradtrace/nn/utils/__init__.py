@@ -12,6 +12,7 @@ from typing import Any
 
 from gradtrace import linalg
 from gradtrace.engine.data.modes import no_grad
+from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.lazy_names import attach
 from gradtrace.nn.modules._text import typename
@@ -79,8 +80,10 @@ def clip_grad_norm_(
     scaling.
     """
     listed = _listed(parameters)
+    state.watcher.clipping("norm", listed, max_norm)
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
+    state.watcher.clipped(total)
     return total
 
 
@@ -104,8 +107,10 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp every element of every gradient to [-clip_value, clip_value]."""
     limit = float(clip_value)
+    listed = _listed(parameters)
+    state.watcher.clipping("value", listed, limit)
     with no_grad():
-        for grad in _grads(_listed(parameters)):
+        for grad in _grads(listed):
             grad.clamp_(min=-limit, max=limit)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.nn.homes import OwnConstructor, home
 from gradtrace.nn.modules._text import typename
@@ -139,6 +140,7 @@ class LRScheduler(OwnConstructor):
         if not optimizer.tracked:
             optimizer.tracked = True
             optimizer.stepped = False
+        state.watcher.scheduled(self, ())
         self._initial_step()
 
     def __repr__(self) -> str:
@@ -162,12 +164,17 @@ class LRScheduler(OwnConstructor):
 
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch (or to `epoch`) and set its rates."""
+        self._announce_step()
         if self._step_count == 1 and not self.optimizer.stepped:
             warn(ORDER_WARNING)
         self._step_count += 1
         if epoch is not None:
             warn(EPOCH_WARNING)
         self._update_lr(epoch)
+
+    def _announce_step(self) -> None:
+        if not self._is_initial:
+            state.watcher.schedule_stepped(self)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         closed_form = getattr(self, "_get_closed_form_lr", None)

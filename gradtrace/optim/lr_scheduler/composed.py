@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from gradtrace.engine.data.state import state
 from gradtrace.optim.lr_scheduler.base import LRScheduler, group_values, set_value
 from gradtrace.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
@@ -71,6 +72,7 @@ class SequentialLR(_Composed):
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
+        state.watcher.scheduled(self, schedulers)
 
     def _undo(self, scheduler: Any) -> None:
         """Undo the initial step that every schedule takes when it is created."""
@@ -82,6 +84,7 @@ class SequentialLR(_Composed):
 
     def step(self) -> None:  # type: ignore[override]
         """Advance the schedule of the current interval to the next epoch."""
+        self._announce_step()
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -106,9 +109,11 @@ class ChainedScheduler(_Composed):
         self._schedulers = schedulers
         self.optimizer = optimizer
         self._last_lr = group_values(optimizer, "lr")
+        state.watcher.scheduled(self, schedulers)
 
     def step(self) -> None:  # type: ignore[override]
         """Step every schedule."""
+        self._announce_step()
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = group_values(self.optimizer, "lr")

@@ -161,6 +161,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def step(self, epoch: float | None = None) -> None:
         """Advance to the next epoch, or to a (fractional) one."""
+        self._announce_step()
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

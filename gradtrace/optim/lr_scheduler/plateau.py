@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.data.state import state
 from gradtrace.optim.lr_scheduler.base import (
     EPOCH_WARNING,
     LRScheduler,
@@ -51,6 +52,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = group_values(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
+        state.watcher.scheduled(self, ())
 
     def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
         if mode not in ("min", "max"):
@@ -84,6 +86,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Record the epoch's metric, and reduce the rate if it has stopped improving."""
+        self._announce_step()
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_WARNING)

@@ -71,7 +71,7 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
         clips = [clip for clip in facts.trace.clips if clip.span == span]
         call = f"clip_grad_{clips[0].how}_{facts.at_line(span)}"
         step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
-        if all(clip.count == 0 for clip in clips[1:] or clips):
+        if all(clip.held == 0 for clip in clips[1:] or clips):
             clause = f"{call} gets no parameter: what it is given has none left"
             fix = "give it the parameters anew in each step: a list, or model.parameters()"
         elif span in written and span not in edits:
@@ -134,7 +134,7 @@ def acts(scope: ScopeRecord) -> str:
 
 def with_modes(facts: Facts) -> list[tuple[Operation, ScopeRecord]]:
     """Return the first operation of each call of a module whose mode matters."""
-    calls = {}
+    calls: dict[int, tuple[Operation, ScopeRecord]] = {}
     for operation in facts.operations:
         scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
         if (

@@ -98,9 +98,6 @@ LAWS = (
 )
 
 
-LAWS = tuple(law for law in LAWS if not law.check.__module__.endswith("modules"))  # TEMPORARY
-
-
 def violations(ledger: Ledger, remarks: bool) -> Iterator[Cause]:
     """Yield the violations that are answers, or those that are remarks."""
     for law in LAWS:

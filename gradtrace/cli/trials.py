@@ -90,41 +90,33 @@ class Trials:
     def check(self, cause: Cause) -> Cause:
         """Return a cause with what the trials of its advice showed."""
         results = {fix: self.verdict(cause, fix) for fix in cause.advice if isinstance(fix, Fix)}
-        seen = {fix: result for fix, result in results.items() if result is not None}
+        seen: dict[str, Verdict] = {fix: v for fix, v in results.items() if v is not None}
         tried = tuple(fix for fix, result in seen.items() if result.is_fix)
-        failed: dict[str, str] = {
-            fix: f"{fix}; but {result.clause} then" if result.clause else fix
-            for fix, result in seen.items()
-            if not result.is_fix and (result.clause or not is_code(fix))
-        }
-        rest = [
-            failed.get(advice, advice)
-            for advice in cause.advice
-            if advice in failed or advice not in seen
-        ]
-        because = cause.because
-        if cause.judged is not None and seen:
-            because = cause.judged[not tried]
+        rest = []
+        failed = []
+        for advice in cause.advice:
+            result = seen.get(advice)
+            if result is None:
+                rest.append(advice)
+            elif not result.is_fix and (result.clause or not is_code(advice)):
+                failed.append(f"{advice}; but {result.clause} then" if result.clause else advice)
+                rest.append(failed[-1])
+        if cause.judged and seen:
+            cause = cause._replace(because=f"{cause.because}; {cause.judged[not tried]}")
+        shown = seen[tried[0]].clause if tried else ""
         return cause._replace(
-            because=because,
-            advice=(*tried, *rest),
-            tried=tried,
-            failed=tuple(failed.values()),
-            shown=seen[tried[0]].clause if tried else "",
+            advice=(*tried, *rest), tried=tried, failed=tuple(failed), shown=shown
         )
 
     def verdict(self, cause: Cause, fix: Fix) -> Verdict | None:
-        """Return what the run with a fix shows; None if it cannot be tried, or another trouble takes
-        the place of the cause.
-        """
+        """Return what the run with a fix shows; None if it cannot be tried."""
         before = self.outcome(()) if self.is_elsewhere else self.recorded
-        if before is None or (self.is_elsewhere and remains(before, cause) is not True):
+        if before is None or not remains(before, cause):
             return None
         after = self.outcome(fix.edits)
-        if after is None:
-            return None
         names = {cause.name, *map(self.recorded.facts.label, cause.tensors or ())}
-        return verdict(before, after, cause, names, self.reference)
+        lacking = names if cause.status in ("none", "zero", "nan") else set()
+        return after and verdict(before, after, cause, lacking, self.reference)
 
     def reference(self) -> list[float]:
         """Return the losses of the program itself, in float64 if they are not finite."""

@@ -66,13 +66,8 @@ def diverges(facts: Facts) -> Cause | None:
         cause = cause or decayed_beyond(facts, optimiser, optimiser.lr)
     cause = cause or overshoots(facts, growth, optimiser, by_hand)
     status = "found" if growth.end is None else "nan"
-    return after(growth.clause, cause)._replace(symptom="the loop diverges", status=status)
-
-
-def after(clause: str, cause: Cause) -> Cause:
-    """Return a cause that says first what the loss does."""
-    judged = cause.judged and (f"{clause}; {cause.judged[0]}", f"{clause}; {cause.judged[1]}")
-    return cause._replace(because=f"{clause}; {cause.because}", judged=judged)
+    because = "; ".join(filter(None, (growth.clause, cause.because)))
+    return cause._replace(because=because, symptom="the loop diverges", status=status)
 
 
 def growth_of(losses: list[tuple[int, float]], finite: list[tuple[int, float]]) -> Growth | None:
@@ -112,18 +107,16 @@ def overshoots(
         fix = Fix(f"{code}{where}", [(span_of(by_hand.value), code)])
     evidence = [] if span is None else [facts.at(f"the steps are made{rate}", span)]
     shown = ", ".join(f"{loss:.4g} in step {number}" for number, loss in growth.losses[:3])
-    return too_large(
-        f"the steps overshoot{rate}{where}",
+    return Cause(
+        "diverges",
+        "",
         [*evidence, Evidence(f"the loss is {shown}")],
         (fix, "or scale the inputs down first: x = (x - x.mean(0)) / x.std(0)"),
+        judged=(f"the steps overshoot{rate}{where}, the learning rate is too large", SAME),
     )
 
 
-def too_large(clause: str, evidence: list[Evidence], advice: tuple[str, ...]) -> Cause:
-    """Blame the learning rate, as far as a smaller one has been tried."""
-    rate = f"{clause}, the learning rate"
-    judged = f"{rate} is too large", "a smaller learning rate does not end that"
-    return Cause("diverges", f"{rate} may be too large", evidence, advice, judged=judged)
+SAME = "a smaller learning rate does not end that"
 
 
 def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) -> Cause | None:
@@ -246,22 +239,22 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
         ):
             continue
         grown = sizes[before] / sizes[before - 1]
-        cause = too_large(
-            "the steps overshoot",
-            [
+        return Cause(
+            "diverges",
+            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} "
+            f"times as large, and the loss is {kind(loss)} in step {bad}",
+            (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(
                     f"the norm of {name} is {sizes[before - 1]:.3g} before the step, "
                     f"{sizes[before]:.3g} after it"
                 ),
-            ],
+            ),
             (smaller(facts, optimiser, lr, grown), "or scale the inputs down"),
+            symptom="the loop diverges",
+            status="nan",
+            judged=("the steps overshoot, the learning rate is too large", SAME),
         )
-        clause = (
-            f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} "
-            f"times as large, and the loss is {kind(loss)} in step {bad}"
-        )
-        return after(clause, cause)._replace(symptom="the loop diverges", status="nan")
     return None
 
 

@@ -319,7 +319,7 @@ class Facts:
         return None if before is None else before.value, after.value
 
 
-def loss_of(trace: Trace, step: TrainingStep) -> float | None:
+def loss_of(trace: Trace, step: TrainingStep | PassRecord) -> float | None:
     """Return the loss of a step (see `loss_in`) as a number."""
     loss = loss_in(trace, step)
     value: Any = None if loss is None else loss.value
@@ -328,7 +328,7 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
     return float(value.data.flat[0] if value.is_whole else value.summary.mean)
 
 
-def loss_in(trace: Trace, step: TrainingStep) -> TensorRecord | None:
+def loss_in(trace: Trace, step: TrainingStep | PassRecord) -> TensorRecord | None:
     """Return the single number at which the step's last pass began; None if it began at several
     elements. Of a number that a GradScaler has scaled, or that the program has made from its loss
     by a factor, this is the number before it.

@@ -89,9 +89,14 @@ def without_call(facts: Facts, span: Span | None, text: str) -> str:
 
 
 def with_argument(facts: Facts, call: Any, argument: str, text: str) -> str:
-    """Return an advice to give a call one argument more; it can be tried if there is a call."""
+    """Return an advice to give a call an argument, also in place of another value; it can be tried
+    if there is a call, and is "" if the call has it already.
+    """
     if not isinstance(call, ast.Call):
         return text
+    name, _, new = argument.partition("=")
+    for value in (word.value for word in call.keywords if word.arg == name):
+        return "" if facts.text.cut(value) == new else Fix(text, [(span_of(value), new)])
     code = facts.text.cut(call)
     comma = ", " if call.args or call.keywords else ""
     return Fix(text, [(span_of(call), f"{code[:-1].rstrip().removesuffix(',')}{comma}{argument})")])

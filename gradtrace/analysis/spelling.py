@@ -7,8 +7,10 @@ lacks imports torch.
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.rewrites import edited
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span
 
@@ -17,7 +19,10 @@ OURS = ("torch", "gradtrace")  # packages with PyTorch's names
 
 
 def spelled(facts: Facts, cause: Cause) -> Cause:
-    """Return a cause whose advice uses the names by which its program imports PyTorch."""
+    """Return a cause whose advice uses the names by which its program imports PyTorch, without
+    advice that the text follows already, or that would not be a program.
+    """
+    cause = cause._replace(advice=tuple(text for text in cause.advice if is_change(facts, text)))
     if not any(start in text for text in cause.advice for start in STARTS):
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
@@ -28,6 +33,13 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
     return cause._replace(
         advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice)
     )
+
+
+def is_change(facts: Facts, advice: str) -> bool:
+    if not isinstance(advice, Fix):
+        return bool(advice)
+    text = edited(facts.trace.source_text, advice.edits)
+    return text != facts.trace.source_text and bool(places.Text(text).statements)
 
 
 def bound(imports: list[ast.Import | ast.ImportFrom]) -> dict[str, str]:

@@ -1,19 +1,23 @@
-"""Try what `why` advises: run the program with the change, and keep the advice only if the trouble
-is gone.
+"""Try what `why` advises: run the program with the change, and say whether it is a fix.
 
-A `Fix` has its change as data, so that it can be tried: on gradtrace's own engine and within a time
-limit. For a record of real PyTorch this is done only if the program shows the same trouble there.
+A `Fix` has its change as data, so that it can be tried: on gradtrace's own engine, as often as WORK
+allows. For a record of real PyTorch this is done only if the program shows the same trouble there.
+What a trial must show is in `analysis/trained.py`.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from math import isfinite
 
 from gradtrace.analysis.cause import Cause, Fix
+from gradtrace.analysis.causes.table import causes_in
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.failures import explain_failure
 from gradtrace.analysis.rewrites import edited
-from gradtrace.annotations import Any, NamedTuple, Sequence
+from gradtrace.analysis.trained import Outcome, Verdict, losses, remains, verdict
+from gradtrace.annotations import Any, Sequence
 from gradtrace.cli import session
 from gradtrace.cli.options import Request
 from gradtrace.engine.data.lazy import np
@@ -23,14 +27,9 @@ CUT = "partial cut"
 # of Python's or numpy's own generators
 DRAWS = re.compile(r"(?<!torch\.)\brandom\.(?!seed|default_rng|Random)\w")
 SEEDED = re.compile(r"\brandom\.seed\(|default_rng\(\d|Random(State)?\(\d")
-SECONDS = 5.0  # of a run that is repeated at all
-TIMES = 2.0  # the run's own time, for all trials of one answer
-LEAST = 1.0  # seconds for them, however short the run was
+WORK = 100_000  # operations of all trials of one answer, as many for each as the program's run had
+SECONDS = 30.0  # the last resort, where operations are long or the machine is slow
 WANTED = session.GRADIENTS._replace(failing=True, checking=True)
-
-
-# Kinds of errors that show that the tried change is wrong.
-MISTAKES = ("RuntimeError", "TypeError", "ValueError", "NameError", "AttributeError", "IndexError")
 
 
 class Silent:
@@ -48,32 +47,18 @@ class Silent:
         return False
 
 
-class Outcome(NamedTuple):
-    """The causes in a run, the one that ended it, and the facts to explain a tensor with."""
-
-    facts: Facts
-    failure: Cause | None
-    causes: list[Cause]
-
-
 class Trials:
-    """The trials for one command line, which together take at most twice as long as the answer took
-    before: `spent` seconds. They end before the limit of the command line, and a run that took
-    longer than SECONDS is not repeated.
-    """
+    """The trials for one command line, whose own run is `recorded` and took `spent` seconds."""
 
-    def __init__(self, request: Request, trace: Any, spent: float) -> None:
+    def __init__(self, request: Request, recorded: Outcome, spent: float) -> None:
         self.request = request
-        self.trace = trace
+        self.recorded = recorded
+        self.trace = recorded.facts.trace
         self.outcomes: dict[Any, Outcome | None] = {}
         record = request.program.record
         self.is_elsewhere = record is not None and bool(getattr(record.about, "engine", ""))
-        allowed = (
-            0.0
-            if spent > SECONDS and not self.is_elsewhere
-            else max(LEAST, TIMES * min(spent, SECONDS))
-        )
-        self.end = time.monotonic() + min(allowed, request.budget.seconds - spent)
+        self.runs = WORK // max(len(self.trace.operations), 1)
+        self.end = time.monotonic() + min(SECONDS, request.budget.seconds - spent)
 
     def checked(self, causes: Sequence[Cause]) -> list[Cause]:
         """Return causes with the advice that was tried with success first, and without code that
@@ -103,46 +88,64 @@ class Trials:
         return not all(whole is not None and near(part, whole) for part, whole in pairs)
 
     def check(self, cause: Cause) -> Cause:
-        helped: dict[str, bool | None] = {
-            fix: self.helps(cause, fix) for fix in cause.advice if isinstance(fix, Fix)
-        }
-        tried = tuple(fix for fix, good in helped.items() if good)
-        rest = [
-            advice
-            for advice in cause.advice
-            if advice not in tried and (helped.get(advice) is None or not is_code(advice))
-        ]
-        return cause._replace(advice=(*tried, *rest), tried=tried)
+        """Return a cause with what the trials of its advice showed."""
+        results = {fix: self.verdict(cause, fix) for fix in cause.advice if isinstance(fix, Fix)}
+        seen: dict[str, Verdict] = {fix: v for fix, v in results.items() if v is not None}
+        tried = tuple(fix for fix, result in seen.items() if result.is_fix)
+        rest = []
+        failed = []
+        for advice in cause.advice:
+            result = seen.get(advice)
+            if result is None:
+                rest.append(advice)
+            elif not result.is_fix and (result.clause or not is_code(advice)):
+                failed.append(f"{advice}; but {result.clause} then" if result.clause else advice)
+                rest.append(failed[-1])
+        if cause.judged and seen:
+            cause = cause._replace(because=f"{cause.because}; {cause.judged[not tried]}")
+        shown = seen[tried[0]].clause if tried else ""
+        return cause._replace(
+            advice=(*tried, *rest), tried=tried, failed=tuple(failed), shown=shown
+        )
 
-    def helps(self, cause: Cause, fix: Fix) -> bool | None:
-        """Whether the trouble is gone with a fix; None if that cannot be tried, or another trouble
-        takes its place.
-        """
-        if self.is_elsewhere and (
-            (same := self.outcome(())) is None or remains(same, cause) is not True
-        ):
+    def verdict(self, cause: Cause, fix: Fix) -> Verdict | None:
+        """Return what the run with a fix shows; None if it cannot be tried."""
+        before = self.outcome(()) if self.is_elsewhere else self.recorded
+        if before is None or not remains(before, cause):
             return None
-        outcome = self.outcome(fix.edits)
-        left = None if outcome is None else remains(outcome, cause)
-        return None if left is None else not left
+        after = self.outcome(fix.edits)
+        names = {cause.name, *map(self.recorded.facts.label, cause.tensors or ())}
+        lacking = names if cause.status in ("none", "zero", "nan") else set()
+        return after and verdict(before, after, cause, lacking, self.reference)
 
-    def outcome(self, edits: Any) -> Outcome | None:
+    def reference(self) -> list[float]:
+        """Return the losses of the program itself, in float64 if they are not finite."""
+        numbers = losses(self.recorded.facts)
+        if all(map(isfinite, numbers)):
+            return numbers
+        wide = self.outcome((), "float64")
+        return [] if wide is None else losses(wide.facts)
+
+    def outcome(self, edits: Any, dtype: str | None = None) -> Outcome | None:
         """Return what is wrong in the run of the program with some edits; None if it cannot run
         here.
         """
-        if edits not in self.outcomes:
-            self.outcomes[edits] = self.run(edits)
-        return self.outcomes[edits]
+        if (edits, dtype) not in self.outcomes:
+            self.outcomes[edits, dtype] = self.run(edits, dtype)
+        return self.outcomes[edits, dtype]
 
-    def run(self, edits: Any) -> Outcome | None:
-        from gradtrace.analysis.causes.table import causes_in
-        from gradtrace.analysis.failures import explain_failure
-
+    def run(self, edits: Any, dtype: str | None) -> Outcome | None:
         text = self.trace.source_text
-        if DRAWS.search(text) and not SEEDED.search(text):
+        self.runs -= 1
+        if self.runs < 0 or (DRAWS.search(text) and not SEEDED.search(text)):
             return None  # another run draws other numbers
+        inputs = self.request.inputs._replace(dtype=dtype or self.request.inputs.dtype)
         try:
-            trace = repeated(self.request, edited(text, edits), self.end - time.monotonic())
+            trace = repeated(
+                self.request._replace(inputs=inputs),
+                edited(text, edits),
+                self.end - time.monotonic(),
+            )
         except GradtraceError:
             return None
         facts = Facts(trace)
@@ -199,47 +202,3 @@ def repeated(request: Request, text: str, seconds: float, wanted: session.Wanted
         gradtrace.manual_seed(gradtrace.initial_seed())
         changed = request._replace(program=program, budget=budget, how=how)
         return session.record_run(changed, wanted._replace(out=silent))
-
-
-def remains(outcome: Outcome, cause: Cause) -> bool | None:
-    """Whether a cause is still there, or the changed program fails; None if something else is
-    wrong.
-    """
-    from gradtrace.analysis.causes.table import about
-
-    failure = outcome.facts.trace.failure
-    if cause.status == "failed":
-        if failure is None or outcome.failure is None:
-            return failure is not None
-        is_same = (outcome.failure.code, first_line(outcome.failure)) == (
-            cause.code,
-            first_line(cause),
-        )
-        return True if is_same else None
-    if failure is not None:
-        return True if failure.kind in MISTAKES else None
-    if not cause.name:  # a cause in the run
-        same = [remaining for remaining in outcome.causes if remaining.code == cause.code]
-        if same:
-            return True if any(lines(remaining) & lines(cause) for remaining in same) else None
-        return None if any(is_serious(remaining) for remaining in outcome.causes) else False
-    records = [t for t in outcome.facts.trace.named if t.label == cause.name]
-    if not records:
-        return None
-    answer = about(outcome.facts, records[0], outcome.causes)
-    if answer.status == "gradient" or (cause.status == "nan" and answer.status == "zero"):
-        return answer.code == cause.code
-    return True if answer.code == cause.code else None
-
-
-def is_serious(cause: Cause) -> bool:
-    return cause.status in ("nan", "failed") or cause.code in ("not finite", "nan in data")
-
-
-def first_line(cause: Cause) -> int | None:
-    return next((item.span.line for item in cause.evidence if item.span is not None), None)
-
-
-def lines(cause: Cause) -> set[int]:
-    """Return the lines that a cause's evidence shows."""
-    return {item.span.line for item in cause.evidence if item.span is not None}

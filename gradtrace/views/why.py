@@ -5,7 +5,7 @@
       line 2  w = torch.tensor(1., requires_grad=True)
               w is a leaf that requires grad
       ...
-    To fix it (tried):
+    To fix it (tried: w.grad is there then):
       - w on line 4
 
 The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with
@@ -56,9 +56,11 @@ def lines(answer: Cause, options: LayoutOptions) -> list[str]:
         )
         lines += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
     open_ends = [item for item in answer.advice if item not in answer.tried]
-    heading = "A direction, not tried:" if len(open_ends) == 1 else "Directions, not tried:"
-    for title, advice in (("To fix it (tried):", answer.tried), (heading, open_ends)):
-        lines += ["", paint(title, "bold", options)] if advice else []
+    heading = "A direction" if len(open_ends) == 1 else "Directions"
+    heading += ":" if answer.failed else ", not tried:"
+    gain = f": {answer.shown} then" if answer.shown else ""
+    for title, advice in ((f"To fix it (tried{gain}):", answer.tried), (heading, open_ends)):
+        lines += ["", *layout.wrapped(title, "bold", options, width)] if advice else []
         for index, item in enumerate(advice):
             first, *more = wrap(visible(item if index else item.removeprefix("or ")), width - 4)
             lines += [f"  - {first}", *(f"    {line}" for line in more)]
@@ -159,5 +161,6 @@ def render(answers: Sequence[Cause], format: str) -> str:
 
 def row(answer: Cause) -> list[str]:
     shown = "; ".join(f"{where(e)}: {e.text}" if where(e) else e.text for e in answer.evidence)
-    advice = (item if item in answer.tried else f"not tried: {item}" for item in answer.advice)
+    seen = (*answer.tried, *answer.failed)
+    advice = (item if item in seen else f"not tried: {item}" for item in answer.advice)
     return [answer.name, answer.status, answer.code, answer.sentence, shown, "; ".join(advice)]

@@ -79,7 +79,7 @@ w.grad is None: a * v depends on it only through detach() on line 3.
   line 5  (a * v).backward()
           backward runs from a * v
 
-To fix it (tried):
+To fix it (tried: w.grad is there then):
   - leave out .detach() there
 """
     )

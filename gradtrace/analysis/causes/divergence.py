@@ -8,12 +8,13 @@ from itertools import pairwise
 from math import hypot, isfinite, isnan
 
 from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.cuts import of_several
 from gradtrace.analysis.causes.loops import updated, versions
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.rewrites import span_of, with_argument
 from gradtrace.analysis.terms import has_nan, named, setting
 from gradtrace.analysis.why import explain
 from gradtrace.annotations import Any, NamedTuple
@@ -65,9 +66,8 @@ def diverges(facts: Facts) -> Cause | None:
         cause = cause or decayed_beyond(facts, optimiser, optimiser.lr)
     cause = cause or overshoots(facts, growth, optimiser, by_hand)
     status = "found" if growth.end is None else "nan"
-    return cause._replace(
-        because=f"{growth.clause}; {cause.because}", symptom="the loop diverges", status=status
-    )
+    because = "; ".join(filter(None, (growth.clause, cause.because)))
+    return cause._replace(because=because, symptom="the loop diverges", status=status)
 
 
 def growth_of(losses: list[tuple[int, float]], finite: list[tuple[int, float]]) -> Growth | None:
@@ -97,19 +97,26 @@ def overshoots(
     where = facts.at_line(span)
     rate = ""
     fix = f"a smaller factor{where}: a tenth of it, or less"
+    sizes = [loss for _, loss in growth.losses]
+    factor = 1 + max((sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5, 2.0)
     if optimiser is not None and optimiser.lr is not None:
-        sizes = [loss for _, loss in growth.losses]
-        factor = (sizes[-1] / max(sizes[-2], 1e-300)) ** 0.5
         rate = f" with {rates_of(optimiser, optimiser.lr)}"
-        fix = f"{smaller(optimiser.lr, 1 + max(factor, 2.0))}{where}"
+        fix = smaller(facts, optimiser, optimiser.lr, factor)
+    elif by_hand is not None:
+        code = f"{rounded(1 / factor):g} * ({facts.text.cut(by_hand.value)})"
+        fix = Fix(f"{code}{where}", [(span_of(by_hand.value), code)])
     evidence = [] if span is None else [facts.at(f"the steps are made{rate}", span)]
     shown = ", ".join(f"{loss:.4g} in step {number}" for number, loss in growth.losses[:3])
     return Cause(
         "diverges",
-        f"the steps overshoot{rate}{where}, the learning rate is too large",
+        "",
         [*evidence, Evidence(f"the loss is {shown}")],
         (fix, "or scale the inputs down first: x = (x - x.mean(0)) / x.std(0)"),
+        judged=(f"the steps overshoot{rate}{where}, the learning rate is too large", SAME),
     )
+
+
+SAME = "a smaller learning rate does not end that"
 
 
 def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) -> Cause | None:
@@ -142,9 +149,7 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
         return None
     decay = setting(optimiser, "weight_decay")
     rates = optimiser.rates or ((1, lr),)
-    # which have options of their own
-    has_groups = any(isinstance(node, ast.Dict) for node in ast.walk(call))
-    if has_groups or any(rate * decay <= 2 for _, rate in rates):
+    if has_groups(call) or any(rate * decay <= 2 for _, rate in rates):
         return None
     ends = [(rate, f"step {step}") for step, rate in (rates[0], rates[-1])]
     if len(rates) == 1:
@@ -237,8 +242,7 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
         return Cause(
             "diverges",
             f"step {before} with lr={lr:g}{facts.at_line(optimiser.span)} makes {name} {grown:.2g} "
-            f"times as large, and the loss is {kind(loss)} in step {bad}: the steps overshoot, the "
-            "learning rate is too large",
+            f"times as large, and the loss is {kind(loss)} in step {bad}",
             (
                 facts.at(f"step {before} is made with lr={lr:g}", optimiser.span),
                 Evidence(
@@ -246,9 +250,10 @@ def leaps(facts: Facts, losses: list[tuple[int, float]]) -> Cause | None:
                     f"{sizes[before]:.3g} after it"
                 ),
             ),
-            (f"{smaller(lr, grown)}{facts.at_line(optimiser.span)}", "or scale the inputs down"),
+            (smaller(facts, optimiser, lr, grown), "or scale the inputs down"),
             symptom="the loop diverges",
             status="nan",
+            judged=("the steps overshoot, the learning rate is too large", SAME),
         )
     return None
 
@@ -269,16 +274,29 @@ def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]
     }
 
 
-def smaller(lr: float, growth: float) -> str:
+def smaller(facts: Facts, optimiser: OptimiserRecord, lr: float, growth: float) -> str:
     """Return the advice to divide a learning rate by how much a step lets the loss or a layer grow.
     A growth by several orders of magnitude says that the rate is too large, but not by how much.
     """
+    new = f"lr={rounded(lr / growth):g}"
+    text = f"{new} in place of lr={lr:g}"
     if growth > 100:
-        return (
+        text = (
             f"a much smaller lr in place of lr={lr:g}: divide it by 10 until the loss falls, "
             "starting"
         )
-    return f"lr={rounded(lr / growth):g} in place of lr={lr:g}"
+    text += facts.at_line(optimiser.span)
+    call = places.method_call(facts.text.statement(optimiser.span), (optimiser.kind,))
+    if call is None or has_groups(call):
+        return text
+    if len(call.args) > 1:
+        return Fix(text, [(span_of(call.args[1]), new[3:])])
+    return with_argument(facts, call, new, text)
+
+
+def has_groups(call: Any) -> bool:
+    """Whether an optimiser is made with groups, which have options of their own."""
+    return any(isinstance(node, ast.Dict) for node in ast.walk(call))
 
 
 def rounded(x: float) -> float:
@@ -334,7 +352,7 @@ def stopped(facts: Facts) -> Cause | None:
         because=f"{cause.because}; it is 0 since step {end}, and step {step} with "
         f"lr={rate:g}{facts.at_line(optimiser.span)} made {layer} {growth:.2g} times as large",
         evidence=[*evidence, *cause.evidence],
-        advice=(f"{smaller(rate, growth)}{facts.at_line(optimiser.span)}", *cause.advice),
+        advice=(smaller(facts, optimiser, rate, growth), *cause.advice),
     )
 
 

@@ -45,6 +45,12 @@ SAFE = function_table(
         ),
     },
 )
+# By dtype: the bounds among these that it does not hold, or beyond which a derivative overflows.
+BOUNDS = {
+    "float16": {"=80": "=11", "1e-12": "1e-4", "1e-8": "1e-4", "1e-6": "1e-3"},
+    "bfloat16": {"1e-6": "1e-2"},
+    "float64": {"=80": "=700"},
+}
 # What is better than that for an argument of 0, and does not help a negative one.
 SHIFTED = function_table(
     "analysis.causes.remedies.SHIFTED",
@@ -77,13 +83,13 @@ CLEAR = "set such rows to 0 after it, with a finite mask"
 
 
 def argument(facts: Facts, operation: Operation, place: int = 0) -> str:
-    """Return an operand's text, for code in a fix; "..." for one that is long or has no text."""
+    """Return an operand's text, for code in a fix; "(...)" for one that is long or has no text."""
     text = bare_argument(facts, operation, place)
-    return text if text == "..." else enclosed(text)
+    return "(...)" if text == "..." else enclosed(text)
 
 
 def bare_argument(facts: Facts, operation: Operation, place: int = 0) -> str:
-    """Return an operand's text as the only argument of a call; "..." as `argument` does."""
+    """Return an operand's text as the only argument of a call; "..." for a long one."""
     if place >= len(operation.inputs):
         return "..."
     operand = operation.inputs[place]
@@ -98,7 +104,11 @@ def within_domain(
     negative.
     """
     name = name or operator(operation)
-    advice = [written(facts, operation, template) for template in SAFE.get(name, (DEFAULT,))]
+    clamp = facts.maker(next(reversed(operation.tensors), None))
+    if clamp is not None and operator(clamp).startswith("clamp"):
+        advice = [f"other bounds of {unit(facts, clamp)}, within the domain of {name}"]
+    else:
+        advice = [written(facts, operation, template) for template in SAFE.get(name, (DEFAULT,))]
     if name not in SHIFTED or is_below:
         return tuple(advice)
     better = advice[0]
@@ -107,11 +117,20 @@ def within_domain(
     ) else f"or {better}"
 
 
+def for_dtype(facts: Facts, operation: Operation, advice: str) -> str:
+    """Return an advice with bounds that the operands' dtype can hold."""
+    dtype = next((value.dtype for _, value in facts.operands(operation)), "")
+    for usual, bound in BOUNDS.get(dtype, {}).items():
+        advice = advice.replace(usual, bound)
+    return advice
+
+
 DEFAULT = "keep the values that go into it within its domain"
 
 
 def written(facts: Facts, operation: Operation, template: str) -> str:
     """Return a template with an operation's arguments; as a change of the text if it is code."""
+    template = for_dtype(facts, operation, template)
     fix = instead(facts, operation.span, template)
     return fix or template.format(argument(facts, operation), argument(facts, operation, 1))
 

@@ -117,7 +117,7 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
         f"{main.name}{facts.at_line(main.span)}, {main.times} times a factor of about "
         f"{main.factor:.2g}{others}",
         evidence,
-        shrink_fixes(main, name) if vanishes else grow_fixes(main, name),
+        shrink_fixes(main, name) if vanishes else grow_fixes(facts),
         symptom=f"{name}.grad is {norm:.2g}",
         tensors=leaves_like(facts, norm),
         status="gradient",
@@ -138,9 +138,10 @@ def shrink_fixes(main: Stretch, name: str) -> tuple[str, ...]:
     )
 
 
-def grow_fixes(main: Stretch, name: str) -> tuple[str, ...]:
+def grow_fixes(facts: Facts) -> tuple[str, ...]:
+    is_clipped = "clip_grad_norm_(" in facts.trace.source_text
     return (
-        "torch.nn.utils.clip_grad_norm_(parameters, 1.0) before the step",
+        "" if is_clipped else "torch.nn.utils.clip_grad_norm_(parameters, 1.0) before the step",
         "or start from smaller factors: nn.init.orthogonal_, weights times 0.5; or fewer steps at "
         "a time",
     )

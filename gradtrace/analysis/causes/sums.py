@@ -6,13 +6,24 @@ from __future__ import annotations
 
 from math import hypot
 
-from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis import places
+from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.terms import highest, named, operator, optimiser_name, setting
+from gradtrace.analysis.rewrites import span_of, with_statement
+from gradtrace.analysis.terms import (
+    code_at,
+    highest,
+    loop_around,
+    named,
+    numbers_in,
+    operator,
+    optimiser_name,
+    setting,
+)
 from gradtrace.analysis.words import short_number as short
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.labels import is_number
@@ -220,11 +231,29 @@ def clipped(facts: Facts) -> Cause | None:
     )
 
 
-def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
-    # the first one at each place
-    for clip in {clip.span: clip for clip in reversed(clips)}.values():
+class Scaled(NamedTuple):
+    """A write that uses gradients with the loss scale, after the pass from a loss that a GradScaler
+    has multiplied at `span`.
+    """
+
+    change: Change
+    pass_: PassRecord
+    span: Span | None
+    factor: str
+    scaler: str
+
+    def evidence(self, facts: Facts, text: str) -> tuple[Evidence, ...]:
+        return (
+            facts.at(f"the loss is multiplied by {self.factor} here", self.span),
+            facts.at(text, self.change.span),
+        )
+
+
+def while_scaled(facts: Facts, changes: list[Change]) -> Iterator[Scaled]:
+    """Yield the first change at each place, if nothing has divided the gradients before it."""
+    for change in {change.span: change for change in reversed(changes)}.values():
         pass_ = next(
-            (p for p in reversed(facts.passes) if p.stores and p.until <= clip.after), None
+            (p for p in reversed(facts.passes) if p.stores and p.until <= change.after), None
         )
         root = facts.maker(pass_.roots[0]) if pass_ is not None and pass_.roots else None
         if (
@@ -234,24 +263,86 @@ def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
             or ".scale(" not in facts.text.line(root.span)
         ):
             continue
-        factor = max((highest(value) or 0.0 for _, value in facts.operands(root)[1:]), default=0.0)
-        between = facts.operations[pass_.until : clip.after]
+        scales = [highest(value) or 0.0 for _, value in facts.operands(root)[1:]]
+        factor = max([*scales, *numbers_in(root)], default=0.0)
+        between = facts.operations[pass_.until : change.after]
         # the division by the scale, also in a library's own clip_grad_norm_
-        if factor <= 1 or any(
+        if factor > 1 and not any(
             operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between
         ):
-            continue
-        scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
+            scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
+            yield Scaled(change, pass_, root.span, _number(factor), scaler)
+
+
+def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
+    for clip in while_scaled(facts, clips):
+        span = clip.change.span
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
-            f"clip_grad_norm_{facts.at_line(clip.span)} measures gradients that are still "
-            f"multiplied by the loss scale, {_number(factor)}: unscale_() is not called before it",
+            f"clip_grad_norm_{facts.at_line(span)} measures gradients that are still multiplied by "
+            f"the loss scale, {clip.factor}: unscale_() is not called before it",
+            clip.evidence(facts, "the norm of the multiplied gradients is clipped"),
+            (f"{clip.scaler}.unscale_({held}) before line {span.line if span else 0}",),
+        )
+    return None
+
+
+def scaled_step(facts: Facts) -> Cause | None:
+    """Find an optimiser's own step with gradients that still have the loss scale."""
+    changes = facts.trace.changes
+    for step in while_scaled(facts, [change for change in changes if change.how == "step"]):
+        span = step.change.span
+        held = code_at(facts, span).partition(".step(")[0]
+        since = (c for c in changes if step.pass_.until <= c.after <= step.change.after)
+        if held in ("", step.scaler) or any(c.of_grad and c.how not in CLEARS for c in since):
+            continue
+        code = f"{step.scaler}.step({held}); {step.scaler}.update()"
+        text = f"{code} in place of {held}.step(){facts.at_line(span)}"
+        return Cause(
+            "scaled step",
+            f"{held}.step(){facts.at_line(span)} uses gradients that are still multiplied by the "
+            f"loss scale, {step.factor}: neither unscale_() nor {step.scaler}.step() divides them",
+            step.evidence(facts, "the step uses the multiplied gradients"),
+            (with_statement(facts, facts.text.statement(span), code, text),),
+        )
+    return None
+
+
+ITERATORS = ("filter", "map", "iter")
+
+
+def not_clipped(facts: Facts) -> Cause | None:
+    """Find clip_grad_norm_ of an iterator that another call has exhausted."""
+    written = {c.span.line for c in facts.trace.changes if c.of_grad and c.span is not None}
+    for call in facts.text.calls:
+        name = facts.text.cut(call.args[0]) if call.args else ""
+        bound = facts.text.assignments(name) if name.isidentifier() else []
+        value = getattr(bound[0], "value", None) if len(bound) == 1 else None
+        statement = facts.text.statement(span_of(call))
+        loop = loop_around(facts, statement)
+        if (
+            not facts.text.cut(call.func).endswith("clip_grad_norm_")
+            or call.lineno in written
+            or not isinstance(value, ast.Call)
+            or facts.text.cut(value.func) not in ITERATORS
+            or loop is None
+            or statement not in loop.body
+            or not facts.lines.intersection(places.lines_of(loop))
+        ):
+            continue
+        here = places.head_of(bound[0])
+        code = f"list({facts.text.cut(value)})"
+        return Cause(
+            "clips nothing",
+            f"clip_grad_norm_ on line {call.lineno} gets no tensor: {name} is an iterator"
+            f"{facts.at_line(here)}, which gives its tensors once",
             (
-                facts.at(f"the loss is multiplied by {_number(factor)} here", root.span),
-                facts.at("the norm of the multiplied gradients is clipped", clip.span),
+                facts.at(f"{name} is not a list", here),
+                facts.at("nothing is left of it here", span_of(call)),
             ),
-            (f"{scaler}.unscale_({held}) before line {clip.span.line if clip.span else 0}",),
+            (Fix(f"{code}{facts.at_line(here)}", [(span_of(value), code)]),),
+            symptom="no gradient is clipped",
         )
     return None
 

@@ -59,11 +59,19 @@ QUESTIONS = (
         unless=("another loss",),
     ),
     Question(
+        sums.not_clipped,
+        (("clips nothing", "clip_grad_norm_ of an iterator that is exhausted"),),
+    ),
+    Question(
+        sums.scaled_step, (("scaled step", "a step with gradients that still have the loss scale"),)
+    ),
+    Question(
         divergence.diverges,
         (
             ("diverges", "the loss grows from step to step"),
             ("ascent", "an update that adds the gradient"),
         ),
+        unless=("clips nothing", "scaled step"),
     ),
     Question(
         order.not_finite,
@@ -83,7 +91,7 @@ QUESTIONS = (
                 "a value or a derivative outside of an operator's domain, or that is infinite",
             ),
         ),
-        unless=("diverges",),
+        unless=("diverges", "scaled step"),
     ),
     Question(
         loops.cleared_early,

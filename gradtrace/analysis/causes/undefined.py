@@ -21,6 +21,7 @@ from gradtrace.analysis.causes.remedies import (
     SAFE,
     argument,
     bare_argument,
+    for_dtype,
     log_without_underflow,
     unmasked_rows,
     within_domain,
@@ -432,7 +433,7 @@ def remedies_of_inf(
     if name.startswith("log") and earlier is not None:
         sign = "-" if operator(earlier) == "sigmoid" and rounds_to_one(facts, earlier) else ""
         fix = log_without_underflow(facts, maker, earlier, sign)
-        return fix, "or keep it away from 0: clamp(min=1e-8), + eps"
+        return fix, for_dtype(facts, maker, "or keep it away from 0: clamp(min=1e-8), + eps")
     if name == "log" and met == "mul":
         return "torch.xlogy(p, q), F.kl_div: 0 * log(0) is 0 in them", *within_domain(facts, maker)[
             :1

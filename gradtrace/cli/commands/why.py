@@ -44,6 +44,7 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     from gradtrace.analysis.causes.table import about, causes_in, is_left
     from gradtrace.analysis.facts import Facts
     from gradtrace.analysis.healthy import short_answer
+    from gradtrace.analysis.trained import Outcome
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
@@ -73,8 +74,9 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
         else [about(facts, tensor, causes) for tensor in wanted]
     )
     shows_all = words or request.look.format != "table"
+    recorded = Outcome(facts, failure, causes)
     first, answers = with_trials(
-        request, trace, first, answers if shows_all else [], answers, begin
+        request, recorded, first, answers if shows_all else [], answers, begin
     )
     if shows_all:
         output.show(request.look, view.text, view.render, [*first, *answers])
@@ -89,7 +91,7 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
 
 def with_trials(
     request: Request,
-    trace: Any,
+    recorded: Any,
     first: list[Any],
     shown: list[Any],
     answers: list[Any],
@@ -108,7 +110,7 @@ def with_trials(
         return first, answers
     from gradtrace.cli.trials import Trials
 
-    trials = Trials(request, trace, time.monotonic() - begin)
+    trials = Trials(request, recorded, time.monotonic() - begin)
     return [*trials.checked(full), *first[len(full) :]], trials.checked(shown) or answers
 
 

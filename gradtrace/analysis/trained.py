@@ -1,0 +1,204 @@
+"""What the run of a changed program shows: whether a change that `why` advises is a fix.
+
+With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, so does
+one whose lack the cause explains; none is 0 that was not, all are finite, and what required grad
+still does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
+updated, and the loss changes, and falls or ends as in a run without the trouble.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from statistics import median
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.causes.table import about
+from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.updates import update_of
+from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
+from gradtrace.trace.record import LEAF, TensorRecord
+
+LARGER = 1e4
+BESIDE = 2  # neighbours of a step on either side
+MORE = 3  # steps after that of the trouble, from which a loop shows that it trains
+NEAR = 1e-2  # how far a loss may be above that of a run without the trouble, relative
+# kinds of errors that show that the tried change is wrong
+MISTAKES = ("RuntimeError", "TypeError", "ValueError", "NameError", "AttributeError", "IndexError")
+
+
+class Outcome(NamedTuple):
+    """The facts of a run, the cause that ended it, and the causes in it."""
+
+    facts: Facts
+    failure: Cause | None
+    causes: Sequence[Cause]
+
+
+class Verdict(NamedTuple):
+    """Whether a change is a fix, and in a clause what its run shows: what is better, or what a fix
+    must not do; "" if the trouble remains.
+    """
+
+    is_fix: bool
+    clause: str
+
+
+def verdict(
+    before: Outcome,
+    after: Outcome,
+    cause: Cause,
+    lacking: set[str],
+    reference: Callable[[], list[float]],
+) -> Verdict:
+    """Return what the run with a change shows.
+
+    `lacking` are the names of the tensors that lack a gradient because of the cause; `reference`
+    returns the losses of a run without the trouble.
+    """
+    if remains(after, cause):
+        return Verdict(False, "")
+    earlier = {earlier.code for earlier in before.causes} - {cause.code}
+    new = [later for later in after.causes if later.code not in earlier]
+    lack = (
+        (after.failure.sentence if after.failure is not None else "")
+        or lost(before.facts, after.facts, lacking)
+        or outlier(before.facts, after.facts)
+        or untrained(after.facts, reference)
+        or "".join(later.because for later in new[:1])
+    )
+    return Verdict(not lack, lack or gain(before, after))
+
+
+def remains(outcome: Outcome, cause: Cause) -> bool:
+    """Whether a cause is still there, or the changed program fails by a mistake."""
+    failure = outcome.facts.trace.failure
+    same = outcome.causes if outcome.failure is None else (outcome.failure,)
+    if failure is not None and cause.status != "failed":
+        return failure.kind in MISTAKES
+    if cause.name and cause.status != "failed":
+        records = [t for t in outcome.facts.trace.named if t.label == cause.name]
+        same = [about(outcome.facts, t, list(outcome.causes)) for t in records]
+        return any(answer.code == cause.code for answer in same)
+    return any(later.code == cause.code and lines(later) & lines(cause) for later in same)
+
+
+def lines(cause: Cause) -> set[int]:
+    """Return the lines that a cause's evidence shows."""
+    return {item.span.line for item in cause.evidence if item.span is not None}
+
+
+# ---- gradients and updates
+
+
+def gradients(facts: Facts) -> dict[str, list[Any]]:
+    """Return the gradients that backward stored in each leaf with a name."""
+    return {
+        facts.label(leaf): [visit.grad_after for visit in visits]
+        for leaf, visits in facts.stored.items()
+        if facts.tensors[leaf].name
+    }
+
+
+def updates(facts: Facts) -> dict[str, list[float]]:
+    """Return the relative updates of each leaf with a name."""
+    versions: dict[int, list[TensorRecord]] = {}
+    for t in facts.tensors:
+        versions.setdefault(t.first, []).append(t)
+    return {
+        records[-1].label: [size for t in records if (size := update_of(t, records)) is not None]
+        for records in versions.values()
+        if records[-1].name and records[-1].kind == LEAF
+    }
+
+
+def lost(before: Facts, after: Facts, lacking: set[str]) -> str:
+    """Say which leaf lacks a gradient that it had, or that one of these names should have."""
+    old = gradients(before)
+    new = gradients(after)
+    named = after.trace.named
+    for name in (*old, *(t.label for t in named if t.kind == LEAF and t.label in lacking)):
+        if name not in new:
+            return f"{name}.grad is None"
+        if is_zero(new[name][-1]) and not (name in old and all(map(is_zero, old[name]))):
+            return f"{name}.grad is 0"
+        if not is_finite(new[name][-1]):
+            return f"{name}.grad is not finite"
+    cut = {t.label for t in named if not t.requires_grad}
+    cuts = (t.label for t in before.trace.named if t.requires_grad and t.label in cut)
+    return next((f"{name} does not require grad" for name in cuts), "")
+
+
+def outlier(before: Facts, after: Facts) -> str:
+    """Say which gradient or update is far larger than its neighbours, if it was not so before."""
+    usual = outliers(before)
+    large = outliers(after).items()
+    return next((f"{x} is {n:.0e} times its neighbours'" for x, n in large if x not in usual), "")
+
+
+def outliers(facts: Facts) -> dict[str, float]:
+    """Return by how much a gradient or update is larger than the median of its neighbours: the
+    steps beside it, or the other leaves in its step.
+    """
+    norms = {
+        f"the norm of {name}.grad": [value.norm for value in values if value.is_measured]
+        for name, values in gradients(facts).items()
+    }
+    moves = {f"the update of {name}": sizes for name, sizes in updates(facts).items()}
+    large = {}
+    for rows in (norms, moves):
+        for name, row in rows.items():
+            for step, size in enumerate(row):
+                beside = row[max(step - BESIDE, 0) : step] + row[step + 1 : step + 1 + BESIDE]
+                others = [sizes[step] for sizes in rows.values() if step < len(sizes)]
+                others.remove(size)
+                for neighbours in (beside, others):
+                    usual = median(filter(None, neighbours)) if any(neighbours) else size
+                    if size > LARGER * usual:
+                        large[name] = size / usual
+    return large
+
+
+# ---- training
+
+
+def losses(facts: Facts) -> list[float]:
+    """Return the losses of a training loop: of its steps, else of the passes from its line."""
+    passes = [p for p in facts.storing if p.span == facts.storing[-1].span]
+    numbers = (loss_of(facts.trace, step) for step in facts.trace.training or passes)
+    return [number for number in numbers if number is not None]
+
+
+def untrained(after: Facts, reference: Callable[[], list[float]]) -> str:
+    """Say in which way a training loop does not train its parameters; "" without a loop."""
+    numbers = losses(after)
+    changes = [c for c in after.trace.changes if c.after_steps and not c.of_grad]
+    is_updated = any(map(after.leaves_of, changes))
+    if len(numbers) < 2 or not (is_updated or after.optimised):
+        return ""
+    if not is_updated:
+        return "no parameter changes"
+    if len(set(numbers)) == 1:
+        return f"the loss stays {numbers[0]:.4g}"
+    if numbers[-1] < numbers[0] or any(
+        isfinite(usual) and numbers[-1] <= usual + NEAR * abs(usual) for usual in reference()[-1:]
+    ):
+        return ""
+    return f"the loss goes from {numbers[0]:.4g} to {numbers[-1]:.4g}"
+
+
+def gain(before: Outcome, after: Outcome) -> str:
+    """Say what a fix changes: the loss of a loop with enough steps, else a gradient."""
+    bad = (i for i, loss in enumerate(losses(before.facts), 1) if not isfinite(loss))
+    trouble = next(bad, 1) if before.failure is None else len(before.facts.trace.training)
+    numbers = losses(after.facts)
+    if len(numbers) >= trouble + MORE and numbers[-1] < numbers[0]:
+        return f"the loss falls from {numbers[0]:.4g} to {numbers[-1]:.4g}"
+    old = gradients(before.facts)
+    for name in gradients(after.facts):
+        if name not in old:
+            return f"{name}.grad is there"
+        if not is_finite(old[name][-1]):
+            return f"{name}.grad is finite"
+        if is_zero(old[name][-1]):
+            return f"{name}.grad is not 0"
+    return "the cause is gone" if before.failure is None else "it runs to its end"

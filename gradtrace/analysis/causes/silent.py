@@ -12,7 +12,6 @@ from gradtrace.analysis.terms import (
     enclosed,
     highest,
     lowest,
-    made_at,
     method_of,
     named,
     operator,
@@ -43,75 +42,6 @@ PASSING = (
     ),
 )
 Pair = tuple[TensorRecord, Value]
-
-
-def unlike_shapes(facts: Facts) -> Cause | None:
-    """Find a loss of the shapes (n, 1) and (n,), which broadcast, so that each prediction is
-    compared with every target.
-    """
-    first = {
-        (o.span.line, o.span.column): o
-        for o in reversed(facts.calls_of((*LOSSES, "sub")))
-        if o.span is not None
-    }
-    for operation in sorted(first.values(), key=lambda o: o.id):
-        pair = [unexpanded(facts, operand) for operand in facts.operands(operation)]
-        if (
-            len(pair) == 2
-            and spreads(pair[0][1].shape, pair[1][1].shape)
-            and is_loss(facts, operation, pair)
-        ):
-            return broadcast(facts, operation, pair)
-    return None
-
-
-def unexpanded(facts: Facts, pair: Pair) -> Pair:
-    """Return the tensor before the loss expanded it to a common shape."""
-    maker = facts.maker(pair[0].id)
-    before = facts.operands(maker) if maker is not None and operator(maker) in EXPANDED else []
-    return (
-        pair
-        if maker is None or not before
-        else before[maker.outputs.index(pair[0].id) % len(before)]
-    )
-
-
-def spreads(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Whether the shapes are (n, 1) and (n,), in any order, so that they broadcast to (n, n)."""
-    short, long = sorted((a, b), key=len)
-    return len(short) == 1 and len(long) == 2 and long[1] == 1 and long[0] == short[0] > 1
-
-
-def is_loss(facts: Facts, operation: Operation, pair: list[Pair]) -> bool:
-    """Whether an operation is a loss, or a difference of a prediction and a given target that were
-    not reshaped before.
-    """
-    if operator(operation) in LOSSES:
-        return True
-    makers = [facts.maker(record.id) for record, _ in pair]
-    reshaped = any(maker is not None and operator(maker) in RESHAPED for maker in makers)
-    return sum(record.requires_grad for record, _ in pair) == 1 and not reshaped
-
-
-def broadcast(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
-    (first, a), (second, b) = pair
-    names = (named(facts, first.id), named(facts, second.id))
-    n = a.shape[0]
-    long, short = names if len(a.shape) == 2 else names[::-1]
-    long, short = (enclosed(code_of(name)) or "..." for name in (long, short))
-    line = operation.span.line if operation.span else 0
-    evidence = [
-        facts.at(f"{name} has the shape {record.shape}", span)
-        for name, record in zip(names, (first, second), strict=True)
-        if (span := made_at(facts, record)) is not None and span.line != line
-    ]
-    return Cause(
-        "broadcast",
-        f"{unit(facts, operation)} compares {names[0]} of shape {a.shape} with {names[1]} of shape "
-        f"{b.shape}: they broadcast to ({n}, {n}), each with each",
-        (*evidence, facts.at(f"{n} x {n} differences are taken in place of {n}", operation.span)),
-        (f"{long}.squeeze(1), or {short}.unsqueeze(1): both of one shape",),
-    )
 
 
 # ---- softmax

@@ -10,7 +10,6 @@ from gradtrace.analysis.causes import (
     holders,
     layout,
     loops,
-    modes,
     objectives,
     order,
     partial,
@@ -120,19 +119,11 @@ QUESTIONS = (
         unless=("no step",),
     ),
     Question(
-        rates.stepped_early,
-        (("early schedule", "a scheduler that is stepped before the optimiser"),),
-    ),
-    Question(
         sums.clipped,
         (
             ("clipped to 0", "clip_grad_norm_ with a largest norm of 0, or next to 0"),
             ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
         ),
-    ),
-    Question(
-        modes.left_in_eval,
-        (("evaluation mode", "a model that a validation leaves in evaluation mode"),),
     ),
     Question(
         cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)
@@ -159,7 +150,6 @@ QUESTIONS = (
         silent.wrong_backward,
         (("wrong backward", "a Function whose backward is not the derivative of forward"),),
     ),
-    Question(silent.unlike_shapes, (("broadcast", "a loss of shapes (n, 1) and (n,)"),)),
     Question(
         silent.wrong_softmax,
         (

@@ -4,11 +4,13 @@ schedules that move with their optimiser.
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import named, optimiser_name, own_span
-from gradtrace.annotations import Iterator
+from gradtrace.analysis.terms import named, optimiser_name, own_span, unit
+from gradtrace.annotations import Any, Iterator
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import HookRecord, Operation, ScopeRecord
 
 WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
@@ -61,6 +63,38 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
         yield Cause("schedule apart", because, (facts.at("made here", schedule.span),))
 
 
+def schedules_follow(ledger: Ledger) -> Iterator[Cause]:
+    """A schedule is stepped after the optimiser's step, so that the first step has its first
+    rate.
+    """
+    facts = ledger.facts
+    for schedule in facts.trace.schedules:
+        optimiser = (
+            None if schedule.optimiser is None else facts.trace.optimisers[schedule.optimiser]
+        )
+        if optimiser is None or not schedule.steps or not optimiser.marks or not optimiser.rates:
+            continue
+        first = optimiser.marks[0]
+        used = optimiser.rates[0][1]
+        if schedule.steps[0] >= (first.after, first.after_steps) or used == optimiser.lr:
+            continue
+        call = facts.text.line(schedule.step_span)
+        yield Cause(
+            "early schedule",
+            f"{call}{facts.at_line(schedule.step_span)} comes before the optimiser's step"
+            f"{facts.at_line(optimiser.step_span)} in the loop: the first step is made with "
+            f"lr={used:g}, the second value of the schedule",
+            (
+                facts.at(f"{schedule.kind} starts from lr={optimiser.lr or 0:g}", schedule.span),
+                facts.at("the learning rate changes here", schedule.step_span),
+                facts.at(
+                    f"the first step is made after that, with lr={used:g}", optimiser.step_span
+                ),
+            ),
+            (f"move {call} behind {facts.text.line(optimiser.step_span)}",),
+        )
+
+
 def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
     """Clipping stands between backward and step, and gets parameters."""
     facts = ledger.facts
@@ -102,7 +136,7 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
     if still and len(still) == len(trained) and ledger.trained:
         operation, scope = still[-1]
         yield Cause(
-            "evaluation mode",
+            "in evaluation mode",
             f"{outer[id(scope)].name} runs in evaluation mode in all steps, where {scope.detail} "
             f"{acts(scope)}{facts.at_line(own_span(facts, operation))}",
             (facts.at("it runs here", own_span(facts, operation)),),
@@ -126,6 +160,46 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
             f"{'drops elements' if 'Drop' in scope.detail else 'uses and updates batch statistics'}",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
+
+
+def modes_stay(ledger: Ledger) -> Iterator[Cause]:
+    """A model that a validation puts into evaluation mode is trained in training mode after it."""
+    facts = ledger.facts
+    names: dict[str, list[tuple[Operation, ScopeRecord]]] = {}
+    for operation, scope in with_modes(facts):
+        names.setdefault(scope.name, []).append((operation, scope))
+    for calls in names.values():
+        trained = [(o, s) for o, s in calls if o.grad_enabled]
+        off = next((i for i, (_, s) in enumerate(trained) if not s.training), 0)
+        if off == 0 or any(s.training for _, s in trained[off:]):
+            continue
+        operation, scope = trained[off]
+        last = trained[off - 1][0]
+        is_validated = any(
+            last.id < o.id < operation.id and not o.grad_enabled and not s.training
+            for o, s in calls
+        )
+        call = next((c for c in facts.text.calls if is_eval(c)), None)
+        if not is_validated or call is None or facts.step_number(operation) is None:
+            continue
+        name = facts.text.cut(call.func.value)
+        head = places.span_of(call)
+        yield Cause(
+            "evaluation mode",
+            f"from step {facts.step_number(operation)} on the model runs in evaluation mode, where "
+            f"{unit(facts, operation)} {acts(scope)}: {name}.eval(){facts.at_line(head)} is not "
+            f"undone by {name}.train()",
+            (
+                facts.at("this turns evaluation mode on, until train() is called", head),
+                facts.at("the last step in training mode ran here", own_span(facts, last)),
+            ),
+            (f"{name}.train() after the validation, or at the start of each epoch",),
+        )
+        return
+
+
+def is_eval(call: Any) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "eval" and not call.args
 
 
 def acts(scope: ScopeRecord) -> str:

@@ -2,30 +2,61 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.causes.silent import EXPANDED, LOSSES, RESHAPED, unexpanded
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import made_at, named, operator, unit
+from gradtrace.analysis.terms import code_of, enclosed, made_at, named, operator, unit
 from gradtrace.annotations import Iterator
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
 Pair = tuple[TensorRecord, Value]
+LOSSES = function_table(
+    "analysis.laws.shapes.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+)
+EXPANDED = function_table("analysis.laws.shapes.EXPANDED", ("expand", "broadcast_tensors"))
+RESHAPED = (
+    "index",
+    *function_table("analysis.laws.shapes.RESHAPED", ("unsqueeze", "view", "reshape")),
+)
 VIEWS = (*RESHAPED, *EXPANDED, "t", "transpose", "permute", "T", "mT", "unsqueeze_")
 
 
 def losses_match(ledger: Ledger) -> Iterator[Cause]:
-    """A loss compares a prediction with a target of the same shape."""
+    """A loss compares a prediction with a target of the same shape. A difference of a prediction of
+    the shape (n, 1) and a given target of the shape (n,) is a loss too.
+    """
     facts = ledger.facts
     seen = set()
-    for operation in facts.calls_of(LOSSES):
-        if operation.span in seen:
+    for operation in facts.calls_of((*LOSSES, "sub")):
+        pair = [unexpanded(facts, operand) for operand in facts.operands(operation)[:2]]
+        if operation.span in seen or len(pair) < 2 or pair[0][1].shape == pair[1][1].shape:
             continue
         seen.add(operation.span)
-        pair = [unexpanded(facts, operand) for operand in facts.operands(operation)[:2]]
-        if len(pair) == 2 and pair[0][1].shape != pair[1][1].shape:
+        if operator(operation) in LOSSES or is_difference(facts, pair):
             yield unlike(facts, operation, pair)
+
+
+def unexpanded(facts: Facts, pair: Pair) -> Pair:
+    """Return the tensor before the loss expanded it to a common shape."""
+    maker = facts.maker(pair[0].id)
+    before = facts.operands(maker) if maker is not None and operator(maker) in EXPANDED else []
+    if maker is None or not before:
+        return pair
+    return before[maker.outputs.index(pair[0].id) % len(before)]
+
+
+def is_difference(facts: Facts, pair: list[Pair]) -> bool:
+    """Whether these are a prediction and a target of the shapes (n, 1) and (n,), not reshaped."""
+    short, long = sorted((value.shape for _, value in pair), key=len)
+    if len(short) != 1 or long != (short[0], 1) or short[0] == 1:
+        return False
+    makers = [facts.maker(record.id) for record, _ in pair]
+    reshaped = any(maker is not None and operator(maker) in RESHAPED for maker in makers)
+    return sum(record.requires_grad for record, _ in pair) == 1 and not reshaped
 
 
 def unlike(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
@@ -38,7 +69,8 @@ def unlike(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
     ]
     because = (
         f"{unit(facts, operation)} compares {names[0]} of shape {shapes[0]} with {names[1]} of shape "
-        f"{shapes[1]}: they broadcast, and elements are compared that do not belong together"
+        f"{shapes[1]}: they broadcast to {broadcast_shape(*shapes)}, so that elements are compared "
+        "which do not belong together"
     )
     if grown:
         because += f"; {grown[0]}"
@@ -46,8 +78,22 @@ def unlike(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
         "broadcast",
         because,
         (*evidence, facts.at("they are compared here", operation.span)),
-        ("make both of one shape before: squeeze, unsqueeze, or a sum over the same dim",),
+        (advice(names, shapes),),
     )
+
+
+def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    return tuple(max(pair) for pair in pairs)[::-1]
+
+
+def advice(names: list[str], shapes: list[tuple[int, ...]]) -> str:
+    """Return how to make two shapes one."""
+    short, long = sorted(zip(shapes, names, strict=True), key=lambda pair: len(pair[0]))
+    if len(short[0]) == 1 and long[0] == (*short[0], 1):
+        code = [enclosed(code_of(name)) or "..." for _, name in (long, short)]
+        return f"{code[0]}.squeeze(1), or {code[1]}.unsqueeze(1): both of one shape"
+    return "make both of one shape before: squeeze, unsqueeze, or a sum over the same dim"
 
 
 def growth_behind(facts: Facts, record: TensorRecord) -> str | None:

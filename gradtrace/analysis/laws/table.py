@@ -27,6 +27,14 @@ LAWS = (
         (("backward twice", "backward runs twice from a loss before a step"),),
     ),
     Law(modules.hooks_once, (("hook twice", "a hook is registered again in each step"),)),
+    Law(
+        modules.schedules_follow,
+        (("early schedule", "a scheduler that is stepped before the optimiser"),),
+    ),
+    Law(
+        modules.modes_stay,
+        (("evaluation mode", "a model that a validation leaves in evaluation mode"),),
+    ),
     Law(modules.clips_before_steps, (("idle clip", "clipping that no step uses"),)),
     Law(
         parameters.updates_stay,
@@ -72,7 +80,7 @@ LAWS = (
     Law(
         modules.modes_agree,
         (
-            ("evaluation mode", "a model that is trained in evaluation mode"),
+            ("in evaluation mode", "a model that is trained in evaluation mode"),
             ("modes apart", "a module in another mode than the one around it"),
             ("evaluated in training mode", "a model that runs without gradients in training mode"),
         ),

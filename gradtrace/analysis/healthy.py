@@ -8,7 +8,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
-from gradtrace.analysis.laws.table import violations
+from gradtrace.analysis.laws.table import remarks as meant
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
 from gradtrace.analysis.ledger.parameters import ParameterEntry
@@ -41,7 +41,7 @@ def short_answer(facts: Facts) -> list[str]:
     begin = ", ".join(steps(facts))
     clauses = [*changes(ledger), gradients(ledger, trained)]
     head = f"Checked: {'; '.join([begin, *clauses] if begin else clauses)}."
-    told = [f"{cause.because}." for cause in violations(ledger, remarks=True)]
+    told = [f"{cause.because}." for cause in meant(ledger)]
     return [head, *[*told, *remarks(facts, trained)][:REMARKS]]
 
 

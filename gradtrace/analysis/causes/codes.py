@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.analysis.causes.table import QUESTIONS
+from gradtrace.analysis.laws.table import ANSWERS, LATE, LAWS, REMARKS, Law
+from gradtrace.annotations import Sequence
 
 # Why the gradient of one tensor is what it is.
 OF_TENSORS = (
@@ -88,13 +90,21 @@ OF_FAILURES = (
 
 def of_runs() -> list[tuple[str, str]]:
     """Return the codes of all questions about a run, most serious first, each once."""
-    return list(dict(pair for question in QUESTIONS for pair in question.codes).items())
+    pairs = dict(pair for question in QUESTIONS for pair in question.codes)
+    return [pair for pair in pairs.items() if pair not in of_laws(LAWS)]
+
+
+def of_laws(laws: Sequence[Law]) -> list[tuple[str, str]]:
+    """Return the codes of laws, in their order."""
+    return [pair for law in laws for pair in law.codes]
 
 
 def markdown() -> str:
     """Return the lists as Markdown tables."""
     groups = (
-        ("What is wrong in a run, most serious first", of_runs()),
+        ("What breaks a law of training", of_laws((*ANSWERS, *LATE))),
+        ("What breaks a law and may be meant: remarks", of_laws(REMARKS)),
+        ("What else is wrong in a run, most serious first", of_runs()),
         ("Why a gradient is what it is", OF_TENSORS),
         ("Why a program failed", OF_FAILURES),
     )

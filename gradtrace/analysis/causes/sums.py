@@ -6,16 +6,14 @@ from __future__ import annotations
 
 from math import hypot
 
-from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause, Evidence, Fix
+from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import gradient_changes, updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.numbers import CLEARS
-from gradtrace.analysis.rewrites import span_of, with_statement
+from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
     code_at,
     highest,
-    loop_around,
     named,
     numbers_in,
     operator,
@@ -305,44 +303,6 @@ def scaled_step(facts: Facts) -> Cause | None:
             f"loss scale, {step.factor}: neither unscale_() nor {step.scaler}.step() divides them",
             step.evidence(facts, "the step uses the multiplied gradients"),
             (with_statement(facts, facts.text.statement(span), code, text),),
-        )
-    return None
-
-
-ITERATORS = ("filter", "map", "iter")
-
-
-def not_clipped(facts: Facts) -> Cause | None:
-    """Find clip_grad_norm_ of an iterator that another call has exhausted."""
-    written = {c.span.line for c in facts.trace.changes if c.of_grad and c.span is not None}
-    for call in facts.text.calls:
-        name = facts.text.cut(call.args[0]) if call.args else ""
-        bound = facts.text.assignments(name) if name.isidentifier() else []
-        value = getattr(bound[0], "value", None) if len(bound) == 1 else None
-        statement = facts.text.statement(span_of(call))
-        loop = loop_around(facts, statement)
-        if (
-            not facts.text.cut(call.func).endswith("clip_grad_norm_")
-            or call.lineno in written
-            or not isinstance(value, ast.Call)
-            or facts.text.cut(value.func) not in ITERATORS
-            or loop is None
-            or statement not in loop.body
-            or not facts.lines.intersection(places.lines_of(loop))
-        ):
-            continue
-        here = places.head_of(bound[0])
-        code = f"list({facts.text.cut(value)})"
-        return Cause(
-            "clips nothing",
-            f"clip_grad_norm_ on line {call.lineno} gets no tensor: {name} is an iterator"
-            f"{facts.at_line(here)}, which gives its tensors once",
-            (
-                facts.at(f"{name} is not a list", here),
-                facts.at("nothing is left of it here", span_of(call)),
-            ),
-            (Fix(f"{code}{facts.at_line(here)}", [(span_of(value), code)]),),
-            symptom="no gradient is clipped",
         )
     return None
 

@@ -19,7 +19,7 @@ from gradtrace.analysis.causes import (
     sums,
 )
 from gradtrace.analysis.facts import Facts, is_finite
-from gradtrace.analysis.laws.table import violations
+from gradtrace.analysis.laws.table import ANSWERS, LATE, Law
 from gradtrace.analysis.ledger.book import ledger_of
 from gradtrace.analysis.spelling import spelled
 from gradtrace.analysis.terms import own_span
@@ -41,6 +41,17 @@ class Question(NamedTuple):
     unless: tuple[str, ...] = ()
 
 
+def of_law(law: Law) -> Question:
+    """Return the question whether a run breaks a law; one that failed was not over."""
+
+    def ask(facts: Facts) -> Cause | None:
+        if facts.trace.failure is not None:
+            return None
+        return next(law.check(ledger_of(facts)), None)
+
+    return Question(ask, law.codes, law.unless)
+
+
 QUESTIONS = (
     Question(
         loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)
@@ -57,10 +68,7 @@ QUESTIONS = (
         (("accumulated", "gradients are never cleared between steps"),),
         unless=("another loss",),
     ),
-    Question(
-        sums.not_clipped,
-        (("clips nothing", "clip_grad_norm_ of an iterator that is exhausted"),),
-    ),
+    *map(of_law, ANSWERS),
     Question(
         sums.scaled_step, (("scaled step", "a step with gradients that still have the loss scale"),)
     ),
@@ -125,6 +133,7 @@ QUESTIONS = (
             ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
         ),
     ),
+    *map(of_law, LATE),
     Question(
         cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)
     ),
@@ -219,9 +228,6 @@ def causes_in(facts: Facts) -> list[Cause]:
     for question in QUESTIONS:
         cause = None if causes.keys() & set(question.unless) else question.ask(facts)
         if cause is not None:
-            causes.setdefault(cause.code, spelled(facts, with_own_line(facts, cause)))
-    if facts.trace.failure is None:
-        for cause in violations(ledger_of(facts), remarks=False):
             causes.setdefault(cause.code, spelled(facts, with_own_line(facts, cause)))
     return list(causes.values())
 

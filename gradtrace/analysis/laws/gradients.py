@@ -75,7 +75,11 @@ def cleared_unused(
         f"{call}{facts.at_line(end.span)} clears the gradients of backward"
         f"{facts.at_line(pass_.span)} before {step or 'a step'} uses them, in {passes} of {of} passes",
         evidence,
-        (f"call {call} once for each step: right after {step}" if step else f"move {call}",),
+        (
+            f"move {call} before backward(), or after step()"
+            if passes == of
+            else f"call {call} once for each step: right after {step or 'it'}",
+        ),
         symptom="nothing is updated" if passes == of else "gradients are lost",
         tensors=leaves,
     )

@@ -5,13 +5,14 @@ schedules that move with their optimiser.
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.rewrites import span_of
 from gradtrace.analysis.terms import named, optimiser_name, own_span, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import HookRecord, Operation, ScopeRecord
+from gradtrace.trace.record import HookRecord, Operation, ScopeRecord, Span
 
 WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
 
@@ -98,32 +99,44 @@ def schedules_follow(ledger: Ledger) -> Iterator[Cause]:
 def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
     """Clipping stands between backward and step, and gets parameters."""
     facts = ledger.facts
-    spans = dict.fromkeys(clip.span for clip in facts.trace.clips)
     edits = {edit.span for entry in ledger.entries for edit in entry.edits}
-    written = {change.span: change for change in facts.trace.changes if change.of_grad}
-    for span in spans:
+    written = {change.span for change in facts.trace.changes if change.of_grad}
+    step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
+    for span in dict.fromkeys(clip.span for clip in facts.trace.clips):
         clips = [clip for clip in facts.trace.clips if clip.span == span]
         call = f"clip_grad_{clips[0].how}_{facts.at_line(span)}"
-        step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
-        if all(clip.held == 0 for clip in clips[1:] or clips):
-            clause = f"{call} gets no parameter: what it is given has none left"
-            fix = "give it the parameters anew in each step: a list, or model.parameters()"
+        advice: tuple[str, ...] = ("move it between backward() and step()",)
+        if len(clips) > 1 and all(clip.held == 0 for clip in clips[1:]):
+            code = "clips nothing"
+            clause = f"{call} gets no tensor: what it is given has none left"
+            advice = (exhausted(facts, span),)
         elif span in written and span not in edits:
+            code = "idle clip"
             clause = f"{call} changes gradients that no step uses any more"
-            fix = "move it between backward() and step()"
         elif len(clips) > 1 and all(clip.norm == 0 for clip in clips):
+            code = "idle clip"
             clause = f"{call} finds no gradient: none is there when it runs"
-            fix = "move it between backward() and step()"
         else:
             continue
-        if step is not None:
-            clause += f", so step(){facts.at_line(step)} uses them unclipped"
         yield Cause(
-            "idle clip",
-            clause,
+            code,
+            f"{clause}, so step(){facts.at_line(step)} uses them unclipped",
             (facts.at("clipping is called here", span), facts.at("the step is here", step)),
-            (fix,),
+            advice,
+            symptom="no gradient is clipped",
         )
+
+
+def exhausted(facts: Facts, span: Span | None) -> str:
+    """Return the advice for a call whose iterator has no tensor left."""
+    for call in facts.text.calls_at(span):
+        name = facts.text.cut(call.args[0]) if call.args else ""
+        bound = facts.text.assignments(name) if name.isidentifier() else []
+        value = getattr(bound[0], "value", None) if len(bound) == 1 else None
+        if isinstance(value, ast.Call):
+            code = f"list({facts.text.cut(value)})"
+            return Fix(f"{code}{facts.at_line(places.head_of(bound[0]))}", [(span_of(value), code)])
+    return "give it a list of the parameters, or model.parameters()"
 
 
 def modes_agree(ledger: Ledger) -> Iterator[Cause]:

@@ -99,6 +99,8 @@ def share_kept(entry: ParameterEntry) -> float | None:
 def kept(turn: BackwardStep, before: Value, after: Value) -> float:
     """Return the share of the elements with a gradient that are equal before and after a step."""
     gradient = turn.grad_after
+    if not after.all_finite:
+        return 0.0
     if before == after:
         return 1.0
     if gradient is None or not before.shape:

@@ -9,11 +9,20 @@ from gradtrace.annotations import Callable, Iterator, NamedTuple
 
 
 class Law(NamedTuple):
-    """A law with a sentence for each code. What violates a law that is a remark may be meant."""
+    """A law with a sentence for each code. What violates a law that is a remark may be meant; one of
+    the causes `unless` explains a violation.
+    """
 
     check: Callable[[Ledger], Iterator[Cause]]
     codes: tuple[tuple[str, str], ...]
     is_remark: bool = False
+    unless: tuple[str, ...] = ()
+
+
+SYMPTOMS = (
+    *("diverges", "not finite", "gradient overflow", "nan in data", "clipped to 0", "zero rate"),
+    *("cleared early", "no step"),
+)
 
 
 LAWS = (
@@ -35,18 +44,38 @@ LAWS = (
         modules.modes_stay,
         (("evaluation mode", "a model that a validation leaves in evaluation mode"),),
     ),
-    Law(modules.clips_before_steps, (("idle clip", "clipping that no step uses"),)),
+    Law(
+        modules.clips_before_steps,
+        (
+            ("clips nothing", "clip_grad_norm_ of an iterator that has no tensor left"),
+            ("idle clip", "clipping that no step uses"),
+        ),
+    ),
     Law(
         parameters.updates_stay,
         (("updates undone", "a write brings back what a step has changed"),),
+        unless=SYMPTOMS,
     ),
     Law(
         parameters.updates_show,
         (("updates lost", "updates smaller than the spacing of the dtype"),),
+        unless=SYMPTOMS,
     ),
-    Law(results.loss_moves, (("computed once", "a loss that is computed before the loop"),)),
-    Law(results.terms_train, (("constant term", "a term of the loss without a gradient"),)),
-    Law(results.likelihood_falls, (("likelihood falls", "a log-likelihood that is minimised"),)),
+    Law(
+        results.loss_moves,
+        (("computed once", "a loss that is computed before the loop"),),
+        unless=SYMPTOMS,
+    ),
+    Law(
+        results.terms_train,
+        (("constant term", "a term of the loss without a gradient"),),
+        unless=SYMPTOMS,
+    ),
+    Law(
+        results.likelihood_falls,
+        (("likelihood falls", "a log-likelihood that is minimised"),),
+        unless=SYMPTOMS,
+    ),
     Law(
         shapes.losses_match,
         (("broadcast", "a loss of a prediction and a target of unlike shapes"),),
@@ -106,8 +135,12 @@ LAWS = (
 )
 
 
-def violations(ledger: Ledger, remarks: bool) -> Iterator[Cause]:
-    """Yield the violations that are answers, or those that are remarks."""
-    for law in LAWS:
-        if law.is_remark is remarks:
-            yield from law.check(ledger)
+ANSWERS = tuple(law for law in LAWS if not law.is_remark and not law.unless)
+LATE = tuple(law for law in LAWS if law.unless)
+REMARKS = tuple(law for law in LAWS if law.is_remark)
+
+
+def remarks(ledger: Ledger) -> Iterator[Cause]:
+    """Yield what in a run breaks a law and may be meant, the weightiest first."""
+    for law in REMARKS:
+        yield from law.check(ledger)

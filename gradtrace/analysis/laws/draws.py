@@ -8,7 +8,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import is_dropout, made_at, named, own_span, unit
+from gradtrace.analysis.terms import is_dropout, made_at, named, spans_of, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
@@ -34,7 +34,8 @@ def recomputed_alike(ledger: Ledger) -> Iterator[Cause]:
             (
                 o
                 for o in facts.operations
-                if is_dropout(facts.trace, o) and is_within(own_span(facts, o), place)
+                if is_dropout(facts.trace, o)
+                and any(is_within(span, place) for span in spans_of(facts, o))
             ),
             None,
         )

@@ -9,10 +9,17 @@ from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
-from gradtrace.analysis.terms import named, optimiser_name, own_span, unit
+from gradtrace.analysis.terms import DROPOUTS, named, numbers_in, optimiser_name, own_span, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import HookRecord, Operation, ScopeRecord, Span
+from gradtrace.trace.record import (
+    HookRecord,
+    Operation,
+    OptimiserRecord,
+    ScheduleRecord,
+    ScopeRecord,
+    Span,
+)
 
 WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
 
@@ -75,9 +82,8 @@ def schedules_follow(ledger: Ledger) -> Iterator[Cause]:
         )
         if optimiser is None or not schedule.steps or not optimiser.marks or not optimiser.rates:
             continue
-        first = optimiser.marks[0]
         used = optimiser.rates[0][1]
-        if schedule.steps[0] >= (first.after, first.after_steps) or used == optimiser.lr:
+        if used == optimiser.lr or not is_before(schedule, optimiser):
             continue
         call = facts.text.line(schedule.step_span)
         yield Cause(
@@ -94,6 +100,18 @@ def schedules_follow(ledger: Ledger) -> Iterator[Cause]:
             ),
             (f"move {call} behind {facts.text.line(optimiser.step_span)}",),
         )
+
+
+def is_before(schedule: ScheduleRecord, optimiser: OptimiserRecord) -> bool:
+    """Whether a schedule is stepped before its optimiser; by their lines if nothing ran between."""
+    first = optimiser.marks[0]
+    own = first.after, first.after_steps
+    if schedule.steps[0] != own:
+        return schedule.steps[0] < own
+    spans = schedule.step_span, optimiser.step_span
+    if spans[0] is None or spans[1] is None or spans[0].file or spans[1].file:
+        return False
+    return spans[0].line < spans[1].line
 
 
 def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
@@ -213,6 +231,45 @@ def modes_stay(ledger: Ledger) -> Iterator[Cause]:
 
 def is_eval(call: Any) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "eval" and not call.args
+
+
+def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
+    """A dropout does nothing in a module in evaluation mode (a remark)."""
+    facts = ledger.facts
+    for operation in facts.operations:
+        if operation.name not in DROPOUTS or operation.scope is None:
+            continue
+        scope = facts.trace.scopes[operation.scope]
+        rate = next(iter(numbers_in(operation)), 0.0)
+        is_on = operation.option("training") != "False" and rate > 0
+        if scope.training is False and is_on and operation.tensors:
+            yield Cause(
+                "dropout stays on",
+                f"{unit(facts, operation)} drops elements although {scope.name} is in evaluation mode",
+                (facts.at("it does not ask for the mode: training=self.training", operation.span),),
+            )
+            return
+
+
+def statistics_known(ledger: Ledger) -> Iterator[Cause]:
+    """Running statistics that an evaluation uses are those of data (a remark)."""
+    facts = ledger.facts
+    for operation in facts.calls_of(("batch_norm",)):
+        scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
+        values = [facts.tensors[i].value for i in operation.tensors[1:3]]
+        if scope is None or scope.training is not False or len(values) < 2:
+            continue
+        mean, variance = values
+        if mean is None or variance is None or not mean.all_zero:
+            continue
+        if variance.summary.minimum == 1 and variance.summary.maximum == 1:
+            yield Cause(
+                "initial statistics",
+                f"{scope.name} is in evaluation mode{facts.at_line(own_span(facts, operation))} and "
+                "its running statistics are still those that it was made with: mean 0, variance 1",
+                (facts.at("it uses them here", operation.span),),
+            )
+            return
 
 
 def acts(scope: ScopeRecord) -> str:

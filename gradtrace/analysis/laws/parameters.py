@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, GradientEntry
 from gradtrace.analysis.ledger.parameters import ParameterEntry
-from gradtrace.analysis.terms import named, optimiser_name
+from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator, Sequence
 from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
@@ -64,22 +67,34 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
         held = [entry for entry in ledger.trained if number in entry.holders and is_moved(entry)]
         shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
         lost = [entry for entry, share in shares if share > MOST_KEPT]
-        rate = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
-        if not lost or rate == 0 or 2 * len(lost) < len(held):
+        rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
+        if not lost or max(rates) == 0 or 2 * len(lost) < len(held):
             continue
         dtype = lost[0].values[-1].dtype
         share = max(share for _, share in shares)
+        schedule = next((s for s in facts.trace.schedules if s.optimiser == number), None)
+        rate = f"lr={rates[0]:g}"
+        evidence = [facts.at(f"the optimiser has {rate}", optimiser.span)]
+        if rates[-1] != rates[0]:
+            rate = f"a learning rate from {rates[0]:g} to {rates[-1]:g}"
+            if schedule is not None:
+                rate += f", by {schedule.kind}{facts.at_line(schedule.span)}"
+                evidence.append(facts.at("this lowers the learning rate", schedule.span))
         yield Cause(
             "updates lost",
             f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)} "
             f"leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
-            f"lr={rate:g} their updates are smaller than the spacing of {dtype}, which keeps "
+            f"{rate} their updates are smaller than the spacing of {dtype}, which keeps "
             f"{digits(dtype)} digits",
             (
-                facts.at(f"the optimiser has lr={rate:g}", optimiser.span),
+                *evidence,
                 facts.at("most elements are the same before and after", optimiser.step_span),
             ),
-            ("keep the parameters in float32, and compute in the short type by autocast",),
+            (
+                "a larger learning rate"
+                if dtype not in SHORT
+                else "keep the parameters in float32, and compute in the short type by autocast",
+            ),
             tensors=frozenset(entry.leaf for entry in lost),
         )
 
@@ -138,12 +153,14 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
     ]
     if loose:
         be = "is" if len(loose) == 1 else "are"
+        origin = facts.origin(facts.tensors[loose[0].leaf])
+        made = "" if origin.span is None else f", made{facts.at_line(origin.span)},"
         yield Cause(
             "no optimiser",
-            f"{labels(facts, loose)} get{'s' * (len(loose) == 1)} gradients and {be} in no optimiser: "
+            f"{labels(facts, loose)}{made} get{'s' * (len(loose) == 1)} gradients and {be} in no optimiser: "
             f"{optimiser_name(facts, stepping)}{facts.at_line(stepping.span)} holds "
             f"{stepping.held} others",
-            (facts.origin(facts.tensors[loose[0].leaf]), facts.at("made here", stepping.span)),
+            (origin, facts.at("the optimiser is made here", stepping.span)),
             tensors=frozenset(entry.leaf for entry in loose),
         )
 
@@ -233,3 +250,30 @@ def fingerprint(entry: ParameterEntry) -> tuple[object, ...] | None:
     if facts.minimum == facts.maximum:
         return None
     return value.shape, value.dtype, facts.minimum, facts.maximum, facts.norm
+
+
+FLAG = "requires_grad"
+
+
+def flags_exist(ledger: Ledger) -> Iterator[Cause]:
+    """A flag that the program sets is one that PyTorch reads (a remark)."""
+    facts = ledger.facts
+    for statement in facts.text.simple:
+        for target in getattr(statement, "targets", ()):
+            name = getattr(target, "attr", "")
+            if name != FLAG and is_like(name):
+                head = places.head_of(statement)
+                yield Cause(
+                    "unknown flag",
+                    f"{facts.text.cut(target)}{facts.at_line(head)} sets {name}, which PyTorch does "
+                    f"not read: the flag is {FLAG}",
+                    (facts.at("this changes nothing", head),),
+                )
+
+
+def is_like(name: str) -> bool:
+    """Whether a name differs from the flag's by a letter or two."""
+    return name.startswith("req") and SequenceMatcher(None, name, FLAG).ratio() > ALIKE
+
+
+ALIKE = 0.85

@@ -8,13 +8,25 @@ from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
 from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import loads, loop_around, named, numbers_in, operator, stores, unit
+from gradtrace.analysis.terms import (
+    loads,
+    loop_around,
+    named,
+    numbers_in,
+    operator,
+    own_span,
+    stores,
+    unit,
+)
 from gradtrace.analysis.words import short_number
 from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
+from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Operation, TensorId, TensorRecord
+from gradtrace.trace.record import Operation, TensorId, TensorRecord, Value
 
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub", "radd", "rsub"))
 SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div", "neg", "rmul"))
@@ -24,6 +36,10 @@ TAKING = function_table(
 )
 
 CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
+CUTTING = (
+    "detach",
+    *words("argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
+)
 FEW = 8  # indices that may be equal by chance
 
 
@@ -115,26 +131,35 @@ def scaled(facts: Facts, tensor: TensorId) -> TensorId:
 def loss_moves(ledger: Ledger) -> Iterator[Cause]:
     """A loss is computed again after the parameters have changed."""
     facts = ledger.facts
-    steps = facts.trace.training
     moved = [entry for entry in ledger.trained if len(entry.updates) > 1 and entry.gradients]
-    if len(steps) < 3 or not moved:
+    again = visited_again(facts)
+    if len(facts.trace.training) < 3 or not moved or again is None:
         return
-    roots = {step.roots for step in steps}
-    pass_ = facts.storing[-1]
-    if len(roots) == 1 and facts.passes[steps[0].passes[0]].keep:
-        (own,) = roots
-        maker = facts.maker(own[0]) if own else None
-        yield Cause(
-            "computed once",
-            f"{facts.labels(own)} is computed once, before the loop, and each of {len(steps)} steps "
-            "goes backward through that same graph: the loss stays what it was",
-            (
-                facts.at("it is computed here", None if maker is None else maker.span),
-                facts.backward(pass_),
-            ),
-            (f"compute {facts.labels(own)} inside of the loop, before backward",),
-            tensors=frozenset(entry.leaf for entry in moved),
-        )
+    function, passes = again
+    label = facts.labels(facts.functions[function].outputs)
+    span = facts.functions[function].span
+    pass_ = facts.passes[passes[-1]]
+    yield Cause(
+        "computed once",
+        f"{label}{facts.at_line(span)} is computed once, and {len(passes)} passes go backward "
+        "through it, with updates between: their gradients are those of the first parameters",
+        (facts.at("it is computed here", span), facts.backward(pass_)),
+        (f"compute {label} inside of the loop, before backward",),
+        tensors=frozenset(entry.leaf for entry in moved),
+    )
+
+
+def visited_again(facts: Facts) -> tuple[int, list[int]] | None:
+    """Return a function that passes of three or more steps went through, and these passes; the one
+    that was called last.
+    """
+    visits: dict[int, dict[int | None, int]] = {}
+    for turn in facts.steps:
+        if facts.functions[turn.function].variable is None:
+            step = facts.step_of_pass(turn.number)
+            visits.setdefault(turn.function, {})[step] = turn.number
+    again = [f for f, passes in visits.items() if len(passes) > 2]
+    return None if not again else (max(again), list(visits[max(again)].values()))
 
 
 def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
@@ -267,25 +292,87 @@ def losses_reached(ledger: Ledger) -> Iterator[Cause]:
 
 
 def targets_differ(ledger: Ledger) -> Iterator[Cause]:
-    """The targets of a classification are not its inputs (a remark)."""
+    """The targets of a classification are its inputs shifted by one, or others (a remark)."""
     facts = ledger.facts
-    tokens = {}
-    for lookup in facts.calls_of(("embedding",)):
-        for record, value in facts.operands(lookup):
-            if value.dtype.startswith("int") and value.is_whole and value.numel >= FEW:
-                tokens[tuple(value.data.ravel().tolist())] = lookup, record
-    for loss in facts.calls_of(CLASSIFIED):
-        for _, value in facts.operands(loss)[1:2]:
-            is_index = value.dtype.startswith("int") and value.is_whole
-            same = tokens.get(tuple(value.data.ravel().tolist())) if is_index else None
-            if same is not None:
+    lookups = [
+        (lookup, value)
+        for lookup in facts.calls_of(("embedding",))
+        for _, value in facts.operands(lookup)
+        if is_index(value) and len(value.shape) > 1
+    ]
+    for loss in reversed(facts.calls_of(CLASSIFIED)):
+        for _, targets in filter(lambda pair: is_index(pair[1]), facts.operands(loss)[1:2]):
+            for lookup, tokens in lookups:
+                shift = shift_between(tokens.data, targets.data)
+                if shift is None:
+                    continue
+                by = f"shifted by {shift}" if shift else "in the same places"
                 yield Cause(
                     "targets are inputs",
-                    f"the targets of {unit(facts, loss)} are the numbers that {unit(facts, same[0])} "
-                    "looks up, in the same order: nothing is shifted or masked between them",
-                    (facts.at("the inputs", same[0].span), facts.at("the targets", loss.span)),
+                    f"the targets of {unit(facts, loss)} are the numbers that "
+                    f"{unit(facts, lookup)} looks up, {by}",
+                    (facts.at("the inputs", lookup.span), facts.at("the targets", loss.span)),
                 )
                 return
+
+
+def is_index(value: Value) -> bool:
+    return value.dtype.startswith("int") and value.is_whole and value.numel >= FEW
+
+
+def shift_between(tokens: Any, targets: Any) -> int | None:
+    """Return by how many places targets are shifted against tokens (rows of a batch): 0, 2 or 3;
+    None if they are others, or shifted by one, as a language model's are.
+    """
+    rows = len(tokens)
+    if targets.size % rows or not targets.size:
+        return None
+    targets = targets.reshape(rows, -1)
+    for shift in (1, 0, 2, 3):
+        width = min(targets.shape[1], tokens.shape[1] - shift)
+        own = targets[:, :width]
+        counted = own >= 0
+        if counted.sum() < FEW:
+            continue
+        if (own == tokens[:, shift : shift + width])[counted].all():
+            return shift if shift != 1 else None
+    return None
+
+
+def targets_vary(ledger: Ledger) -> Iterator[Cause]:
+    """The targets of a classification are of many classes (a remark)."""
+    facts = ledger.facts
+    for loss in reversed(facts.calls_of(CLASSIFIED)):
+        operands = facts.operands(loss)
+        if len(operands) < 2 or not is_index(operands[1][1]) or not operands[0][1].shape:
+            continue
+        labels = operands[1][1].data
+        classes = max(operands[0][1].shape[-1], 2)
+        values, counts = np.unique(labels[labels >= 0], return_counts=True)
+        share = counts.max() / counts.sum() if len(counts) else 0.0
+        if share > max(0.5, 4 / classes) and counts.sum() >= 4 * FEW:
+            yield Cause(
+                "one target",
+                f"{share:.0%} of the targets of {unit(facts, loss)} are {values[counts.argmax()]}",
+                (facts.at("they are compared here", loss.span),),
+            )
+            return
+
+
+def targets_constant(ledger: Ledger) -> Iterator[Cause]:
+    """The target of a regression has no gradient (a remark)."""
+    facts = ledger.facts
+    for loss in reversed(facts.calls_of(LOSSES)):
+        operands = facts.operands(loss)[:2]
+        if loss.grad_enabled and len(operands) == 2 and all(t.requires_grad for t, _ in operands):
+            target = operands[1][0]
+            yield Cause(
+                "trained target",
+                f"{named(facts, target.id)}, the target of {unit(facts, loss)}, has a gradient: "
+                "the loss trains both sides",
+                (facts.at("it is compared here", loss.span),),
+            )
+            return
 
 
 def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
@@ -294,16 +381,16 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     into = facts.flow.before(facts.roots)
     behind = facts.flow.after(entry.leaf for entry in ledger.trained)
     lines: dict[object, Cause] = {}
-    for operation in facts.calls_of(("detach",)):
-        span = operation.span
+    for operation in facts.calls_of(CUTTING):
+        span = own_span(facts, operation)
         source = next(iter(operation.tensors), None)
-        if span is None or span.file or source not in behind or span in lines:
+        if span is None or span.file or source is None or source not in behind or span in lines:
             continue
         if not facts.tensors[source].requires_grad or into.isdisjoint(operation.outputs):
             continue
         lines[span] = Cause(
             "cut",
-            f"{facts.root_names()} depends on {named(facts, source)} through detach()"
+            f"{facts.root_names()} depends on {named(facts, source)} through {operation.name}"
             f"{facts.at_line(span)}, where no gradient comes back",
             (facts.at("no gradient comes back here", span),),
         )

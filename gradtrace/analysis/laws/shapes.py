@@ -7,7 +7,7 @@ from itertools import zip_longest
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import code_of, enclosed, made_at, named, operator, unit
+from gradtrace.analysis.terms import code_of, enclosed, made_at, named, operator, own_span, unit
 from gradtrace.annotations import Iterator
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.operands import record_of
@@ -146,3 +146,46 @@ def element_by_element(ledger: Ledger) -> Iterator[Cause]:
         if any(maker is not None and operator(maker) in VIEWS for maker in makers):
             continue
         yield Cause("broadcast result", text, (facts.at("here", operation.span),))
+
+
+def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
+    """A view that exchanges the sizes of two dimensions is a transpose (a remark)."""
+    facts = ledger.facts
+    seen = set()
+    for operation in facts.calls_of(("view", "reshape")):
+        span = own_span(facts, operation)
+        if not operation.tensors or not operation.outputs or span is None or span in seen:
+            continue
+        before = facts.tensors[operation.tensors[0]].shape
+        after = facts.tensors[operation.outputs[0]].shape
+        if span.file or len(before) < 2 or before[:2] != after[1::-1] or before[2:] != after[2:]:
+            continue
+        if before[0] == before[1] or min(before[:2]) < 2:
+            continue
+        seen.add(span)
+        yield Cause(
+            "order kept",
+            f"{operation.name}{facts.at_line(span)} makes {after} of {before} and keeps the order of "
+            "the numbers, which a transpose would change",
+            (facts.at("here", span),),
+        )
+
+
+def samples_apart(ledger: Ledger) -> Iterator[Cause]:
+    """A normalisation or a softmax is taken within a sample, not over the batch (a remark)."""
+    facts = ledger.facts
+    seen = set()
+    for operation in facts.calls_of(("normalize", "softmax", "log_softmax", "layer_norm")):
+        span = own_span(facts, operation)
+        dim = operation.option("dim")
+        record = facts.tensors[operation.outputs[0]] if operation.outputs else None
+        if record is None or not record.requires_grad or span is None or span.file:
+            continue
+        if dim != "0" or len(record.shape) < 2 or record.shape[0] < 2 or span in seen:
+            continue
+        seen.add(span)
+        yield Cause(
+            "over the batch",
+            f"{operation.name}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
+            (facts.at("here", span),),
+        )

@@ -95,6 +95,29 @@ LAWS = (
         (("repeated draw", "a line that draws the same numbers in each step"),),
         True,
     ),
+    Law(parameters.flags_exist, (("unknown flag", "a misspelt requires_grad"),), True),
+    Law(modules.dropout_ends, (("dropout stays on", "a dropout in evaluation mode"),), True),
+    Law(
+        modules.statistics_known,
+        (("initial statistics", "an evaluation with running statistics of no data"),),
+        True,
+    ),
+    Law(
+        shapes.views_keep_order,
+        (("order kept", "a view that exchanges the sizes of two dimensions"),),
+        True,
+    ),
+    Law(
+        shapes.samples_apart,
+        (("over the batch", "a normalisation over the samples"),),
+        True,
+    ),
+    Law(
+        results.targets_constant,
+        (("trained target", "a regression whose target has a gradient"),),
+        True,
+    ),
+    Law(results.targets_vary, (("one target", "targets of mostly one class"),), True),
     Law(
         results.targets_differ,
         (("targets are inputs", "a classification whose targets are its inputs"),),

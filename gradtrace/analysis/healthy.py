@@ -12,11 +12,11 @@ from gradtrace.analysis.laws.table import remarks as meant
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
 from gradtrace.analysis.ledger.parameters import ParameterEntry
-from gradtrace.analysis.terms import named
+from gradtrace.analysis.terms import named, own_span
 from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
-from gradtrace.trace.record import PIPELINE, TensorRecord
+from gradtrace.trace.record import PIPELINE, Change, Span, TensorRecord
 
 REMARKS = 3  # of a short answer
 
@@ -56,11 +56,20 @@ def changes(ledger: Ledger) -> Iterator[str]:
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
         others = {write.text or write.how: write for entry in moved for write in entry.writes}
         besides = [
-            f"{text}{ledger.facts.at_line(write.span)}" for text, write in list(others.items())[:2]
+            f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
+            for text, write in list(others.items())[:2]
         ]
         by = f"by {trace.optimisers[number].kind} and by {' and '.join(besides) or 'nothing else'}"
         changed = f"{len(moved)} of {len(entries)}" if len(moved) < len(entries) else len(moved)
         yield f"{changed} parameter{'s' * (len(entries) > 1)} changed {by}"
+
+
+def place_of(facts: Facts, write: Change) -> Span | None:
+    """Return the program's own place of a write, if its operation is recorded."""
+    if write.operation is None or not 0 <= write.operation < len(facts.operations):
+        return write.span
+    operation = facts.operations[write.operation]
+    return own_span(facts, operation) if operation.name == write.how else write.span
 
 
 def updated(facts: Facts) -> list[int]:

@@ -9,7 +9,7 @@ from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
-from gradtrace.analysis.terms import DROPOUTS, named, numbers_in, optimiser_name, own_span, unit
+from gradtrace.analysis.terms import is_dropout, named, numbers_in, optimiser_name, own_span, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import (
@@ -237,15 +237,15 @@ def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
     """A dropout does nothing in a module in evaluation mode (a remark)."""
     facts = ledger.facts
     for operation in facts.operations:
-        if operation.name not in DROPOUTS or operation.scope is None:
+        if operation.scope is None or not operation.tensors:
             continue
         scope = facts.trace.scopes[operation.scope]
-        rate = next(iter(numbers_in(operation)), 0.0)
-        is_on = operation.option("training") != "False" and rate > 0
-        if scope.training is False and is_on and operation.tensors:
+        if scope.training is not False or operation.option("training") == "False":
+            continue
+        if is_dropout(facts.trace, operation) and next(iter(numbers_in(operation)), 1.0) > 0:
             yield Cause(
                 "dropout stays on",
-                f"{unit(facts, operation)} drops elements although {scope.name} is in evaluation mode",
+                f"dropout{facts.at_line(operation.span)} drops elements although {scope.name} is in evaluation mode",
                 (facts.at("it does not ask for the mode: training=self.training", operation.span),),
             )
             return
@@ -256,7 +256,7 @@ def statistics_known(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     for operation in facts.calls_of(("batch_norm",)):
         scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
-        values = [facts.tensors[i].value for i in operation.tensors[1:3]]
+        values = [facts.tensors[i].value for i in operation.tensors[-2:]]
         if scope is None or scope.training is not False or len(values) < 2:
             continue
         mean, variance = values

@@ -8,7 +8,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
@@ -29,7 +29,7 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     back = [
         entry
         for entry in ledger.trained
-        if len(entry.updates) > 1 and entry.writes and entry.is_still and has_moved(entry)
+        if len(entry.updates) > 1 and entry.is_still and is_written_back(entry)
     ]
     if not back:
         return
@@ -51,6 +51,13 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     )
 
 
+def is_written_back(entry: ParameterEntry) -> bool:
+    """Whether other writes than steps can have brought old values back: in between it had others,
+    or each step is followed by one.
+    """
+    return bool(entry.writes) and (has_moved(entry) or len(entry.writes) >= len(entry.updates))
+
+
 def has_moved(entry: ParameterEntry) -> bool:
     values = entry.values
     return any(value != values[0] for value in values)
@@ -64,7 +71,11 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
     """A step moves a parameter by more than its spacing, so that the parameter changes."""
     facts = ledger.facts
     for number, optimiser in enumerate(facts.trace.optimisers):
-        held = [entry for entry in ledger.trained if number in entry.holders and is_moved(entry)]
+        held = [
+            entry
+            for entry in ledger.trained
+            if number in entry.holders and not entry.writes and is_moved(entry)
+        ]
         shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
         lost = [entry for entry, share in shares if share > MOST_KEPT]
         rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
@@ -148,8 +159,7 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
         if not entry.holders
         and facts.tensors[entry.leaf].is_parameter
         and len(entry.gradients) > 1
-        and not entry.writes
-        and all(is_unused(gradient) for gradient in entry.gradients)
+        and (is_unused(entry) or not has_moved(entry))
     ]
     if loose:
         be = "is" if len(loose) == 1 else "are"
@@ -165,8 +175,9 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def is_unused(gradient: GradientEntry) -> bool:
-    return gradient.fate in (CLEARED, LEFT)
+def is_unused(entry: ParameterEntry) -> bool:
+    """Whether nothing changed a parameter after its gradients were there."""
+    return not entry.writes and all(g.fate in (CLEARED, LEFT) for g in entry.gradients)
 
 
 def holders_train(ledger: Ledger) -> Iterator[Cause]:

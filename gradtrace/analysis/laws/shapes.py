@@ -145,6 +145,8 @@ def element_by_element(ledger: Ledger) -> Iterator[Cause]:
         makers = [facts.maker(record.id) for record, _ in facts.operands(operation)]
         if any(maker is not None and operator(maker) in VIEWS for maker in makers):
             continue
+        if not any(record.requires_grad for record, _ in facts.operands(operation)):
+            continue
         yield Cause("broadcast result", text, (facts.at("here", operation.span),))
 
 
@@ -171,21 +173,32 @@ def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
+SOFTMAX = function_table("analysis.laws.shapes.SOFTMAX", ("softmax", "log_softmax"))
+WITHIN = (*SOFTMAX, "norm", "vector_norm")
+
+
+def called(operation: Operation) -> str:
+    """Return the name of the function that the program calls."""
+    return operation.text.partition("(")[0].rpartition(".")[2] or operation.name
+
+
 def samples_apart(ledger: Ledger) -> Iterator[Cause]:
     """A normalisation or a softmax is taken within a sample, not over the batch (a remark)."""
     facts = ledger.facts
     seen = set()
-    for operation in facts.calls_of(("normalize", "softmax", "log_softmax", "layer_norm")):
+    for operation in facts.calls_of(WITHIN):
         span = own_span(facts, operation)
-        dim = operation.option("dim")
-        record = facts.tensors[operation.outputs[0]] if operation.outputs else None
-        if record is None or not record.requires_grad or span is None or span.file:
+        record = facts.tensors[operation.tensors[0]] if operation.tensors else None
+        if record is None or record.is_leaf or span is None or span.file or span in seen:
             continue
-        if dim != "0" or len(record.shape) < 2 or record.shape[0] < 2 or span in seen:
+        is_norm = operator(operation) not in SOFTMAX
+        if is_norm and operation.option("keepdim") != "True":
+            continue
+        if operation.option("dim") != "0" or len(record.shape) < 2 or record.shape[0] < 2:
             continue
         seen.add(span)
         yield Cause(
             "over the batch",
-            f"{operation.name}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
+            f"{called(operation)}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
             (facts.at("here", span),),
         )

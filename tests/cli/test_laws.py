@@ -1,0 +1,122 @@
+"""The laws of training: what `why` says of silent bugs, each a small program, on both engines."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[1] / "threads" / "laws"
+
+# program: the cause, its line
+ANSWERS = {
+    "backward_twice": ("backward twice", 12),
+    "below_spacing": ("updates lost", 12),
+    "cleared_micro_batches": ("cleared early", 7),
+    "clip_after_step": ("idle clip", 15),
+    "grown_target": ("broadcast", 11),
+    "hook_in_loop": ("hook twice", 8),
+    "likelihood_minimised": ("likelihood falls", 9),
+    "one_against_many": ("broadcast", 8),
+    "overwritten": ("updates undone", 15),
+    "recomputed_dropout": ("recomputed otherwise", 9),
+    "sam_keeps_first": ("mixed gradients", 13),
+    "stale_logits": ("computed once", 9),
+    "term_of_argmax": ("constant term", 9),
+    "term_of_data": ("constant term", 9),
+    "term_of_item": ("constant term", 9),
+    "term_of_numbers": ("constant term", 9),
+}
+# program: a remark of a run in which nothing else is wrong
+REMARKS = {
+    "auxiliary_dropped": r"extra on line 10 has a gradient to give, and no backward reaches it",
+    "bn_left_in_train": r"net runs in training mode without gradients on line 14, where BatchNorm1d",
+    "detached_branch": r"loss depends on h through detach on line 10",
+    "dropout_in_eval": r"dropout on line 14 drops elements although net is in evaluation mode",
+    "dropped_result": r"h\.add\(pos\) on line 11 gives a new tensor, and its result is not used",
+    "initial_statistics": r"net\.1 is in evaluation mode on line 10 and its running statistics are",
+    "loss_in_no_optimiser": r"criterion\.W,.* gets gradients and is in no optimiser: optimizer on line 11",
+    "misspelt_flag": r"p\.require_grad on line 8 sets require_grad, which PyTorch does not read",
+    "normalised_over_batch": r"normalize on line 9 is taken over dim 0 of \(8, 3\)",
+    "optimiser_holds_frozen": r"opt on line 7 holds adapter\.weight and adapter\.bias, which do not require",
+    "padded_targets": r"67% of the targets of \w+ on line 12 are 0",
+    "rebound_average": r"on line 16 binds the loop's variable e to a new tensor",
+    "reshaped_for_transposed": r"on line 11 makes \(6, 4, 2\) of \(4, 6, 2\) and keeps the order",
+    "same_noise": r"noise on line 11 is drawn 3 times and holds the same numbers each time",
+    "schedule_forgotten": r"StepLR on line 8 is never stepped, in 4 steps of opt",
+    "trained_target": r"target, the target of smooth_l1_loss on line 11, has a gradient",
+    "two_optimisers": r"first on line 7 and second on line 8 both hold and change net\.weight",
+    "unshifted_tokens": r"targets of \w+ on line 10 are the numbers that embedding on line 10 looks up",
+}
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def in_pytorch(*words):
+    command = [sys.executable, "-m", "gradtrace", *words, "--engine", "torch"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(
+    params=[
+        "gradtrace",
+        pytest.param(
+            "torch",
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch"),
+            ],
+        ),
+    ]
+)
+def ask(request, gt):
+    """Return a function that prints the answer about a program on one of the engines."""
+    if request.param == "torch":
+        return in_pytorch
+    return lambda *words: gt(*words).stdout
+
+
+@pytest.mark.parametrize("program", ANSWERS)
+def test_a_broken_law_is_the_answer(ask, program):
+    if program == "below_spacing" and ask is not in_pytorch:
+        pytest.skip("gradtrace's own engine has no bfloat16")
+    code, line = ANSWERS[program]
+    printed = ask("why", str(PROGRAMS / f"{program}.py"), "--format", "json")
+    first = json.loads(printed[printed.index('{"schema"') :])["answers"][0]
+    assert first["cause"] == code, first
+    places = re.findall(r"line (\d+)", first["sentence"])
+    places += [evidence["line"] for evidence in first["evidence"] if evidence["line"]]
+    assert line in map(int, places), first
+
+
+@pytest.mark.parametrize("program", REMARKS)
+def test_what_may_be_meant_is_a_remark(ask, program):
+    said = " ".join(ask("why", str(PROGRAMS / f"{program}.py")).split())
+    assert "Checked: " in said and re.search(REMARKS[program], said), said
+
+
+def test_the_books_of_a_step(gt):
+    path = str(PROGRAMS / "cleared_micro_batches.py")
+    document = json.loads(gt("ledger", path, "--step", "2", "--format", "json").stdout)
+    assert (document["schema"], document["step"], document["steps"]) == ("gradtrace/ledger", 2, 3)
+    rows = {row["name"]: row for row in document["parameters"]}
+    assert rows.keys() == {"net.weight", "net.bias"}
+    weight = rows["net.weight"]
+    assert weight["losses"] == [{"line": 9, "file": "", "loss": "loss", "passes": 4, "cleared": 3}]
+    assert (weight["fate"], weight["by"], weight["line"]) == ("used", "opt", 11)
+    assert weight["norm"] > 0 and 0 < weight["change"] < 0.1
+    shown = gt("ledger", path, "net.bias").stdout
+    assert "3 of 4 passes cleared" in shown and "net.weight" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("--step", "9"), "no step 9"), (("nope",), "no parameter 'nope' in this step")],
+)
+def test_what_the_books_do_not_have(gt, arguments, said):
+    result = gt("ledger", str(PROGRAMS / "sam_keeps_first.py"), *arguments)
+    assert result.exit_code == 2 and said in result.stderr

@@ -1,0 +1,14 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Linear(4, 1)
+first = torch.optim.SGD(net.parameters(), lr=0.1)
+second = torch.optim.SGD(net.parameters(), lr=0.01)
+for step in range(4):
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    first.zero_grad()
+    loss.backward()
+    first.step()
+    second.step()

@@ -54,7 +54,7 @@ def changes(ledger: Ledger) -> Iterator[str]:
         groups.setdefault(number, []).append(entry)
     for number, entries in groups.items():
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
-        others = {write.text or write.how: write for entry in moved for write in entry.writes}
+        others = {write.text or write.how: write for entry in moved for write in entry.others}
         besides = [
             f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
             for text, write in list(others.items())[:2]

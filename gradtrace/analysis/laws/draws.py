@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import is_dropout, made_at, named, spans_of, unit
+from gradtrace.analysis.terms import is_dropout, made_at, named, plain, spans_of, unit
 from gradtrace.annotations import Any, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
+from gradtrace.trace.failed import dotted
 from gradtrace.trace.record import Span, TensorRecord
 
 DRAWS = words(
@@ -64,7 +65,7 @@ def drawn_again(ledger: Ledger) -> Iterator[Cause]:
         if t.version or t.value is None or t.value.numel < FEW or not t.value.is_float:
             continue
         place = made_at(facts, t) if t.operation is None or is_random(t.op) else None
-        if place is not None and not place.file and is_drawn(facts, place):
+        if place is not None and not place.file and is_drawn(facts, t, place):
             drawn.setdefault((place.line, place.column), []).append(t)
     for tensors in drawn.values():
         first, *others = tensors
@@ -82,7 +83,9 @@ def is_random(op: str | None) -> bool:
     return op is not None and op.rstrip("_") in DRAWS
 
 
-def is_drawn(facts: Facts, place: Span) -> bool:
-    """Whether a line calls a function that draws random numbers, inside of a loop or a function."""
-    statement: Any = facts.text.statement(place)
-    return statement is not None and places.method_call(statement, DRAWS) is not None
+def is_drawn(facts: Facts, t: TensorRecord, place: Span) -> bool:
+    """Whether a tensor is what a call of a function that draws random numbers gave."""
+    call: Any = parsed(plain(t.label))
+    if not isinstance(call, ast.Call):
+        call = getattr(facts.text.statement(place), "value", None)
+    return isinstance(call, ast.Call) and dotted(call.func).rpartition(".")[2] in DRAWS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
@@ -207,7 +208,7 @@ def one_holder(ledger: Ledger) -> Iterator[Cause]:
     pairs: dict[tuple[int, ...], list[ParameterEntry]] = {}
     for entry in ledger.trained:
         stepping = tuple(n for n in entry.holders if optimisers[n].steps)
-        if len(stepping) > 1:
+        if len(stepping) > 1 and take_turns([optimisers[n] for n in stepping]):
             pairs.setdefault(stepping, []).append(entry)
     for numbers, entries in pairs.items():
         names = " and ".join(holder(facts, optimisers[n]) for n in numbers)
@@ -217,6 +218,19 @@ def one_holder(ledger: Ledger) -> Iterator[Cause]:
             tuple(facts.at("a step", optimisers[n].step_span) for n in numbers),
             tensors=frozenset(entry.leaf for entry in entries),
         )
+
+
+def take_turns(optimisers: Sequence[OptimiserRecord]) -> bool:
+    """Whether an optimiser takes steps again after another one has; one that is made later, for
+    another phase, does not.
+    """
+    ordered = sorted(
+        (mark.after, mark.after_steps, number)
+        for number, optimiser in enumerate(optimisers)
+        for mark in optimiser.marks
+    )
+    turns = [a[2] != b[2] for a, b in pairwise(ordered)]
+    return sum(turns) >= len(optimisers)
 
 
 def holder(facts: Facts, optimiser: OptimiserRecord) -> str:

@@ -302,18 +302,22 @@ def targets_differ(ledger: Ledger) -> Iterator[Cause]:
     ]
     for loss in reversed(facts.calls_of(CLASSIFIED)):
         for _, targets in filter(lambda pair: is_index(pair[1]), facts.operands(loss)[1:2]):
-            for lookup, tokens in lookups:
-                shift = shift_between(tokens.data, targets.data)
-                if shift is None:
-                    continue
-                by = f"shifted by {shift}" if shift else "in the same places"
-                yield Cause(
-                    "targets are inputs",
-                    f"the targets of {unit(facts, loss)} are the numbers that "
-                    f"{unit(facts, lookup)} looks up, {by}",
-                    (facts.at("the inputs", lookup.span), facts.at("the targets", loss.span)),
-                )
-                return
+            shifts = {
+                shift: lookup
+                for lookup, tokens in lookups
+                if (shift := shift_between(tokens.data, targets.data)) is not None
+            }
+            if not shifts or 1 in shifts:
+                continue
+            shift, lookup = next(iter(shifts.items()))
+            by = f"shifted by {shift}" if shift else "in the same places"
+            yield Cause(
+                "targets are inputs",
+                f"the targets of {unit(facts, loss)} are the numbers that {unit(facts, lookup)} "
+                f"looks up, {by}",
+                (facts.at("the inputs", lookup.span), facts.at("the targets", loss.span)),
+            )
+            return
 
 
 def is_index(value: Value) -> bool:
@@ -321,8 +325,8 @@ def is_index(value: Value) -> bool:
 
 
 def shift_between(tokens: Any, targets: Any) -> int | None:
-    """Return by how many places targets are shifted against tokens (rows of a batch): 0, 2 or 3;
-    None if they are others, or shifted by one, as a language model's are.
+    """Return by how many places targets are shifted against tokens (rows of a batch): 0 to 3, as a
+    language model's by 1; None if they are others.
     """
     rows = len(tokens)
     if targets.size % rows or not targets.size:
@@ -335,7 +339,7 @@ def shift_between(tokens: Any, targets: Any) -> int | None:
         if counted.sum() < FEW:
             continue
         if (own == tokens[:, shift : shift + width])[counted].all():
-            return shift if shift != 1 else None
+            return shift
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.gradients import GradientEntry
 from gradtrace.annotations import Iterable, NamedTuple, Sequence
@@ -22,6 +24,15 @@ class ParameterEntry(NamedTuple):
     def values(self) -> list[Value]:
         """The values that it had, one for each version that was noted."""
         return [t.value for t in self.versions if t.value is not None]
+
+    @property
+    def others(self) -> tuple[Change, ...]:
+        """The writes that changed it besides steps: none if steps alone explain its values."""
+        values = self.values
+        moves = sum(before != after for before, after in pairwise(values))
+        if len(values) == len(self.versions) and moves <= len(self.updates):
+            return ()
+        return self.writes
 
     @property
     def is_still(self) -> bool:
@@ -57,7 +68,7 @@ def parameters(
             tuple(holders.get(leaf, ())),
             gradients.get(leaf, ()),
             tuple(c for c in own if c.how == "step"),
-            tuple(c for c in own if c.how != "step" and c.after_steps),
+            tuple(c for c in own if c.how not in ("step", "frozen") and c.after_steps),
             tuple(versions[first]),
         )
     return entries

@@ -21,6 +21,8 @@ from gradtrace.trace.events import Call, Entry, PassEvent, Turn
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
+REMOVE = torch.utils.hooks.RemovableHandle.remove  # not the one that a recording notes
+
 
 def watched(rec: Recorder, engine: Any) -> Any:
     """Return the engine's function with its passes noted by a recorder."""
@@ -163,7 +165,7 @@ class PassWatch:
     def remove(self) -> None:
         """Remove the hooks, so that nothing of the record stays on the graph."""
         for handle in self.handles:
-            handle.remove()
+            REMOVE(handle)
         self.handles.clear()
         self.on_way.clear()
         self.got.clear()

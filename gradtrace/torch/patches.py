@@ -130,7 +130,7 @@ class Patches:
         self.run_eager()
 
     def watch_schedulers(self) -> None:
-        """Replace the constructors and steps of all schedulers' classes."""
+        """Replace the constructors and steps of all classes of schedulers."""
         base: Any = torch.optim.lr_scheduler.LRScheduler
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
@@ -144,9 +144,10 @@ class Patches:
             waiting += [heir for heir in kind.__subclasses__() if heir not in waiting]
 
     def watch_scheduler(self, kind: Any) -> None:
+        """Replace the step of a class, and its constructor if that does not call another one."""
         for name in ("__init__", "step"):
             method = vars(kind).get(name)
-            if isinstance(method, FunctionType):
+            if isinstance(method, FunctionType) and "__init__" not in method.__code__.co_names:
                 self._replace(kind, name, training.scheduling(self.rec, method))
 
     def watch_groups(self) -> None:

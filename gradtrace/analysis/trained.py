@@ -8,18 +8,19 @@ updated, and the loss changes, and falls or ends as in a run without the trouble
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import isfinite
 from statistics import median
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes.table import about
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
-from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
-from gradtrace.trace.record import LEAF, TensorRecord
+from gradtrace.trace.array_summary import norm_of
+from gradtrace.trace.record import LEAF
 
 LARGER = 1e4
-BESIDE = 2  # neighbours of a step on either side
+BESIDE = 3  # steps before one that are its neighbours
 MORE = 3  # steps after that of the trouble, from which a loop shows that it trains
 NEAR = 1e-2  # how far a loss may be above that of a run without the trouble, relative
 # kinds of errors that show that the tried change is wrong
@@ -100,14 +101,15 @@ def gradients(facts: Facts) -> dict[str, list[Any]]:
 
 
 def updates(facts: Facts) -> dict[str, list[float]]:
-    """Return the relative updates of each leaf with a name."""
-    versions: dict[int, list[TensorRecord]] = {}
+    """Return the norms of the updates of each leaf with a name whose values are kept whole."""
+    versions: dict[int, list[Any]] = {}
     for t in facts.tensors:
-        versions.setdefault(t.first, []).append(t)
+        if t.value is not None and t.value.is_whole:
+            versions.setdefault(t.first, []).append(t)
     return {
-        records[-1].label: [size for t in records if (size := update_of(t, records)) is not None]
-        for records in versions.values()
-        if records[-1].name and records[-1].kind == LEAF
+        own[-1].label: [norm_of(b.value.data - a.value.data) for a, b in pairwise(own)]
+        for own in versions.values()
+        if own[-1].name and own[-1].kind == LEAF
     }
 
 
@@ -116,7 +118,7 @@ def lost(before: Facts, after: Facts, lacking: set[str]) -> str:
     old = gradients(before)
     new = gradients(after)
     named = after.trace.named
-    for name in (*old, *(t.label for t in named if t.kind == LEAF and t.label in lacking)):
+    for name in (t.label for t in named if t.kind == LEAF and t.label in {*old, *lacking}):
         if name not in new:
             return f"{name}.grad is None"
         if is_zero(new[name][-1]) and not (name in old and all(map(is_zero, old[name]))):
@@ -136,8 +138,8 @@ def outlier(before: Facts, after: Facts) -> str:
 
 
 def outliers(facts: Facts) -> dict[str, float]:
-    """Return by how much a gradient or update is larger than the median of its neighbours: the
-    steps beside it, or the other leaves in its step.
+    """Return by how much the largest gradient or update of a leaf is larger than the median of its
+    neighbours: the steps before it, or the largest of the other leaves.
     """
     norms = {
         f"the norm of {name}.grad": [value.norm for value in values if value.is_measured]
@@ -146,15 +148,14 @@ def outliers(facts: Facts) -> dict[str, float]:
     moves = {f"the update of {name}": sizes for name, sizes in updates(facts).items()}
     large = {}
     for rows in (norms, moves):
-        for name, row in rows.items():
-            for step, size in enumerate(row):
-                beside = row[max(step - BESIDE, 0) : step] + row[step + 1 : step + 1 + BESIDE]
-                others = [sizes[step] for sizes in rows.values() if step < len(sizes)]
-                others.remove(size)
-                for neighbours in (beside, others):
-                    usual = median(filter(None, neighbours)) if any(neighbours) else size
-                    if size > LARGER * usual:
-                        large[name] = size / usual
+        most = {name: max(row) for name, row in rows.items() if row}
+        for name, size in most.items():
+            step = rows[name].index(size)
+            others = [most[leaf] for leaf in most if leaf != name]
+            for neighbours in (rows[name][max(step - BESIDE, 0) : step], others):
+                usual = median(filter(None, neighbours)) if any(neighbours) else size
+                if size > LARGER * usual:
+                    large[name] = size / usual
     return large
 
 

@@ -313,37 +313,37 @@ ITERATORS = ("filter", "map", "iter")
 
 
 def not_clipped(facts: Facts) -> Cause | None:
-    """Find clip_grad_norm_ of an iterator that another call has exhausted."""
+    """Find clip_grad_norm_, in a loop that ran, of an iterator that another call has exhausted."""
     written = {c.span.line for c in facts.trace.changes if c.of_grad and c.span is not None}
-    for call in facts.text.calls:
-        name = facts.text.cut(call.args[0]) if call.args else ""
-        bound = facts.text.assignments(name) if name.isidentifier() else []
-        value = getattr(bound[0], "value", None) if len(bound) == 1 else None
+    calls = [c for c in facts.text.calls if c.args and c.lineno not in written]
+    for call in calls:
         statement = facts.text.statement(span_of(call))
         loop = loop_around(facts, statement)
         if (
             not facts.text.cut(call.func).endswith("clip_grad_norm_")
-            or call.lineno in written
-            or not isinstance(value, ast.Call)
-            or facts.text.cut(value.func) not in ITERATORS
             or loop is None
             or statement not in loop.body
-            or not facts.lines.intersection(places.lines_of(loop))
+            or facts.lines.isdisjoint(places.lines_of(loop))
         ):
             continue
-        here = places.head_of(bound[0])
-        code = f"list({facts.text.cut(value)})"
-        return Cause(
-            "clips nothing",
-            f"clip_grad_norm_ on line {call.lineno} gets no tensor: {name} is an iterator"
-            f"{facts.at_line(here)}, which gives its tensors once",
-            (
-                facts.at(f"{name} is not a list", here),
-                facts.at("nothing is left of it here", span_of(call)),
-            ),
-            (Fix(f"{code}{facts.at_line(here)}", [(span_of(value), code)]),),
-            symptom="no gradient is clipped",
-        )
+        name = facts.text.cut(call.args[0])
+        for bound in facts.text.assignments(name):
+            value = getattr(bound, "value", None)
+            if not isinstance(value, ast.Call) or facts.text.cut(value.func) not in ITERATORS:
+                continue
+            line = facts.at_line(span_of(value))
+            code = f"list({facts.text.cut(value)})"
+            return Cause(
+                "clips nothing",
+                f"clip_grad_norm_ on line {call.lineno} gets no tensor: {name} is an iterator"
+                f"{line}, and another call has taken its tensors",
+                (
+                    facts.at(f"{name} gives its tensors once", span_of(value)),
+                    facts.at("nothing is left of it here", span_of(call)),
+                ),
+                (Fix(f"{code}{line}", [(span_of(value), code)]),),
+                symptom="no gradient is clipped",
+            )
     return None
 
 

@@ -3,13 +3,14 @@
 With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, so does
 one whose lack the cause explains; none is 0 that was not, all are finite, and what required grad
 still does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
-updated, and the loss changes, and falls or ends as in a run without the trouble.
+updated, the loss changes, and one of the last MORE losses is below the first, or the end is as in a
+run without the trouble.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from statistics import median
 
 from gradtrace.analysis.cause import Cause
@@ -64,7 +65,7 @@ def verdict(
         (after.failure.sentence if after.failure is not None else "")
         or lost(before.facts, after.facts, lacking)
         or outlier(before.facts, after.facts)
-        or untrained(after.facts, reference)
+        or untrained(before, after.facts, reference)
         or "".join(later.because for later in new[:1])
     )
     return Verdict(not lack, lack or gain(before, after))
@@ -121,9 +122,11 @@ def lost(before: Facts, after: Facts, lacking: set[str]) -> str:
     for name in (t.label for t in named if t.kind == LEAF and t.label in {*old, *lacking}):
         if name not in new:
             return f"{name}.grad is None"
-        if is_zero(new[name][-1]) and not (name in old and all(map(is_zero, old[name]))):
+        last = new[name][-1]
+        earlier = old.get(name, [None])[-1]
+        if is_zero(last) and not is_zero(earlier):
             return f"{name}.grad is 0"
-        if not is_finite(new[name][-1]):
+        if not is_finite(last) and (name in lacking or is_finite(earlier)):
             return f"{name}.grad is not finite"
     cut = {t.label for t in named if not t.requires_grad}
     cuts = (t.label for t in before.trace.named if t.requires_grad and t.label in cut)
@@ -169,7 +172,7 @@ def losses(facts: Facts) -> list[float]:
     return [number for number in numbers if number is not None]
 
 
-def untrained(after: Facts, reference: Callable[[], list[float]]) -> str:
+def untrained(before: Outcome, after: Facts, reference: Callable[[], list[float]]) -> str:
     """Say in which way a training loop does not train its parameters; "" without a loop."""
     numbers = losses(after)
     changes = [c for c in after.trace.changes if c.after_steps and not c.of_grad]
@@ -178,21 +181,30 @@ def untrained(after: Facts, reference: Callable[[], list[float]]) -> str:
         return ""
     if not is_updated:
         return "no parameter changes"
+    first = numbers[0]
+    last = numbers[-1]
     if len(set(numbers)) == 1:
-        return f"the loss stays {numbers[0]:.4g}"
-    if numbers[-1] < numbers[0] or any(
-        isfinite(usual) and numbers[-1] <= usual + NEAR * abs(usual) for usual in reference()[-1:]
-    ):
+        return f"the loss stays {first:.4g}"
+    if isfinite(last) and (is_short(before, numbers) or min(numbers[-MORE:]) < first):
         return ""
-    return f"the loss goes from {numbers[0]:.4g} to {numbers[-1]:.4g}"
+    if any(last <= usual + NEAR * abs(usual) < inf for usual in reference()[-1:]):
+        return ""
+    return f"the loss goes from {first:.4g} to {last:.4g}"
+
+
+def is_short(before: Outcome, numbers: list[float]) -> bool:
+    """Whether a loop with these losses has too few steps after that of the trouble to show that it
+    trains.
+    """
+    bad = (i for i, loss in enumerate(losses(before.facts), 1) if not isfinite(loss))
+    trouble = next(bad, 1) if before.failure is None else len(before.facts.trace.training)
+    return len(numbers) < trouble + MORE
 
 
 def gain(before: Outcome, after: Outcome) -> str:
     """Say what a fix changes: the loss of a loop with enough steps, else a gradient."""
-    bad = (i for i, loss in enumerate(losses(before.facts), 1) if not isfinite(loss))
-    trouble = next(bad, 1) if before.failure is None else len(before.facts.trace.training)
     numbers = losses(after.facts)
-    if len(numbers) >= trouble + MORE and numbers[-1] < numbers[0]:
+    if not is_short(before, numbers) and numbers[-1] < numbers[0]:
         return f"the loss falls from {numbers[0]:.4g} to {numbers[-1]:.4g}"
     old = gradients(before.facts)
     for name in gradients(after.facts):

@@ -1,8 +1,8 @@
 """What the run of a changed program shows: whether a change that `why` advises is a fix.
 
-With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, so does
-one whose lack the cause explains; none is 0 that was not, all are finite, and what required grad
-still does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
+With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, and so
+does one whose lack the cause explains; none becomes 0 or infinite, and what required grad still
+does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
 updated, the loss changes, and one of the last MORE losses is below the first, or the end is as in a
 run without the trouble.
 """
@@ -59,15 +59,20 @@ def verdict(
     """
     if remains(after, cause):
         return Verdict(False, "")
+    usual = outliers(before.facts)
     earlier = {earlier.code for earlier in before.causes} - {cause.code}
-    new = [later for later in after.causes if later.code not in earlier]
-    lack = (
-        (after.failure.sentence if after.failure is not None else "")
-        or lost(before.facts, after.facts, lacking)
-        or outlier(before.facts, after.facts)
-        or untrained(before, after.facts, reference)
-        or "".join(later.because for later in new[:1])
+    lacks = (
+        "" if after.failure is None else after.failure.sentence,
+        lost(before.facts, after.facts, lacking),
+        *(
+            f"{name} is {times:.0e} times its neighbours'"
+            for name, times in outliers(after.facts).items()
+            if name not in usual
+        ),
+        untrained(before, after.facts, reference),
+        *(later.because for later in after.causes if later.code not in earlier),
     )
+    lack = next(filter(None, lacks), "")
     return Verdict(not lack, lack or gain(before, after))
 
 
@@ -133,16 +138,9 @@ def lost(before: Facts, after: Facts, lacking: set[str]) -> str:
     return next((f"{name} does not require grad" for name in cuts), "")
 
 
-def outlier(before: Facts, after: Facts) -> str:
-    """Say which gradient or update is far larger than its neighbours, if it was not so before."""
-    usual = outliers(before)
-    large = outliers(after).items()
-    return next((f"{x} is {n:.0e} times its neighbours'" for x, n in large if x not in usual), "")
-
-
 def outliers(facts: Facts) -> dict[str, float]:
     """Return by how much the largest gradient or update of a leaf is larger than the median of its
-    neighbours: the steps before it, or the largest of the other leaves.
+    neighbours: the steps before it, or the largest of the others.
     """
     norms = {
         f"the norm of {name}.grad": [value.norm for value in values if value.is_measured]

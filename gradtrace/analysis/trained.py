@@ -1,25 +1,27 @@
 """What the run of a changed program shows: whether a change that `why` advises is a fix.
 
-With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, so does
-one whose lack the cause explains; none is 0 that was not, all are finite, and what required grad
-still does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
-updated, and the loss changes, and falls or ends as in a run without the trouble.
+With a fix the cause is gone, and no new one came. A leaf that got a gradient still gets one, and so
+does one whose lack the cause explains; none becomes 0 or infinite, and what required grad still
+does. No gradient and no update is LARGER times its neighbours. In a training loop leaves are
+updated, the loss changes, and one of the last MORE losses is below the first, or the end is as in a
+run without the trouble.
 """
 
 from __future__ import annotations
 
-from math import isfinite
+from itertools import pairwise
+from math import inf, isfinite
 from statistics import median
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes.table import about
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
-from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
-from gradtrace.trace.record import LEAF, TensorRecord
+from gradtrace.trace.array_summary import norm_of
+from gradtrace.trace.record import LEAF
 
 LARGER = 1e4
-BESIDE = 2  # neighbours of a step on either side
+BESIDE = 3  # steps before one that are its neighbours
 MORE = 3  # steps after that of the trouble, from which a loop shows that it trains
 NEAR = 1e-2  # how far a loss may be above that of a run without the trouble, relative
 # kinds of errors that show that the tried change is wrong
@@ -57,15 +59,20 @@ def verdict(
     """
     if remains(after, cause):
         return Verdict(False, "")
+    usual = outliers(before.facts)
     earlier = {earlier.code for earlier in before.causes} - {cause.code}
-    new = [later for later in after.causes if later.code not in earlier]
-    lack = (
-        (after.failure.sentence if after.failure is not None else "")
-        or lost(before.facts, after.facts, lacking)
-        or outlier(before.facts, after.facts)
-        or untrained(after.facts, reference)
-        or "".join(later.because for later in new[:1])
+    lacks = (
+        "" if after.failure is None else after.failure.sentence,
+        lost(before.facts, after.facts, lacking),
+        *(
+            f"{name} is {times:.0e} times its neighbours'"
+            for name, times in outliers(after.facts).items()
+            if name not in usual
+        ),
+        untrained(before, after.facts, reference),
+        *(later.because for later in after.causes if later.code not in earlier),
     )
+    lack = next(filter(None, lacks), "")
     return Verdict(not lack, lack or gain(before, after))
 
 
@@ -100,14 +107,15 @@ def gradients(facts: Facts) -> dict[str, list[Any]]:
 
 
 def updates(facts: Facts) -> dict[str, list[float]]:
-    """Return the relative updates of each leaf with a name."""
-    versions: dict[int, list[TensorRecord]] = {}
+    """Return the norms of the updates of each leaf with a name whose values are kept whole."""
+    versions: dict[int, list[Any]] = {}
     for t in facts.tensors:
-        versions.setdefault(t.first, []).append(t)
+        if t.value is not None and t.value.is_whole:
+            versions.setdefault(t.first, []).append(t)
     return {
-        records[-1].label: [size for t in records if (size := update_of(t, records)) is not None]
-        for records in versions.values()
-        if records[-1].name and records[-1].kind == LEAF
+        own[-1].label: [norm_of(b.value.data - a.value.data) for a, b in pairwise(own)]
+        for own in versions.values()
+        if own[-1].name and own[-1].kind == LEAF
     }
 
 
@@ -116,28 +124,23 @@ def lost(before: Facts, after: Facts, lacking: set[str]) -> str:
     old = gradients(before)
     new = gradients(after)
     named = after.trace.named
-    for name in (*old, *(t.label for t in named if t.kind == LEAF and t.label in lacking)):
+    for name in (t.label for t in named if t.kind == LEAF and t.label in {*old, *lacking}):
         if name not in new:
             return f"{name}.grad is None"
-        if is_zero(new[name][-1]) and not (name in old and all(map(is_zero, old[name]))):
+        last = new[name][-1]
+        earlier = old.get(name, [None])[-1]
+        if is_zero(last) and not is_zero(earlier):
             return f"{name}.grad is 0"
-        if not is_finite(new[name][-1]):
+        if not is_finite(last) and (name in lacking or is_finite(earlier)):
             return f"{name}.grad is not finite"
     cut = {t.label for t in named if not t.requires_grad}
     cuts = (t.label for t in before.trace.named if t.requires_grad and t.label in cut)
     return next((f"{name} does not require grad" for name in cuts), "")
 
 
-def outlier(before: Facts, after: Facts) -> str:
-    """Say which gradient or update is far larger than its neighbours, if it was not so before."""
-    usual = outliers(before)
-    large = outliers(after).items()
-    return next((f"{x} is {n:.0e} times its neighbours'" for x, n in large if x not in usual), "")
-
-
 def outliers(facts: Facts) -> dict[str, float]:
-    """Return by how much a gradient or update is larger than the median of its neighbours: the
-    steps beside it, or the other leaves in its step.
+    """Return by how much the largest gradient or update of a leaf is larger than the median of its
+    neighbours: the steps before it, or the largest of the others.
     """
     norms = {
         f"the norm of {name}.grad": [value.norm for value in values if value.is_measured]
@@ -146,15 +149,14 @@ def outliers(facts: Facts) -> dict[str, float]:
     moves = {f"the update of {name}": sizes for name, sizes in updates(facts).items()}
     large = {}
     for rows in (norms, moves):
-        for name, row in rows.items():
-            for step, size in enumerate(row):
-                beside = row[max(step - BESIDE, 0) : step] + row[step + 1 : step + 1 + BESIDE]
-                others = [sizes[step] for sizes in rows.values() if step < len(sizes)]
-                others.remove(size)
-                for neighbours in (beside, others):
-                    usual = median(filter(None, neighbours)) if any(neighbours) else size
-                    if size > LARGER * usual:
-                        large[name] = size / usual
+        most = {name: max(row) for name, row in rows.items() if row}
+        for name, size in most.items():
+            step = rows[name].index(size)
+            others = [most[leaf] for leaf in most if leaf != name]
+            for neighbours in (rows[name][max(step - BESIDE, 0) : step], others):
+                usual = median(filter(None, neighbours)) if any(neighbours) else size
+                if size > LARGER * usual:
+                    large[name] = size / usual
     return large
 
 
@@ -168,7 +170,7 @@ def losses(facts: Facts) -> list[float]:
     return [number for number in numbers if number is not None]
 
 
-def untrained(after: Facts, reference: Callable[[], list[float]]) -> str:
+def untrained(before: Outcome, after: Facts, reference: Callable[[], list[float]]) -> str:
     """Say in which way a training loop does not train its parameters; "" without a loop."""
     numbers = losses(after)
     changes = [c for c in after.trace.changes if c.after_steps and not c.of_grad]
@@ -177,21 +179,30 @@ def untrained(after: Facts, reference: Callable[[], list[float]]) -> str:
         return ""
     if not is_updated:
         return "no parameter changes"
+    first = numbers[0]
+    last = numbers[-1]
     if len(set(numbers)) == 1:
-        return f"the loss stays {numbers[0]:.4g}"
-    if numbers[-1] < numbers[0] or any(
-        isfinite(usual) and numbers[-1] <= usual + NEAR * abs(usual) for usual in reference()[-1:]
-    ):
+        return f"the loss stays {first:.4g}"
+    if isfinite(last) and (is_short(before, numbers) or min(numbers[-MORE:]) < first):
         return ""
-    return f"the loss goes from {numbers[0]:.4g} to {numbers[-1]:.4g}"
+    if any(last <= usual + NEAR * abs(usual) < inf for usual in reference()[-1:]):
+        return ""
+    return f"the loss goes from {first:.4g} to {last:.4g}"
+
+
+def is_short(before: Outcome, numbers: list[float]) -> bool:
+    """Whether a loop with these losses has too few steps after that of the trouble to show that it
+    trains.
+    """
+    bad = (i for i, loss in enumerate(losses(before.facts), 1) if not isfinite(loss))
+    trouble = next(bad, 1) if before.failure is None else len(before.facts.trace.training)
+    return len(numbers) < trouble + MORE
 
 
 def gain(before: Outcome, after: Outcome) -> str:
     """Say what a fix changes: the loss of a loop with enough steps, else a gradient."""
-    bad = (i for i, loss in enumerate(losses(before.facts), 1) if not isfinite(loss))
-    trouble = next(bad, 1) if before.failure is None else len(before.facts.trace.training)
     numbers = losses(after.facts)
-    if len(numbers) >= trouble + MORE and numbers[-1] < numbers[0]:
+    if not is_short(before, numbers) and numbers[-1] < numbers[0]:
         return f"the loss falls from {numbers[0]:.4g} to {numbers[-1]:.4g}"
     old = gradients(before.facts)
     for name in gradients(after.facts):

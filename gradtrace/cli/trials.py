@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from io import StringIO
 from math import isfinite
 
 from gradtrace.analysis.cause import Cause, Fix
@@ -32,19 +33,13 @@ SECONDS = 30.0  # the last resort, where operations are long or the machine is s
 WANTED = session.GRADIENTS._replace(failing=True, checking=True)
 
 
-class Silent:
+class Silent(StringIO):
     """A stream for the output of a trial, which nobody reads."""
 
     muted = True
 
-    def write(self, text: str) -> int:
+    def write(self, text: str, /) -> int:
         return len(text)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
 
 
 class Trials:
@@ -92,20 +87,22 @@ class Trials:
         results = {fix: self.verdict(cause, fix) for fix in cause.advice if isinstance(fix, Fix)}
         seen: dict[str, Verdict] = {fix: v for fix, v in results.items() if v is not None}
         tried = tuple(fix for fix, result in seen.items() if result.is_fix)
-        rest = []
-        failed = []
-        for advice in cause.advice:
-            result = seen.get(advice)
-            if result is None:
-                rest.append(advice)
-            elif not result.is_fix and (result.clause or not is_code(advice)):
-                failed.append(f"{advice}; but {result.clause} then" if result.clause else advice)
-                rest.append(failed[-1])
-        if cause.judged and seen:
+        failed = {
+            fix: f"{fix}; but {result.clause} then"
+            for fix, result in seen.items()
+            if not result.is_fix and result.clause
+        }
+        rest = [
+            failed.get(advice, advice)
+            for advice in cause.advice
+            if advice not in tried
+            and (advice in failed or advice not in seen or not (cause.judged or is_code(advice)))
+        ]
+        if cause.judged and seen and (tried or not failed):
             cause = cause._replace(because=f"{cause.because}; {cause.judged[not tried]}")
         shown = seen[tried[0]].clause if tried else ""
         return cause._replace(
-            advice=(*tried, *rest), tried=tried, failed=tuple(failed), shown=shown
+            advice=(*tried, *rest), tried=tried, failed=tuple(failed.values()), shown=shown
         )
 
     def verdict(self, cause: Cause, fix: Fix) -> Verdict | None:

@@ -71,9 +71,8 @@ class Asked(NamedTuple):
 def is_asked(args: list[str]) -> bool:
     """Whether a command line has --engine before the arguments of a script."""
     head = args[: args.index("--")] if "--" in args else args
-    return head[:1] not in WITH_OWN_OPTIONS and any(
-        token.partition("=")[0] in OPTIONS for token in head
-    )
+    is_own = head[:1] in WITH_OWN_OPTIONS and (head[0] != "check" or "--model" not in head)
+    return not is_own and any(token.partition("=")[0] in OPTIONS for token in head)
 
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
@@ -87,6 +86,8 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
         with own_folder() as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
+            if asked.command == "check":
+                return import_module("gradtrace.cli.probing").check_in_torch(asked)
             records = []
             for number, script in enumerate(asked.positionals[: sources_of(asked.command)]):
                 if is_record(asked, script):
@@ -168,7 +169,7 @@ def taken_apart(args: list[str]) -> Asked:
     combined with it.
     """
     command = args[0]
-    if command not in KNOWN:
+    if command not in (*KNOWN, "check"):
         shown = command if command in COMMANDS else report.clip(command)
         raise UsageError(f"--engine torch is not for '{shown}'", f"it goes with {', '.join(KNOWN)}")
     cut = args.index("--") if "--" in args else len(args)
@@ -296,7 +297,7 @@ def check_status(status: ScriptStatus, request: ScriptRequest, python: str, code
         )
     if status.refused:
         raise UsageError(*status.refused)
-    if request.level == "none" or os.path.exists(request.record):
+    if request.level in ("none", "model") or os.path.exists(request.record):
         return
     script = report.escaped(request.script)
     if status.fault:

@@ -122,7 +122,7 @@ class ProbedModel:
 
     @property
     def samples(self) -> int:
-        """How many samples the arguments have; 0 if there is no such axis."""
+        """How many samples the arguments have; 0 without such an axis."""
         return next((int(v.shape[self.axis]) for v in self.values if v.ndim > self.axis), 0)
 
     def axis_of(self, tensor: Tensor) -> int | None:

@@ -148,7 +148,11 @@ def probe_all(p: ProbedModel, steps: int) -> ModelCheck:
         try:
             results += probe(p, steps) if probe is learning else probe(p)
         except Exception as error:
-            why = "there is no loss" if p.loss is None else f"{type(error).__name__}: {error}"
+            why = (
+                "without a loss: pass loss_fn"
+                if p.loss is None
+                else f"{type(error).__name__}: {error}"
+            )
             results.append(Probe(probe.__name__.replace("_", " "), NOT_TRIED, why))
     return ModelCheck(tuple(results))
 
@@ -503,7 +507,7 @@ def learning(p: ProbedModel, steps: int) -> Iterator[Probe]:
         if (rate or p.optimizer) and (not attempts or attempts[-1].ratio >= LEARNT):
             attempts.append(attempt(p, steps, rate))
     best = min(attempt.ratio for attempt in attempts)
-    said = f"the loss of one batch falls from {'; '.join(map(str, attempts))}"
+    said = f"the loss of one batch goes from {'; '.join(map(str, attempts))}"
     is_learnt = best < LEARNT and attempts[0].ratio < FALLS
     is_falling = best < FALLS or steps < STEPS / 2
     yield Probe("learning", OK if is_learnt else REMARK if is_falling else WRONG, said, best)

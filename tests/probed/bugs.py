@@ -223,7 +223,7 @@ def encoder_detached(torch):
     return model_of(torch, build, forward), vectors(torch), torch.nn.functional.cross_entropy
 
 
-@bug("learning", "falls from")
+@bug("learning", "goes from")
 def softmax_twice(torch):
     def build(self, nn):
         self.a = nn.Linear(6, 16)
@@ -235,7 +235,7 @@ def softmax_twice(torch):
     return model_of(torch, build, forward), vectors(torch), torch.nn.functional.cross_entropy
 
 
-@bug("learning", "falls from")
+@bug("learning", "goes from")
 def target_broadcast(torch):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))

@@ -57,7 +57,7 @@ class FirstStep:
     def result(self) -> ModelCheck:
         """Return what the probes say; UsageError if the program has no training step."""
         if self.checked is None:
-            raise UsageError("no call of a Module that can be copied is before a backward()", HOW)
+            raise UsageError("no backward() follows a call of a Module", HOW)
         return self.checked
 
     # ---- what the program does

@@ -243,7 +243,7 @@ class ProbedModel:
 
     def forward_place(self) -> tuple[str, int]:
         """Return where the user's class of the model defines forward."""
-        code: Any = getattr(type(self.model).forward, "__code__", None)
+        code: Any = getattr(inspect.unwrap(type(self.model).forward), "__code__", None)
         is_own = code and not code.co_filename.startswith(self.packages)
         return (code.co_filename, code.co_firstlineno) if is_own else ("", 0)
 

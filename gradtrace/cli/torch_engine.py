@@ -37,7 +37,7 @@ KNOWN = ("why", "graph", "page", "stats", "trace", "diff", "eval", "run")
 OPTIONS = ("--engine", "--python")
 # that a run in PyTorch takes
 RUN_OPTIONS = {"-o", *(name for option in options.COMMON for name in option.names)}
-WITH_OWN_OPTIONS = (["check"], ["verify"], ["replay"])
+WITH_OWN_OPTIONS = (["verify"], ["replay"])
 LEVEL = "summary"
 HOW = "gradtrace why --engine torch train.py"
 NEAREST = {
@@ -71,8 +71,11 @@ class Asked(NamedTuple):
 def is_asked(args: list[str]) -> bool:
     """Whether a command line has --engine before the arguments of a script."""
     head = args[: args.index("--")] if "--" in args else args
-    is_own = head[:1] in WITH_OWN_OPTIONS and (head[0] != "check" or "--model" not in head)
-    return not is_own and any(token.partition("=")[0] in OPTIONS for token in head)
+    # --python of check is its own option too
+    names = OPTIONS[:1] if head[:1] == ["check"] else OPTIONS
+    return head[:1] not in WITH_OWN_OPTIONS and any(
+        token.partition("=")[0] in names for token in head
+    )
 
 
 def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
@@ -345,7 +348,7 @@ def command_line(args: list[str]) -> str:
         f"PyTorch{'' if is_torch_installed() else f' (not installed here: {INSTALLED})'}"
     )
     nearest = command
-    if command not in KNOWN:
+    if command not in KNOWN and "--model" not in args:
         nearest = NEAREST.get(command, "run")
         how = f"gradtrace {command} does not run PyTorch; {how}"
     sources = files_of(command, args)

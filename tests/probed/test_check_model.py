@@ -228,6 +228,22 @@ def test_a_program_without_a_step_says_what_to_call(tmp_path, engine):
     assert "check_model(model, batch, loss_fn)" in done.stderr
 
 
+def test_check_in_torch_is_for_models(tmp_path):
+    line = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "check",
+        "--engine",
+        "torch",
+        str(tmp_path / "train.py"),
+    ]
+    (tmp_path / "train.py").write_text(RIGHT)
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert "check --engine torch takes --model" in done.stderr
+
+
 @pytest.mark.slow
 def test_the_two_engines_say_the_same():
     torch = pytest.importorskip("torch")

@@ -99,6 +99,7 @@ __getattr__, __dir__ = attach(
         **dict.fromkeys(("load", "save"), "gradtrace.utils.serialization"),
         "set_default_tensor_type": "gradtrace.ops.create.legacy",
         **dict.fromkeys(_NOTEBOOK, "gradtrace.notebook"),
+        "check_model": "gradtrace.analysis.probes",
         "load_ipython_extension": "gradtrace.cli.magic",
         "set_printoptions": "gradtrace.engine.data.text",
         "typename": "gradtrace.nn.modules._text",

@@ -43,6 +43,7 @@ from gradtrace.cli.magic import load_ipython_extension as load_ipython_extension
 from gradtrace.engine.data.describe import layout as layout, memory_format as memory_format
 from gradtrace.utils.serialization import load as load, save as save
 from gradtrace.notebook import draw as draw, page as page, stats as stats, steps as steps, why as why
+from gradtrace.analysis.probes import check_model as check_model
 from gradtrace.engine.data.describe import device as _device
 from gradtrace.engine.data.dtypes import dtype as _dtype
 

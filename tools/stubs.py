@@ -254,6 +254,7 @@ def module_stub() -> str:
     imports.append("from gradtrace.utils.serialization import load as load, save as save\n")
     shown = ", ".join(f"{name} as {name}" for name in TABLES._NOTEBOOK)
     imports.append(f"from gradtrace.notebook import {shown}\n")
+    imports.append("from gradtrace.analysis.probes import check_model as check_model\n")
     text = MODULE_HEAD.format(imports="".join(imports).rstrip("\n"))
     text += "".join(f"{name}: _dtype\n" for name in TABLES._DTYPES)
     for name, value in TABLES._CONSTANTS.items():

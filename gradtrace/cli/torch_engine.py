@@ -37,7 +37,7 @@ KNOWN = ("why", "graph", "page", "stats", "ledger", "trace", "diff", "eval", "ru
 OPTIONS = ("--engine", "--python")
 # that a run in PyTorch takes
 RUN_OPTIONS = {"-o", *(name for option in options.COMMON for name in option.names)}
-WITH_OWN_OPTIONS = (["check"], ["verify"], ["replay"])
+WITH_OWN_OPTIONS = (["verify"], ["replay"])
 LEVEL = "summary"
 HOW = "gradtrace why --engine torch train.py"
 NEAREST = {
@@ -71,8 +71,10 @@ class Asked(NamedTuple):
 def is_asked(args: list[str]) -> bool:
     """Whether a command line has --engine before the arguments of a script."""
     head = args[: args.index("--")] if "--" in args else args
+    # --python of check is its own option too
+    names = OPTIONS[:1] if head[:1] == ["check"] else OPTIONS
     return head[:1] not in WITH_OWN_OPTIONS and any(
-        token.partition("=")[0] in OPTIONS for token in head
+        token.partition("=")[0] in names for token in head
     )
 
 
@@ -87,6 +89,8 @@ def run(args: list[str], go_on: Callable[[list[str]], int]) -> int:
         with own_folder() as folder:
             if asked.command == "run":
                 return run_alone(asked, folder)
+            if asked.command == "check":
+                return import_module("gradtrace.cli.probing").check_in_torch(asked)
             records = []
             for number, script in enumerate(asked.positionals[: sources_of(asked.command)]):
                 if is_record(asked, script):
@@ -168,7 +172,7 @@ def taken_apart(args: list[str]) -> Asked:
     combined with it.
     """
     command = args[0]
-    if command not in KNOWN:
+    if command not in (*KNOWN, "check"):
         shown = command if command in COMMANDS else report.clip(command)
         raise UsageError(f"--engine torch is not for '{shown}'", f"it goes with {', '.join(KNOWN)}")
     cut = args.index("--") if "--" in args else len(args)
@@ -296,7 +300,7 @@ def check_status(status: ScriptStatus, request: ScriptRequest, python: str, code
         )
     if status.refused:
         raise UsageError(*status.refused)
-    if request.level == "none" or os.path.exists(request.record):
+    if request.level in ("none", "model") or os.path.exists(request.record):
         return
     script = report.escaped(request.script)
     if status.fault:
@@ -344,7 +348,7 @@ def command_line(args: list[str]) -> str:
         f"PyTorch{'' if is_torch_installed() else f' (not installed here: {INSTALLED})'}"
     )
     nearest = command
-    if command not in KNOWN:
+    if command not in KNOWN and "--model" not in args:
         nearest = NEAREST.get(command, "run")
         how = f"gradtrace {command} does not run PyTorch; {how}"
     sources = files_of(command, args)

@@ -18,9 +18,10 @@ T = TypeVar("T")
 class ScriptRequest:
     """A script to run with its arguments.
 
-    `level` is the recorder's; "none" records nothing, and "replay" runs the step of a capsule
-    again: then `script` is the capsule, and `model` and `step` are the names of the program's
-    functions, or "". `record` and `status` are the paths of the files to write.
+    `level` is the recorder's; "none" records nothing. "replay" runs the step of a capsule again:
+    then `script` is the capsule, and `model` and `step` are the names of the program's functions,
+    or "". "model" probes the model of the script's first backward; the first argument is for how
+    many steps it learns. `record` and `status` are the paths of the files to write.
     """
 
     level: str
@@ -42,8 +43,9 @@ class ScriptStatus:
     refused: list[str] = field(default_factory=list)  # the message and the hint of a UsageError
     fault: str = ""  # why no record could be made
     interrupted: bool = False
-    answer: str = ""  # of a replay, as are the next two
+    answer: str = ""  # of a replay, as is the next one
     same: bool = False
+    # of a replay, or "probes"
     facts: dict[str, Any] = field(default_factory=dict)
 
 

@@ -15,11 +15,13 @@ engine.
 guards the loops of an Accelerator. `flight("run.gtlog", model, optimizer)` keeps the numbers of the
 last training steps in a file. `capsule` writes the state before a step to a file, and `replay` runs
 that step again in another process. `draw(loss)` and `why(w)` work without a recording, from what
-the graph still holds. Needs PyTorch 2.4 or later.
+the graph still holds. `check_model` tries a model on copies, for bugs that raise no error. Needs
+PyTorch 2.4 or later.
 """
 
 from __future__ import annotations
 
+from gradtrace.analysis.probes import check_model
 from gradtrace.torch import accelerate
 from gradtrace.torch.after import draw, why
 from gradtrace.torch.capsule import capsule
@@ -36,6 +38,7 @@ __all__ = [
     "RunComparison",
     "accelerate",
     "capsule",
+    "check_model",
     "compare",
     "draw",
     "flight",

@@ -50,6 +50,8 @@ def main(path: str) -> int:
             sys.path[0] = os.getcwd()
             return replayed(request, status)
         sys.path[0] = os.path.dirname(os.path.abspath(request.script))
+        if request.level == "model":
+            return probed(request, status)
         sys.argv = [request.script, *request.arguments]
         return run(request.script) if request.level == "none" else recorded(request, status)
     finally:
@@ -133,6 +135,28 @@ def replayed(request: Any, status: Any) -> int:
     with open(request.record, "wb") as file:
         file.write(recording.file_content(outcome.recorded.trace()))
     return 0
+
+
+def probed(request: Any, status: Any) -> int:
+    """Run the script up to its first backward; what the probes say of its model goes to
+    `status`.
+    """
+    if not has_torch(status):
+        return 0
+    load_package()
+    import torch
+
+    from gradtrace.errors import UsageError
+    from gradtrace.torch.first_step import TorchFirstStep
+
+    del sys.argv[1]  # the number of steps
+    with TorchFirstStep(torch, int(request.arguments[0])) as step:
+        code = run(request.script)
+    try:
+        status.facts = {"probes": step.result().probes}
+    except UsageError as error:
+        status.refused = [error.message, error.hint]
+    return code
 
 
 def run(script: str) -> int:

@@ -35,6 +35,10 @@ SHARED = {
     "--color": (("x*",), ("--color", "always")),
     "--debug": (("x*",), ("--debug",)),
 }
+MODEL = """import torch
+net = torch.nn.Linear(2, 1)
+net(torch.ones(3, 2)).sum().backward()
+"""
 STEP = (
     "import torch; w = torch.ones(2, requires_grad=True); opt = torch.optim.SGD([w], lr=0.1); "
     "loss = (w * w).sum(); loss.backward(); opt.step()"
@@ -194,6 +198,8 @@ OWN = {
         "--most": (("(x*x).sum()", "--x", "ones(5)"), ("--most", "2")),
         "--against": (NOTES, ("--against", "torch", "--python", "nowhere/python")),
         "--python": ((*NOTES, "--against", "torch"), ("--python", "nowhere/python")),
+        "--model": (("model.py",), ("--model",)),
+        "--steps": (("model.py", "--model"), ("--steps", "2")),
         "--all": (("(x*x).sum()", "--x", "ones(21)"), ("--all",)),
         "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
         "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
@@ -308,6 +314,7 @@ def compare(gt, here):
     """compare(args, added): the two command lines differ, and neither shows a fault of ours."""
     (here / "loop.txt").write_text(LOOP)
     (here / "train.py").write_text(TRAIN)
+    (here / "model.py").write_text(MODEL)
     (here / "p.json").write_text('{"w": 3}')
     writer = FlightWriter(here / "steps.gtlog", ("time", "loss"), 10)
     writer.append(1, np.ones((3, 2)))

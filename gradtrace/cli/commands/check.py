@@ -1,13 +1,14 @@
 """`gradtrace check SOURCE`: compare gradients with finite differences, or a whole program with
-PyTorch.
+PyTorch; or try the program's model for bugs that raise no error.
 """
 
 from __future__ import annotations
 
+from gradtrace.annotations import NamedTuple
 from gradtrace.cli import backward, options, output
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request, choice, flag, number, option, section
+from gradtrace.cli.options import Request, choice, flag, hidden, number, option, section
 
 HELP = """Check the gradient of every leaf of SOURCE against finite differences, element by element. Where the program
 calls backward itself, its first call is checked.
@@ -15,27 +16,51 @@ calls backward itself, its first call is checked.
 The computation is done in float64 unless --dtype says otherwise, with the random numbers that the program draws in its
 own dtype (--seed; without it, seed 0). Points without a derivative (the kink of relu at 0) are named as such and do not
 fail. The program's own Functions are checked on their own too. If anything is wrong the operation is named and the exit
-code is 1."""
+code is 1.
+
+With --model nothing of that: the model of the program's first backward is tried on copies, with its batch, loss and
+optimizer, for bugs that raise no error; the program ends there. gradtrace.torch.check_model does so in a program."""
 
 EXAMPLES = """Examples:
   gradtrace check "(x*w).sin().sum()" --x 1,2,3 --w 0.5
   gradtrace check my_function.py --order 2
-  gradtrace check tutorial.py --against torch"""
+  gradtrace check tutorial.py --against torch
+  gradtrace check --model train.py
+  gradtrace check --model --engine torch train.py"""
 
 # Options that have no effect here, except with --against.
 IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")
 
 
-def check(request: Request, order: int, most: int, against: str | None, python: str | None) -> int:
+class How(NamedTuple):
+    """The values of the options that say what is checked."""
+
+    order: int
+    most: int
+    against: str | None
+    model: bool
+    steps: int
+    python: str | None
+
+
+def check(request: Request, how: How) -> int:
     from gradtrace.cli import checking
     from gradtrace.views import check as view
 
-    if against is not None:
-        return beside_torch(request, python)
+    if how.against is not None:
+        return beside_torch(request, how.python)
+    if how.model:
+        return check_model(request, how)
     backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
-    report = checking.check(request, order, most)
+    report = checking.check(request, how.order, how.most)
     output.show(request.look, view.text, view.render, report)
     return Exit.OK if report.passed else Exit.FAILED
+
+
+def check_model(request: Request, how: How) -> int:
+    from gradtrace.cli import probing
+
+    return probing.show(request.look, probing.check(request, how.steps))
 
 
 def beside_torch(request: Request, python: str | None) -> int:
@@ -68,6 +93,13 @@ command = SourceCommand(
                 "--against torch",
                 "Run the program in real PyTorch, with full rights, and compare every variable.",
             ),
+            flag(
+                "--model",
+                "Try the model of the program's first backward, on copies, for bugs that raise no "
+                "error.",
+            ),
+            number("--steps N", "With --model: learn one batch in N steps.", 1, default=100),
+            hidden(choice("--engine torch", "With --model: in real PyTorch, with full rights.")),
             option("--python PATH", "The Python that has PyTorch. Default: this one."),
         ),
         section("Output", flag("--all", "Show every element.")),
@@ -77,4 +109,5 @@ command = SourceCommand(
     ),
     HELP,
     EXAMPLES,
+    records=(How,),
 )

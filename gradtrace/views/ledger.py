@@ -5,8 +5,9 @@
     net.weight  loss (line 9) 0.523  clip_grad_norm_  opt        1.2%
 
 The JSON document has `schema` "gradtrace/ledger", `version`, `step` (null without a training loop),
-`steps`, and `parameters`, a list of objects with name, losses [{loss, line, file, passes, cleared}], norm, edits,
-fate ("used", "cleared", "left", ""), by, line, file, change (relative), and writes.
+`steps`, and `parameters`, a list of objects with name, losses [{loss, line, file, passes,
+cleared}], norm, edits, fate ("used", "cleared", "left", ""), by, line, file, change (relative), and
+writes.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ def recomputed_alike(ledger: Ledger) -> Iterator[Cause]:
         if draw is not None:
             yield Cause(
                 "recomputed otherwise",
-                f"backward computes {facts.text.cut(call.args[0])} again{facts.at_line(place)}, and "
-                f"{unit(facts, draw)} draws other numbers then: preserve_rng_state=False",
+                f"backward computes {facts.text.cut(call.args[0])} again{facts.at_line(place)}, "
+                f"and {unit(facts, draw)} draws other numbers then: preserve_rng_state=False",
                 (
                     facts.at("the state of the random numbers is not kept here", place),
                     facts.at("these numbers are drawn again in backward", draw.span),

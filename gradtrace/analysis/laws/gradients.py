@@ -73,7 +73,8 @@ def cleared_unused(
     return Cause(
         "cleared early",
         f"{call}{facts.at_line(end.span)} clears the gradients of backward"
-        f"{facts.at_line(pass_.span)} before {step or 'a step'} uses them, in {passes} of {of} passes",
+        f"{facts.at_line(pass_.span)} before {step or 'a step'} uses them, "
+        f"in {passes} of {of} passes",
         evidence,
         (
             f"move {call} before backward(), or after step()"
@@ -136,11 +137,11 @@ def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
             continue
         first, last = map(ledger.pass_of, twice[-1])
         root = facts.labels(last.roots)
+        also = "" if first.span == last.span else f" and{facts.at_line(last.span)}"
         yield Cause(
             "backward twice",
-            f"backward runs from {root} twice before each step{facts.at_line(first.span)}"
-            f"{'' if first.span == last.span else ' and' + facts.at_line(last.span)}: each gradient "
-            "is added twice",
+            f"backward runs from {root} twice before each step{facts.at_line(first.span)}{also}: "
+            "each gradient is added twice",
             (facts.backward(first), facts.backward(last)),
             (f"call backward once for each {root}",),
             tensors=leaves_of(ledger),

@@ -39,8 +39,8 @@ def hooks_once(ledger: Ledger) -> Iterator[Cause]:
         span = hooks[-1].span
         yield Cause(
             "hook twice",
-            f"the hook {name} is registered on {label} again in each step{facts.at_line(span)}, and "
-            f"none is removed: in the last step it runs {len(hooks)} times",
+            f"the hook {name} is registered on {label} again in each step{facts.at_line(span)}, "
+            f"and none is removed: in the last step it runs {len(hooks)} times",
             (facts.at(f"this registers it, {len(hooks)} times in this run", span),),
             ("register it once, before the loop", "or remove it with its handle: handle.remove()"),
             tensors=None if isinstance(owner, str) else frozenset([int(owner or 0)]),
@@ -188,7 +188,7 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
             "evaluated in training mode",
             f"{outer[id(scope)].name} runs in training mode without gradients"
             f"{facts.at_line(own_span(facts, operation))}, where {scope.detail} still "
-            f"{'drops elements' if 'Drop' in scope.detail else 'uses and updates batch statistics'}",
+            f"{acts_in_training(scope)}",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
 
@@ -245,7 +245,8 @@ def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
         if is_dropout(facts.trace, operation) and next(iter(numbers_in(operation)), 1.0) > 0:
             yield Cause(
                 "dropout stays on",
-                f"dropout{facts.at_line(operation.span)} drops elements although {scope.name} is in evaluation mode",
+                f"dropout{facts.at_line(operation.span)} drops elements although {scope.name} is "
+                "in evaluation mode",
                 (facts.at("it does not ask for the mode: training=self.training", operation.span),),
             )
             return
@@ -265,11 +266,16 @@ def statistics_known(ledger: Ledger) -> Iterator[Cause]:
         if variance.summary.minimum == 1 and variance.summary.maximum == 1:
             yield Cause(
                 "initial statistics",
-                f"{scope.name} is in evaluation mode{facts.at_line(own_span(facts, operation))} and "
-                "its running statistics are still those that it was made with: mean 0, variance 1",
+                f"{scope.name} is in evaluation mode{facts.at_line(own_span(facts, operation))} "
+                "and its running statistics are still those that it was made with: mean 0, "
+                "variance 1",
                 (facts.at("it uses them here", operation.span),),
             )
             return
+
+
+def acts_in_training(scope: ScopeRecord) -> str:
+    return "drops elements" if "Drop" in scope.detail else "uses and updates batch statistics"
 
 
 def acts(scope: ScopeRecord) -> str:

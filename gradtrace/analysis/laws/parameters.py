@@ -39,8 +39,8 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     optimiser = facts.trace.optimisers[back[0].holders[0]]
     yield Cause(
         "updates undone",
-        f"{write.text or write.how}{facts.at_line(write.span)} brings the old values back after each "
-        f"step{facts.at_line(optimiser.step_span)}: {name} end{'s' * (len(back) == 1)} as "
+        f"{write.text or write.how}{facts.at_line(write.span)} brings the old values back after "
+        f"each step{facts.at_line(optimiser.step_span)}: {name} end{'s' * (len(back) == 1)} as "
         f"{'it' if len(back) == 1 else 'they'} began",
         (
             facts.at("the step changes them here", optimiser.step_span),
@@ -165,11 +165,11 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
     if loose:
         be = "is" if len(loose) == 1 else "are"
         origin = facts.origin(facts.tensors[loose[0].leaf])
-        made = "" if origin.span is None else f", made{facts.at_line(origin.span)},"
+        place = "" if origin.span is None else f", made{facts.at_line(origin.span)},"
         yield Cause(
             "no optimiser",
-            f"{labels(facts, loose)}{made} get{'s' * (len(loose) == 1)} gradients and {be} in no optimiser: "
-            f"{optimiser_name(facts, stepping)}{facts.at_line(stepping.span)} holds "
+            f"{labels(facts, loose)}{place} get{'s' * (len(loose) == 1)} gradients and {be} in no "
+            f"optimiser: {optimiser_name(facts, stepping)}{facts.at_line(stepping.span)} holds "
             f"{stepping.held} others",
             (origin, facts.at("the optimiser is made here", stepping.span)),
             tensors=frozenset(entry.leaf for entry in loose),
@@ -194,8 +194,8 @@ def holders_train(ledger: Ledger) -> Iterator[Cause]:
             yield Cause(
                 "frozen in optimiser",
                 f"{optimiser_name(facts, optimiser)}{facts.at_line(optimiser.span)} holds "
-                f"{labels(facts, frozen)}, which do{'es' * (len(frozen) == 1)} not require grad and "
-                f"never change{'s' * (len(frozen) == 1)}",
+                f"{labels(facts, frozen)}, which do{'es' * (len(frozen) == 1)} not require grad "
+                f"and never change{'s' * (len(frozen) == 1)}",
                 (facts.at("made here", optimiser.span),),
                 tensors=frozenset(entry.leaf for entry in frozen),
             )
@@ -290,8 +290,8 @@ def flags_exist(ledger: Ledger) -> Iterator[Cause]:
                 head = places.head_of(statement)
                 yield Cause(
                     "unknown flag",
-                    f"{facts.text.cut(target)}{facts.at_line(head)} sets {name}, which PyTorch does "
-                    f"not read: the flag is {FLAG}",
+                    f"{facts.text.cut(target)}{facts.at_line(head)} sets {name}, which PyTorch "
+                    f"does not read: the flag is {FLAG}",
                     (facts.at("this changes nothing", head),),
                 )
 

@@ -61,8 +61,8 @@ def terms_train(ledger: Ledger) -> Iterator[Cause]:
                 continue
             yield Cause(
                 "constant term",
-                f"the term {named(facts, term)} of {named(facts, root)}{facts.at_line(operation.span)} "
-                f"has no gradient: {clause}",
+                f"the term {named(facts, term)} of {named(facts, root)}"
+                f"{facts.at_line(operation.span)} has no gradient: {clause}",
                 (*reason.evidence, facts.at("it is added as a constant here", operation.span)),
                 reason.advice,
                 tensors=frozenset(trained),
@@ -175,8 +175,8 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
         yield Cause(
             "likelihood falls",
             f"{root} is a mean of log-probabilities, and the steps make it smaller "
-            f"({short_number(numbers[0])} -> {short_number(numbers[-1])}): what was observed becomes "
-            "less probable",
+            f"({short_number(numbers[0])} -> {short_number(numbers[-1])}): what was observed "
+            "becomes less probable",
             (
                 facts.at("these are log-probabilities", operation.span),
                 facts.backward(facts.storing[-1]),
@@ -265,7 +265,8 @@ def dropped(facts: Facts, statement: Any, name: str) -> str:
     after = [s for s in loop.body if s.lineno > statement.lineno]
     if not lost or any(lost & loads(s) for s in after):
         return ""
-    return f"binds the loop's variable {', '.join(sorted(lost))} to a new tensor: nothing is changed in place"
+    names = ", ".join(sorted(lost))
+    return f"binds the loop's variable {names} to a new tensor: nothing is changed in place"
 
 
 def losses_reached(ledger: Ledger) -> Iterator[Cause]:

@@ -68,9 +68,9 @@ def unlike(facts: Facts, operation: Operation, pair: list[Pair]) -> Cause:
         for (record, _), name, shape in zip(pair, names, shapes, strict=True)
     ]
     because = (
-        f"{unit(facts, operation)} compares {names[0]} of shape {shapes[0]} with {names[1]} of shape "
-        f"{shapes[1]}: they broadcast to {broadcast_shape(*shapes)}, so that elements are compared "
-        "which do not belong together"
+        f"{unit(facts, operation)} compares {names[0]} of shape {shapes[0]} with {names[1]} of "
+        f"shape {shapes[1]}: they broadcast to {broadcast_shape(*shapes)}, so that elements "
+        "are compared which do not belong together"
     )
     if grown:
         because += f"; {grown[0]}"
@@ -126,8 +126,8 @@ def broadcast_in(facts: Facts, operation: Operation) -> str | None:
         return None
     first, second = [operand for _, operand in operands]
     return (
-        f"{named(facts, operation.outputs[0])}{facts.at_line(operation.span)} is {value.shape}, made "
-        f"from {first.shape} and {second.shape} by broadcasting"
+        f"{named(facts, operation.outputs[0])}{facts.at_line(operation.span)} is {value.shape}, "
+        f"made from {first.shape} and {second.shape} by broadcasting"
     )
 
 
@@ -167,8 +167,8 @@ def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
         seen.add(span)
         yield Cause(
             "order kept",
-            f"{operation.name}{facts.at_line(span)} makes {after} of {before} and keeps the order of "
-            "the numbers, which a transpose would change",
+            f"{operation.name}{facts.at_line(span)} makes {after} of {before} and keeps the order "
+            "of the numbers, which a transpose would change",
             (facts.at("here", span),),
         )
 

@@ -9,8 +9,8 @@ from gradtrace.annotations import Callable, Iterator, NamedTuple
 
 
 class Law(NamedTuple):
-    """A law with a sentence for each code. What violates a law that is a remark may be meant; one of
-    the causes `unless` explains a violation.
+    """A law with a sentence for each code. What violates a law that is a remark may be meant; one
+    of the causes `unless` explains a violation.
     """
 
     check: Callable[[Ledger], Iterator[Cause]]

@@ -18,8 +18,9 @@ own dtype (--seed; without it, seed 0). Points without a derivative (the kink of
 fail. The program's own Functions are checked on their own too. If anything is wrong the operation is named and the exit
 code is 1.
 
-With --model nothing of that: the model of the program's first backward is tried on copies, with its batch, loss and
-optimizer, for bugs that raise no error; the program ends there. gradtrace.torch.check_model does so in a program."""
+With --model nothing of that: the model of the program's first backward is tried on copies, with its
+batch, loss and optimizer, for bugs that raise no error; the program ends there.
+gradtrace.torch.check_model does so in a program."""
 
 EXAMPLES = """Examples:
   gradtrace check "(x*w).sin().sum()" --x 1,2,3 --w 0.5

@@ -8,9 +8,10 @@ from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import ALL, Request
 from gradtrace.errors import UsageError
 
-HELP = """Show the books of one training step of SOURCE: for each parameter the losses that brought it a gradient, the
-gradient's norm, what wrote to it (clipping), which optimiser's step used it or which line cleared it before, and how
-far the parameter moved. NAME shows these parameters alone. Without --step it is the last step."""
+HELP = """Show the books of one training step of SOURCE: for each parameter the losses that brought it
+a gradient, its norm, what wrote to it (clipping), which optimiser's step used it or which
+line cleared it before, and how far the parameter moved. NAME shows these parameters alone. Without
+--step it is the last step."""
 
 EXAMPLES = """Examples:
   gradtrace ledger train.py
@@ -31,11 +32,11 @@ def ledger(request: Request, words: tuple[str, ...]) -> int:
     trace = session.record(whole, session.GRADIENTS._replace(failing=True))
     books = step_books(Ledger(Facts(trace)), None if step is None else int(step))
     if words:
-        known = {row.name for row in books.rows}
-        missing = next((word for word in words if word not in known), None)
+        names = {row.name for row in books.rows}
+        missing = next((word for word in words if word not in names), None)
         if missing is not None:
             raise UsageError(
-                f"no parameter '{missing}' in this step", f"there are {', '.join(sorted(known))}"
+                f"no parameter '{missing}' in this step", f"there are {', '.join(sorted(names))}"
             )
         books = books._replace(rows=tuple(row for row in books.rows if row.name in words))
     output.show(request.look, view.text, view.render, books)

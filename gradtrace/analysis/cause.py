@@ -34,8 +34,8 @@ class Cause(NamedTuple):
 
     `code` is a short word for it, `because` a clause without its subject, `advice` what to change,
     best first. A `Fix` among the advice can be tried: `tried` has those that were, with success,
-    which `shown` describes in a clause, and `failed` those without it. `judged` are clauses that a
-    trial adds to `because`: after a success, and without one.
+    which `shown` describes if it is the same of all, and `failed` those without it. `judged` are
+    clauses that a trial adds to `because`: after a success, and without one.
     `symptom` is what it explains; without a clause it is the whole sentence. `name` and
     `value` are of the tensor that was asked about; a cause in the run has no name. `tensors` are
     the leaves (their last versions) that it explains; None: all. `status` is that of the tensor's

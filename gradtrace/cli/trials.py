@@ -100,7 +100,8 @@ class Trials:
         ]
         if cause.judged and seen and (tried or not failed):
             cause = cause._replace(because=f"{cause.because}; {cause.judged[not tried]}")
-        shown = seen[tried[0]].clause if tried else ""
+        clauses = {seen[fix].clause for fix in tried}
+        shown = clauses.pop() if len(clauses) == 1 else ""
         return cause._replace(
             advice=(*tried, *rest), tried=tried, failed=tuple(failed.values()), shown=shown
         )

@@ -112,11 +112,14 @@ class FirstStep:
             return values[id(root)]
 
         own = set(map(id, model.parameters()))
+        kind = self.engine.optim.Optimizer
         optimizers = [
             candidate
             for candidate in gc.get_objects()
-            if issubclass(type(candidate), self.engine.optim.Optimizer)
+            if issubclass(type(candidate), kind)
             and own & ids([group["params"] for group in candidate.param_groups])
+            # a wrapper of a trainer does more than a step
+            and not any(isinstance(value, kind) for value in vars(candidate).values())
         ]
         probed = ProbedModel(self.engine, model, arguments, loss, *optimizers[:1])
         with kept_random(self.engine), self.engine.enable_grad():

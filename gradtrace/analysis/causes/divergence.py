@@ -8,13 +8,13 @@ from itertools import pairwise
 from math import hypot, isfinite, isnan
 
 from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.cuts import of_several
 from gradtrace.analysis.causes.loops import updated, versions
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
-from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
-from gradtrace.analysis.terms import has_nan, named, setting
+from gradtrace.analysis.facts import Facts, is_finite, is_scaling, is_zero, loss_of, parsed
+from gradtrace.analysis.terms import code_at, has_nan, highest, named, setting
 from gradtrace.analysis.why import explain
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
@@ -63,6 +63,7 @@ def diverges(facts: Facts) -> Cause | None:
     else:
         cause = raised_rate(facts, optimiser, optimiser.lr, growth.losses[-1][0])
         cause = cause or decayed_beyond(facts, optimiser, optimiser.lr)
+        cause = cause or scaled_steps(facts, optimiser) or clips_nothing(facts, optimiser)
     cause = cause or overshoots(facts, growth, optimiser, by_hand)
     status = "found" if growth.end is None else "nan"
     return cause._replace(
@@ -160,6 +161,60 @@ def decayed_beyond(facts: Facts, optimiser: OptimiserRecord, lr: float) -> Cause
         (facts.at(f"the weights decay by {', and by '.join(decays)}", optimiser.span),),
         (f"weight_decay=0.01{facts.at_line(optimiser.span)}: its product with lr is far below 1",),
     )
+
+
+def scaled_steps(facts: Facts, optimiser: OptimiserRecord) -> Cause | None:
+    """Return the cause if an optimiser is stepped without the GradScaler that scaled its loss."""
+    root = facts.maker(next(iter(facts.storing[-1].roots), None))
+    call = None if root is None else parsed(root.text)
+    step = code_at(facts, optimiser.step_span)
+    is_used = "unscale_(" in facts.trace.source_text or not step.endswith(".step()")
+    if root is None or not isinstance(call, ast.Call) or not is_scaling(root.text) or is_used:
+        return None
+    factor = max((highest(value) or 0.0 for _, value in facts.operands(root)[1:]), default=0.0)
+    scaler = root.text.partition(".scale(")[0]
+    name = step.removesuffix(".step()")
+    return Cause(
+        "diverges",
+        f"{step}{facts.at_line(optimiser.step_span)} uses gradients that are still multiplied by "
+        f"the loss scale, {factor:g}",
+        (
+            facts.at("the loss is multiplied here", root.span),
+            facts.at("the step does not divide the gradients by it", optimiser.step_span),
+        ),
+        (f"{scaler}.step({name}), then {scaler}.update(), in place of {step}",),
+    )
+
+
+def clips_nothing(facts: Facts, optimiser: OptimiserRecord) -> Cause | None:
+    """Return the cause if the gradients are to be clipped of an iterator of parameters that has
+    come to its end.
+    """
+    clipped = {change.span.line for change in facts.trace.changes if change.span is not None}
+    for call in facts.text.calls:
+        name = facts.text.cut(call.func).rpartition(".")[2]
+        variable = facts.text.cut(call.args[0]) if call.args else ""
+        is_read = variable and variable in facts.text.line(optimiser.span)
+        if not name.startswith("clip_grad_") or call.lineno in clipped or not is_read:
+            continue
+        for statement in facts.text.assignments(variable)[-1:]:
+            maker = places.method_call(statement, ("filter", "map", "parameters"))
+            if maker is None or maker is not getattr(statement, "value", None):
+                continue
+            head = places.head_of(statement)
+            text = f"list({facts.text.cut(maker)})"
+            return Cause(
+                "diverges",
+                f"{name}{facts.at_line(places.span_of(call))} clips nothing: {variable} is an "
+                f"iterator, which was at its end after {optimiser.kind}"
+                f"{facts.at_line(optimiser.span)} had read it",
+                (
+                    facts.at(f"{variable} is an iterator, which gives each parameter once", head),
+                    facts.at("nothing is left of it here", places.span_of(call)),
+                ),
+                (Fix(f"{text}{facts.at_line(head)}", [(places.span_of(maker), text)]),),
+            )
+    return None
 
 
 def rates_of(optimiser: OptimiserRecord, lr: float) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
-from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
+from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, loss_of, number_of
 from gradtrace.analysis.terms import named
 from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
-from gradtrace.trace.record import PIPELINE, TensorRecord
+from gradtrace.trace.record import PIPELINE, Span, TensorRecord
 
 REMARKS = 3  # of a short answer
 
@@ -66,11 +66,36 @@ def steps(facts: Facts) -> Iterator[str]:
         root = "" if shown is None else named(facts, shown.id)
         ends = f"{first:.4g}" if len(losses) == 1 else f"{first:.4g} -> {low:.4g}"
         yield f"{root if root.isidentifier() else 'loss'} {ends}"
+    stored = [p.span for p in facts.passes[slice(*training[-1].passes)] if p.stores]
+    yield from other_losses(facts, stored[-1:])
+
+
+def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
+    """Yield the losses of passes that other optimisers' steps used, also in other loops, by the
+    places of the passes, without the places `shown`.
+    """
+    used = {
+        facts.steps[c.after_steps - 1].number
+        for c in facts.trace.changes
+        if c.how == "step" and c.after_steps
+    }
+    losses: dict[Span | None, list[TensorRecord]] = {}
+    for pass_ in (facts.passes[i] for i in sorted(used)):
+        loss = loss_among(facts.trace, pass_.roots)
+        if loss is not None and pass_.span not in shown:
+            losses.setdefault(pass_.span, []).append(loss)
+    for span, records in losses.items():
+        ends = [number_of(records[i]) for i in sorted({0, len(records) - 1})]
+        name = named(facts, records[-1].id)
+        numbers = " -> ".join(f"{x:.4g}" for x in ends if x is not None)
+        yield f"{name if name.isidentifier() else 'loss'} {numbers}{facts.at_line(span)}"
 
 
 def gradients(facts: Facts, stored: list[TensorRecord], trained: int) -> str:
     """Return how many parameters have gradients, and between which norms."""
-    values = [facts.stored[t.id][-1].grad_after for t in stored]
+    # the gradient that the last step used, which may be unscaled or clipped
+    used = {t.first: t.grad for t in facts.tensors if t.grad is not None and not t.is_last}
+    values = [used.get(t.first, facts.stored[t.id][-1].grad_after) for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
     if len(stored) == trained:

@@ -13,6 +13,7 @@ DeviceContext               a default device is put on the stack of modes as if 
                             not there
 swap_tensors                two tensors are exchanged in the record (`swaps`)
 GradScaler.step             a skipped step ends an iteration too
+warnings                    a warning of PyTorch names the line of the program
 optimisers' global hooks    a step is recorded as one change
 FSDPParamGroup              gathering and reducing shards is not recorded (`sharded`)
 DistributedDataParallel     buffers that it overwrites have new versions (`parallel`)
@@ -21,12 +22,15 @@ PipelineStage               how it learns shapes is not recorded (`parallel`)
 
 from __future__ import annotations
 
+import sys
 import threading
+import warnings
 from typing import Any
 
 import torch
 
 from gradtrace.torch import apply, escapes, optimizers, parallel, passes, private, sharded, swaps
+from gradtrace.torch.places import OURS, is_hidden
 from gradtrace.torch.recorder import WRITTEN, Recorder
 
 Module = torch.nn.Module
@@ -38,6 +42,7 @@ def active() -> Recorder | None:
     return _active[-1] if _active else None
 
 
+SHOW_WARNING = "_showwarnmsg"  # Python's own, which catch_warnings() does not replace
 INHERITED = object()  # in place of an attribute that its owner does not have itself
 EAGER = "compiled kernels; compiled models ran as they are written"
 
@@ -81,6 +86,7 @@ class Patches:
             torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors)
         )
         self._replace(torch, "compile", self.compiling(torch.compile))
+        self._replace(warnings, SHOW_WARNING, placed(getattr(warnings, SHOW_WARNING)))
         self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
@@ -162,8 +168,6 @@ class Patches:
 
     def run_eager(self) -> None:
         """Make compiled models run uncompiled, if torch.compile is loaded."""
-        import sys
-
         if self.stance is None and "torch._dynamo" in sys.modules:
             self.stance = private.EagerStance()
             self.stance.begin()
@@ -274,6 +278,23 @@ def parameters_with_gradient(optimizer: Any) -> list[Any]:
         for parameter in group["params"]
         if parameter.grad is not None
     ]
+
+
+def placed(show: Any) -> Any:
+    """Return what shows a warning, with the line of the program in place of one of the recorder's,
+    which called PyTorch for it.
+    """
+
+    def _showwarnmsg(message: Any) -> None:
+        frame = sys._getframe(1) if message.filename.startswith(OURS) else None
+        while frame is not None and is_hidden(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            message.filename = frame.f_code.co_filename
+            message.lineno = frame.f_lineno
+        show(message)
+
+    return _showwarnmsg
 
 
 def beside(rec: Recorder, original: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.steps import Arrivals
-from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.operators.op import lazy
 from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
@@ -321,7 +321,11 @@ class Facts:
 
 def loss_of(trace: Trace, step: TrainingStep | PassRecord) -> float | None:
     """Return the loss of a step (see `loss_in`) as a number."""
-    loss = loss_in(trace, step)
+    return number_of(loss_in(trace, step))
+
+
+def number_of(loss: TensorRecord | None) -> float | None:
+    """Return the number that a loss is, also one in a tensor of one element."""
     value: Any = None if loss is None else loss.value
     if value is None or not value.shape:
         return None if value is None or not value.is_whole else float(value.data)
@@ -329,13 +333,24 @@ def loss_of(trace: Trace, step: TrainingStep | PassRecord) -> float | None:
 
 
 def loss_in(trace: Trace, step: TrainingStep | PassRecord) -> TensorRecord | None:
-    """Return the single number at which the step's last pass began; None if it began at several
-    elements. Of a number that a GradScaler has scaled, or that the program has made from its loss
-    by a factor, this is the number before it.
+    """Return the loss of the step's last pass that stores gradients, since one of autograd.grad may
+    be of a probe; without such a pass, of the last one (see `loss_among`).
+    """
+    if isinstance(step, PassRecord):
+        return loss_among(trace, step.roots)
+    passes = trace.passes[slice(*step.passes)]
+    roots = [i for pass_ in passes if pass_.stores for i in pass_.roots]
+    return loss_among(trace, roots or step.roots)
+
+
+def loss_among(trace: Trace, roots: Sequence[int]) -> TensorRecord | None:
+    """Return the last single number among the tensors at which passes began; None if they are of
+    several elements. Of a number that a GradScaler has scaled, or that the program has made from
+    its loss by a factor, this is the number before it.
     """
     numbers = (
         t
-        for i in reversed(step.roots)
+        for i in reversed(roots)
         if (t := trace.tensors[i]).value is not None and t.value.numel == 1
     )
     number = next(numbers, None)
@@ -406,6 +421,11 @@ def goes_bad(step: BackwardStep) -> bool:
 def is_zero(value: Value | None) -> bool:
     """Whether a value is zero everywhere (and not empty)."""
     return value is not None and value.all_zero
+
+
+def is_nonzero(value: Value | None) -> bool:
+    """Whether a value is known to have an element other than 0."""
+    return value is not None and value.is_measured and not value.all_zero
 
 
 def is_finite(value: Value | None) -> bool:

@@ -38,9 +38,7 @@ def explain_failure(trace: Trace) -> Cause | None:
         cause = explain(facts, failure)
         if cause is not None:
             return spelled(facts, cause._replace(status="failed", evidence=(*cause.evidence, here)))
-    operands = (
-        errors.operands_at(facts, failure) if failure.kind in ("RuntimeError", "ValueError") else ()
-    )
+    operands = errors.operands_at(facts, failure)
     return Cause(failure.kind, "", (here, *operands), symptom=ended_by(failure), status="failed")
 
 

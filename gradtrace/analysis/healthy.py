@@ -7,7 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
-from gradtrace.analysis.facts import Facts, is_zero, loss_in, loss_of
+from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, loss_of, number_of
 from gradtrace.analysis.laws.table import remarks as meant
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
@@ -99,13 +99,38 @@ def steps(facts: Facts) -> Iterator[str]:
         root = "" if shown is None else named(facts, shown.id)
         ends = f"{first:.4g}" if len(losses) == 1 else f"{first:.4g} -> {low:.4g}"
         yield f"{root if root.isidentifier() else 'loss'} {ends}"
+    stored = [p.span for p in facts.passes[slice(*training[-1].passes)] if p.stores]
+    yield from other_losses(facts, stored[-1:])
+
+
+def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
+    """Yield the losses of passes that other optimisers' steps used, also in other loops, by the
+    places of the passes, without the places `shown`.
+    """
+    used = {
+        facts.steps[c.after_steps - 1].number
+        for c in facts.trace.changes
+        if c.how == "step" and c.after_steps
+    }
+    losses: dict[Span | None, list[TensorRecord]] = {}
+    for pass_ in (facts.passes[i] for i in sorted(used)):
+        loss = loss_among(facts.trace, pass_.roots)
+        if loss is not None and pass_.span not in shown:
+            losses.setdefault(pass_.span, []).append(loss)
+    for span, records in losses.items():
+        ends = [number_of(records[i]) for i in sorted({0, len(records) - 1})]
+        name = named(facts, records[-1].id)
+        numbers = " -> ".join(f"{x:.4g}" for x in ends if x is not None)
+        yield f"{name if name.isidentifier() else 'loss'} {numbers}{facts.at_line(span)}"
 
 
 def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     """Return how many parameters have gradients, between which norms, and what became of these."""
     stored = [t for t in trained if t.id in ledger.gradients]
     entries = [entry for t in stored for entry in ledger.gradients[t.id]]
-    values = [ledger.gradients[t.id][-1].turn.grad_after for t in stored]
+    # the gradient that the last step used, which may be unscaled or clipped
+    last = {t.first: t.grad for t in ledger.facts.tensors if t.grad is not None and not t.is_last}
+    values = [last.get(t.first, ledger.gradients[t.id][-1].turn.grad_after) for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
     between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
     if len(stored) < len(trained):

@@ -1,17 +1,15 @@
-"""Explain a gradient that is a number by its contributions, or one that is not finite by the first
-NaN.
-"""
+"""Explain a gradient that is a number by its contributions."""
 
 from __future__ import annotations
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.facts import Facts, goes_bad, is_finite, is_zero
+from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import brief
-from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
 TIMES = {2: "twice"}
@@ -325,98 +323,3 @@ def zero_share(value: Value) -> str:
     return (
         f" ({value.zeros} of {value.numel} elements are 0)" if value.shape and value.zeros else ""
     )
-
-
-# ---- not finite
-
-
-def not_finite(facts: Facts, record: TensorRecord) -> Cause:
-    """Explain where the first NaN or infinity of a gradient arose: in forward, or in backward."""
-    assert record.grad is not None
-    step = next(filter(goes_bad, facts.steps), None)
-    bad = next((o for o in facts.operations if turns_bad(facts, o)), None)
-    cause = before_backward(facts, bad) if step is None else in_backward(facts, step, bad)
-    origin = facts.origin(record)
-    return cause._replace(evidence=[origin, *cause.evidence]).about(
-        record, "nan", brief(record.grad)
-    )
-
-
-def in_backward(facts: Facts, step: BackwardStep, bad: Operation | None) -> Cause:
-    """Explain the first gradient that is not finite, which a function sent that received finite
-    ones.
-    """
-    function = facts.functions[step.function]
-    operation = facts.arrivals.operations.get(function.id)
-    called = operation.name if operation is not None else function.name
-    shown = "" if operation is None else operands_of(facts, operation)
-    when = "" if operation is None else facts.step(operation)
-    evidence = [facts.at(f"the derivative of {called} is not finite here{shown}", function.span)]
-    mask = "torch.where does not help by itself: mask the argument, not the result"
-    if operation is not None and turns_bad(facts, operation):
-        bad = operation
-    if bad is not None and (
-        leads_to(facts, bad, operation) or in_a_step_before(facts, bad, operation)
-    ):
-        gave = brief_of(facts, bad)
-        if bad.function != function.id:
-            evidence.insert(0, facts.at(f"{bad.name} gives {gave} here", bad.span))
-        because = (
-            f"{bad.name}{facts.at_line(bad.span)} already gave {gave} in forward{facts.step(bad)}"
-        )
-        fix = "keep the numbers of forward finite there: clamp, + eps, smaller steps, float64"
-        return Cause("not finite", because + operands_of(facts, bad), evidence, (fix, mask))
-    because = f"the derivative of {called}{facts.at_line(function.span)} is not finite{when}{shown}"
-    return Cause(
-        "not finite",
-        because,
-        evidence,
-        ("keep the argument away from that point (clamp_min, + eps)", mask),
-    )
-
-
-def before_backward(facts: Facts, bad: Operation | None) -> Cause:
-    """Explain numbers that were already not finite before backward began."""
-    because = "it was not finite where backward began"
-    evidence = []
-    if bad is not None:
-        gave = brief_of(facts, bad)
-        evidence.append(facts.at(f"{bad.name} gives {gave}{facts.step(bad)}", bad.span))
-        if facts.trace.training:
-            because = f"{bad.name}{facts.at_line(bad.span)} gave {gave} in forward{facts.step(bad)}"
-    return Cause(
-        "not finite", because, evidence, ("look at the values of forward: gradtrace trace",)
-    )
-
-
-def turns_bad(facts: Facts, operation: Operation) -> bool:
-    """Whether an operation made a value that is not finite from finite operands."""
-    read, outputs = (
-        [is_finite(facts.tensors[i].value) for i in ids]
-        for ids in (operation.tensors, operation.outputs)
-    )
-    return all(read) and not all(outputs)
-
-
-def operands_of(facts: Facts, operation: Operation) -> str:
-    """Return the operands in words: " (x is 0; w is 5)"."""
-    read = "; ".join(f"{t.label} is {brief(value)}" for t, value in facts.operands(operation))
-    return f" ({read})" if read else ""
-
-
-def leads_to(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
-    """Whether the results of `bad` flow into the operands or the results of `operation`."""
-    ends = () if operation is None else (*operation.outputs, *operation.tensors)
-    return bool(ends) and not facts.flow.after(bad.outputs).isdisjoint(ends)
-
-
-def in_a_step_before(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
-    """Whether `bad` ran in the same training step as `operation`, or in an earlier one."""
-    step = None if operation is None else facts.step_number(operation)
-    first = facts.step_number(bad)
-    return step is not None and first is not None and first <= step
-
-
-def brief_of(facts: Facts, operation: Operation) -> str:
-    value = facts.tensors[operation.outputs[0]].value
-    return "a value" if value is None else brief(value)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
+from gradtrace.analysis.causes import order
 from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut
 from gradtrace.analysis.rewrites import with_line_after, with_statement
+from gradtrace.analysis.terms import plain
 from gradtrace.analysis.words import brief
 from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
@@ -46,7 +48,7 @@ def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
         unknown = Cause("unknown", "backward has not come to it", [facts.origin(record)])
         return (cause or unknown).about(record, "none", "None")
     if not is_finite(record.grad):
-        return numbers.not_finite(facts, record)
+        return order.of_gradient(facts, record).about(record, "nan", brief(record.grad))
     return zeros.zero(facts, record) if is_zero(record.grad) else numbers.filled(facts, record)
 
 
@@ -304,8 +306,13 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
         "not on a path",
         f"what was computed from it is not part of {roots}",
         [origin, *list({use.span: use for use in uses}.values())[:3], run],
-        (f"let {roots} depend on {facts.label(max(reached))}, or call backward from there",),
+        (f"let {roots} depend on {differentiable(facts, reached)}, or call backward from there",),
     )
+
+
+def differentiable(facts: Facts, tensors: set[int]) -> str:
+    """Return the name of the last of some tensors through which gradients can come back."""
+    return plain(facts.label(max(i for i in tensors if facts.tensors[i].requires_grad)))
 
 
 def only_returned(facts: Facts, origin: Evidence, pass_: PassRecord) -> Cause:

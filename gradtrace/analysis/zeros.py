@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.facts import Facts, goes_bad, is_zero
+from gradtrace.analysis.facts import Facts, goes_bad, is_nonzero, is_zero
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import SHORT, SMALLEST, code_of, named, operator
 from gradtrace.analysis.words import brief
@@ -196,10 +196,10 @@ def blamed(facts: Facts, step: BackwardStep) -> tuple[BackwardStep, int] | None:
     while step.function not in seen:
         seen.add(step.function)
         arrivals = facts.arrivals.at(step)
-        if not arrivals or not all(is_zero(arrival.part.value) for arrival in arrivals):
+        if not arrivals or any(is_nonzero(arrival.part.value) for arrival in arrivals):
             return None
         for sender, edge, _ in arrivals:
-            if not all(is_zero(u) for u in sender.upstream if u):
+            if any(map(is_nonzero, sender.upstream)):
                 return sender, edge
         step = arrivals[0].sender
     return None
@@ -222,11 +222,11 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> Cause:
             )
         seen.add(step.function)
         parts = [arrival.part for arrival in arrivals]
-        if not all(is_zero(part.value) for part in parts):
+        if any(is_nonzero(part.value) for part in parts):
             terms = ", ".join(f"{brief(part.value)} from {part.source}" for part in parts)
             return Cause("cancelled", f"what arrived along its paths cancels out ({terms})")
         for sender, edge, _ in arrivals:
-            if not all(is_zero(u) for u in sender.upstream if u):
+            if any(map(is_nonzero, sender.upstream)):
                 return blame(facts, *chosen_before(facts, sender, edge))
         step = arrivals[0].sender
 
@@ -245,17 +245,38 @@ def of_hook(facts: Facts, step: BackwardStep, hook: HookRun) -> Cause:
 
 
 def chosen_before(facts: Facts, step: BackwardStep, index: int) -> tuple[BackwardStep, int]:
-    """Return the step and edge of the operation that chose among joined tensors (stack, cat); else
-    those given.
+    """Return the step and edge of the operation that left elements out if others only handed its
+    zeros on: those that join tensors (stack, cat), or take elements in another order; else those
+    given.
+    """
+    origin = step, index
+    chosen = None
+    while hands_on(facts, step) and (arrivals := facts.arrivals.at(step)):
+        step, index, _ = arrivals[0]
+        if leaves_out(facts, step):
+            chosen = step, index
+    return chosen or origin
+
+
+def hands_on(facts: Facts, step: BackwardStep) -> bool:
+    """Whether a function only moves elements, and got some zeros among others."""
+    return any(u is not None and u.zeros for u in step.upstream) and (
+        name_of(facts, step) in ROUTING or leaves_out(facts, step)
+    )
+
+
+def leaves_out(facts: Facts, step: BackwardStep) -> bool:
+    return reason_of(name_of(facts, step)) in ("choice", "index")
+
+
+def name_of(facts: Facts, step: BackwardStep) -> str:
+    """Return the operator of a function; of one that is a part of an operation, its own name in
+    small letters: "stack".
     """
     operation = facts.arrivals.operations.get(step.function)
-    if operation is None or operation.name not in ROUTING:
-        return step, index
-    for sender, edge, _ in facts.arrivals.at(step):
-        choosing = facts.arrivals.operations.get(sender.function)
-        if choosing is not None and reason_of(operator(choosing)) == "choice":
-            return sender, edge
-    return step, index
+    if operation is not None:
+        return operator(operation)
+    return facts.functions[step.function].name.partition("Backward")[0].lower()
 
 
 def blame(facts: Facts, step: BackwardStep, index: int) -> Cause:
@@ -397,7 +418,19 @@ def zero_reason(
     )
     if reason == "flat":
         advice = (straight_code(facts, operation, operand), *advice)
+    if reason == "saturated" and operation is not None and feeds_logarithm(facts, operation):
+        advice = (*advice, "use the combined form (log_softmax, *_with_logits)")
     return Cause(code, clause.format(name=name, where=where, shown=shown), advice=advice)
+
+
+def feeds_logarithm(facts: Facts, operation: Operation) -> bool:
+    """Whether a logarithm, or a loss that has one, reads a result or what follows from it."""
+    return (
+        facts.reader_after(
+            operation, lambda o: "log" in operator(o) or "entropy" in operator(o), 3, 8
+        )
+        is not None
+    )
 
 
 # By the reason in a record's `zero`: the code of the cause, a clause, and what to change.
@@ -432,10 +465,15 @@ REASONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "{name}{where} chose other elements",
         ("only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",),
     ),
+    "index": (
+        "not chosen",
+        "{name}{where} takes other elements",
+        ("use what it leaves out as well, if that is meant to count",),
+    ),
     "saturated": (
         "saturated",
         "{name}{where} is saturated{shown}: its derivative is too small for the dtype",
-        ("scale its input down", "use the combined form (log_softmax, *_with_logits)"),
+        ("scale its input down",),
     ),
 }
 OTHER: tuple[str, str, tuple[str, ...]] = (

@@ -257,11 +257,11 @@ def failure_of(error: ProgramError, program: str) -> Any:
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    spans = [
+    span, forward = (
         None if position is None else span_at(position, program)
         for position in (place, error.forward)
-    ]
-    return Failure(kind, message, *spans)
+    )
+    return Failure(kind, message, span, forward)
 
 
 def span_at(place: Any, program: str) -> Any:

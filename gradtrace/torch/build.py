@@ -394,7 +394,11 @@ class RecordingBuilder(Builder):
         forward = None
         if failed and failed[-1].error == f"{kind}: {message}" and failed[-1].turns:
             forward = self.source.span(self.rec.nodes[failed[-1].turns[-1].node].origin)
-        return Failure(kind, message, self.source.span(place), forward)
+        call = self.rec.begun_call
+        if call is None or call.outputs or self.source.span(call.origin) != self.source.span(place):
+            return Failure(kind, message, self.source.span(place), forward)
+        inputs = tuple(entry.id for entry in call.inputs.values())
+        return Failure(kind, message, self.source.span(place), forward, None, call.name, inputs)
 
     def left_out(self) -> tuple[str, ...]:
         remarks = []

@@ -108,9 +108,7 @@ def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         # x.data += 1 gives it its own storage again
         if storage is None or storage != identity.storage:
             identity.version = -1  # the numbers are others now
-        if storage is not None and storage != identity.storage:
-            rec.use_storage(identity, storage)
-        identity.storage = storage
+            rec.move(identity, storage)
 
     if torch.nn.parameter.is_lazy(args[0]):
         return func(*args, **kwargs)

@@ -68,12 +68,15 @@ def operate(
 
 def begin(rec: Recorder, name: str, args: Any, kwargs: dict[str, Any]) -> Call:
     scope = rec.stack[-1] if rec.stack else None
-    call = Call(name, rec.places.here(4), scope, torch.is_grad_enabled())
+    # of a function of a library, also the program's line that called it; a module's call has one
+    place = rec.places.here_and_lead(4) if scope is None else rec.places.here(4)
+    call = Call(name, place, scope, torch.is_grad_enabled())
     operand = rec.operand
     inputs = call.inputs
     call.args = tuple([operand(argument, inputs) for argument in args])
     if kwargs:
         call.kwargs = {key: operand(argument, inputs) for key, argument in kwargs.items()}
+    rec.begun_call = call
     return call
 
 

@@ -19,6 +19,7 @@ GradScaler's methods        calls are noted (`training`)
 LRScheduler and subclasses  constructors and steps are noted, also of classes that are made meanwhile
 Module.register_*_hook      the hooks of a module are noted (`hooks`)
 RemovableHandle.remove      so is their removal
+warnings                    a warning of PyTorch names the line of the program
 optimisers' global hooks    a step is recorded as one change
 FSDPParamGroup              gathering and reducing shards is not recorded (`sharded`)
 DistributedDataParallel     buffers that it overwrites have new versions (`parallel`)
@@ -27,7 +28,9 @@ PipelineStage               how it learns shapes is not recorded (`parallel`)
 
 from __future__ import annotations
 
+import sys
 import threading
+import warnings
 from types import FunctionType
 from typing import Any
 
@@ -45,6 +48,7 @@ from gradtrace.torch import (
     swaps,
     training,
 )
+from gradtrace.torch.places import OURS, is_hidden
 from gradtrace.torch.recorder import WRITTEN, Recorder
 
 Module = torch.nn.Module
@@ -56,6 +60,7 @@ def active() -> Recorder | None:
     return _active[-1] if _active else None
 
 
+SHOW_WARNING = "_showwarnmsg"  # Python's own, which catch_warnings() does not replace
 INHERITED = object()  # in place of an attribute that its owner does not have itself
 EAGER = "compiled kernels; compiled models ran as they are written"
 
@@ -112,6 +117,7 @@ class Patches:
         handle = torch.utils.hooks.RemovableHandle
         self._replace(handle, "remove", hooks.removing(self.rec, handle.remove))
         self._replace(torch, "compile", self.compiling(torch.compile))
+        self._replace(warnings, SHOW_WARNING, placed(getattr(warnings, SHOW_WARNING)))
         self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
@@ -214,8 +220,6 @@ class Patches:
 
     def run_eager(self) -> None:
         """Make compiled models run uncompiled, if torch.compile is loaded."""
-        import sys
-
         if self.stance is None and "torch._dynamo" in sys.modules:
             self.stance = private.EagerStance()
             self.stance.begin()
@@ -332,6 +336,23 @@ def parameters_with_gradient(optimizer: Any) -> list[Any]:
         for parameter in group["params"]
         if parameter.grad is not None
     ]
+
+
+def placed(show: Any) -> Any:
+    """Return what shows a warning, with the line of the program in place of one of the recorder's,
+    which called PyTorch for it.
+    """
+
+    def _showwarnmsg(message: Any) -> None:
+        frame = sys._getframe(1) if message.filename.startswith(OURS) else None
+        while frame is not None and is_hidden(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            message.filename = frame.f_code.co_filename
+            message.lineno = frame.f_lineno
+        show(message)
+
+    return _showwarnmsg
 
 
 def beside(rec: Recorder, original: Any) -> Any:

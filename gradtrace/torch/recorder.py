@@ -95,6 +95,7 @@ class Recorder(TorchFunctionMode, EventStream):
         self.lock = threading.RLock()
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
+        self.begun_call: Call | None = None  # the last one; without outputs if it has raised
         self.nodes: list[Node] = []
         self.accumulators: dict[Known, int] = {}
         self.scopes: list[Scope] = []
@@ -218,18 +219,29 @@ class Recorder(TorchFunctionMode, EventStream):
         # of a tensor that is gone; the dict has the order of first use
         self.identities.pop(id(tensor), None)
         identity = self.identities[id(tensor)] = Known(tensor, storage, private.version_of(tensor))
-        if storage is not None:
-            self.use_storage(identity, storage, shares)
+        self.use(identity, storage, shares)
         return identity
 
-    def use_storage(self, identity: Known, storage: int, shares: bool = False) -> None:
-        """Note that a tensor uses a storage; without `shares` its former users may be gone."""
-        users = self.storages.get(storage)
-        if users is not None and (shares or users.is_used()):
-            users.add(identity)
-        else:
-            self.storages[storage] = StorageUsers(identity)
-            self.spans.pop(storage, None)
+    def use(self, identity: Known, storage: int | None, shares: bool) -> None:
+        """Note that a tensor uses a storage, alone or with those that used it before."""
+        identity.storage = storage
+        if storage is not None:
+            users = self.storages.get(storage)
+            if users is not None and (shares or users.is_used()):
+                users.add(identity)
+            else:
+                self.storages[storage] = StorageUsers(identity)
+                self.spans.pop(storage, None)
+
+    def move(self, identity: Known, storage: int | None) -> None:
+        """Note that a tensor has another storage from now on: its former one may be freed, and
+        used for other tensors.
+        """
+        former = identity.storage
+        users = None if former is None else self.storages.get(former)
+        if former is not None and users is not None and users.existing() == [identity]:
+            del self.storages[former]
+        self.use(identity, storage, False)
 
     def new_entry(self, tensor: Any, identity: Known, call: Call | None, version: int) -> Entry:
         """Record a version of a tensor with its contents."""

@@ -291,7 +291,7 @@ def constant_texts(
     unnamed = {
         id(entry)
         for entry in kept
-        if id(entry) in wanted and getattr(entry, "requires_grad", False) and not entry.fn
+        if id(entry) in wanted and getattr(entry, "requires_grad", False) and entry.fn is None
     }
     unnamed -= {entry for entry, text in labels.items() if text}
     for call in calls if unnamed else ():

@@ -139,7 +139,7 @@ def terms_of(record: Op, slots: Sequence[Slot], out: Tensor) -> int:
     size = int(np.size(out._data))
     if not slots or not size:
         return 1
-    if record.name == "prod" or record.zero == "choice":
+    if record.name == "prod" or record.zero in ("choice", "index"):
         return 1
     if record.kind in ("reduction", "loss"):
         return max(int(slots[0].actual.size) // size, 1)

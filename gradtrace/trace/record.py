@@ -510,6 +510,8 @@ class Failure(NamedTuple):
     span: Span | None
     forward: Span | None = None  # of an error in backward: the operation that was differentiated
     operation: OperationId | None = None  # the Operation that failed (see trace/failed.py)
+    call: str = ""  # the operator of PyTorch that raised it, and the tensors that it was called on
+    inputs: tuple[TensorId, ...] = ()
 
 
 class Trace(NamedTuple):

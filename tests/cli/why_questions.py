@@ -135,7 +135,7 @@ QUESTIONS = {
         "x = torch.tensor(0., requires_grad=True)\n"
         "y = x * torch.tensor(float('inf'))\n"
         "y.backward()\n",
-        "x", "nan", "not finite", 3, "the derivative of mul on line 3",
+        "x", "nan", "inf in data", 3, "torch.tensor(float('inf')) already holds inf on line 3",
     ),
     "where does not mask": (
         "import torch\n"

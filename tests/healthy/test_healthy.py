@@ -80,7 +80,7 @@ TABLE = {
     "reinforce": (r"3 steps, loss .* all 8 parameters", {"returns": r"line 22 +returns = torch\.tensor"}),
     "simclr": (r"3 steps, loss .* all 6 parameters", {}),
     "soft_actor_critic": (
-        r"4 steps, alpha_loss -1\.072 -> 0\.874, all 5 parameters",
+        r"4 steps, alpha_loss -1\.072 -> 0\.874, critic_loss .* actor_loss .* all 5 parameters",
         {"actor_loss": r"line 38 actor_loss\.backward\(\) backward runs from actor_loss"},
     ),
     "swa": (r"6 steps, loss .* all 6 parameters", {"model.0.bias": "before batch_norm .* does not change its result"}),

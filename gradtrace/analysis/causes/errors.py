@@ -14,9 +14,11 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import span_of, with_line_after
 from gradtrace.analysis.terms import is_place, made_at, method_of, named, operator
 from gradtrace.analysis.why import explain
+from gradtrace.analysis.words import brief
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Failure, Span, TensorRecord
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import Failure, Operation, Span, TensorRecord
 
 DTYPES = {
     "Double": "float64",
@@ -333,14 +335,22 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
 
 
 def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
-    """Describe the tensors at the place of a failure, and where they were made."""
-    placed = [(t, made_at(facts, t)) for t in tensors_at(facts, failure)[:3] if t.value is not None]
-    described = (
-        facts.at(f"{named(facts, t.id)} has the shape {t.shape} and is {t.dtype}", span)
-        for t, span in placed
-        if span is not None
-    )
-    return list(dict.fromkeys(described))  # of a loop's steps one
+    """Describe the tensors that the call which failed was given, and where they were made."""
+    described = []
+    for i in failure.inputs:
+        record = facts.tensors[i]
+        while (maker := facts.maker(record.id)) is not None and is_view(maker):
+            record = facts.tensors[maker.tensors[0]]
+        span = made_at(facts, record)
+        if span is not None and record.value is not None:
+            text = f"{failure.call} gets {named(facts, record.id)}, {brief(record.value)}"
+            described.append(facts.at(f"{text}, {record.dtype}", span))
+    return list(dict.fromkeys(described))
+
+
+def is_view(operation: Operation) -> bool:
+    record = record_of(operation.name)
+    return record is not None and record.kind == "view"
 
 
 def one_value(facts: Facts, failure: Failure) -> Cause | None:

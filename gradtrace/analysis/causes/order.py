@@ -6,20 +6,30 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes import undefined
+from gradtrace.analysis.causes.overflow import broken_by_steps, of_step, step_before
 from gradtrace.analysis.causes.points import bad_place, line_of_element
 from gradtrace.analysis.causes.trail import back, is_negative
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.lasting import lasting
-from gradtrace.analysis.terms import code_of, has_inf, has_nan, is_place, made_at, named, operator
+from gradtrace.analysis.terms import (
+    code_of,
+    has_inf,
+    has_nan,
+    is_place,
+    made_at,
+    named,
+    operator,
+    unit,
+)
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import CONSTANT, Operation, PassRecord, TensorRecord
+from gradtrace.trace.record import CONSTANT, BackwardStep, Operation, PassRecord, TensorRecord
 
 
 class Symptom(NamedTuple):
     """The first sign that values are not finite.
 
-    `one` is the pass that began at such a value or stored it in a leaf; `root` is None if only
-    gradients are not finite.
+    `pass_` is the pass that began at such a value, or stored it in a leaf, or after which a step
+    wrote it; `root` is that value, None if only gradients are not finite.
     """
 
     pass_: PassRecord | None
@@ -32,6 +42,7 @@ def first_symptom(facts: Facts) -> Symptom | None:
     stored gradient's.
     """
     bad = bad_gradients(facts)
+    broken = broken_by_steps(facts)
     for pass_ in facts.passes:
         for root in pass_.roots:
             value = facts.tensors[root].value
@@ -39,6 +50,9 @@ def first_symptom(facts: Facts) -> Symptom | None:
                 return Symptom(pass_, root, "nan" if has_nan(value) else "inf")
         if pass_.number in bad:
             return Symptom(pass_, None, bad[pass_.number])
+        if pass_.number in broken:
+            value = facts.tensors[broken[pass_.number]].value
+            return Symptom(pass_, broken[pass_.number], "nan" if has_nan(value) else "inf")
     roots = (
         *(() if facts.passes else facts.trace.roots),
         *named_numbers(facts),
@@ -123,11 +137,15 @@ def skipped(facts: Facts) -> set[int]:
 def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
     """Return the cause of the first NaN or infinity of the forward pass."""
     makers, sources = back(facts, root, has_nan if kind == "nan" else has_inf)
-    data = next((facts.tensors[i] for i in sources if facts.tensors[i].version == 0), None)
-    if data is not None:
-        reader = next(iter(facts.readers(data.id)), None)
-        if not makers or (reader is not None and reader.id <= makers[0].id):
-            return in_data(facts, data, kind)
+    for source in sources:
+        record = facts.tensors[source]
+        step = step_before(facts, record)
+        reader = next(iter(facts.readers(source)), None)
+        is_first = not makers or (reader is not None and reader.id <= makers[0].id)
+        if is_first and step is not None:
+            return of_step(facts, record, step, kind)
+        if is_first and not record.version:
+            return in_data(facts, record, kind)
     if makers:
         return (
             undefined.made_nan(facts, makers[0])
@@ -139,6 +157,8 @@ def forward_cause(facts: Facts, root: int, kind: str) -> Cause | None:
 
 def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     """Return the cause if a tensor was given with a NaN or an infinity."""
+    if not record.is_leaf and record.grad_fn is not None:
+        return undefined.unrecorded(facts, record, f"gives {kind}")
     name = named(facts, record.id)
     reader = next(iter(facts.readers(record.id)), None)
     if record.kind == CONSTANT and reader is not None and undefined.stores(reader):
@@ -189,15 +209,38 @@ def backward_cause(facts: Facts, symptom: Symptom) -> Cause | None:
     """
     first = 0 if symptom.pass_ is None else symptom.pass_.number
     step = next((s for s in facts.steps if s.number >= first and goes_bad(s)), None)
-    operation = None if step is None else facts.arrivals.operations.get(step.function)
-    if step is None or operation is None:
+    if step is None:
         return None
+    result = result_of(facts, step)
+    operation = facts.arrivals.operations.get(step.function)
+    operation = operation or facts.maker(None if result is None else result.id)
+    if operation is None:
+        name = facts.functions[step.function].name
+        return undefined.unrecorded(
+            facts, result, f"has a derivative that is not finite, of {name}"
+        )
+    operand = next((r.id for r, value in facts.operands(operation) if has_nan(value)), None)
+    cause = None if operand is None else forward_cause(facts, operand, "nan")
+    if cause is not None:
+        return cause._replace(
+            because=f"{cause.because}; the derivative of {unit(facts, operation)} multiplies by it"
+        )
     data = given_infinity(facts, operation)
     return (
         undefined.bad_derivative(facts, operation, step)
         if data is None
         else in_data(facts, data, "inf")
     )
+
+
+def result_of(facts: Facts, step: BackwardStep) -> TensorRecord | None:
+    """Return the first recorded tensor that was computed with the result of a function."""
+    while not facts.functions[step.function].outputs:
+        arrivals = facts.arrivals.at(step)
+        if not arrivals:
+            return None
+        step = arrivals[0].sender
+    return facts.tensors[facts.functions[step.function].outputs[0]]
 
 
 def given_infinity(facts: Facts, operation: Operation) -> TensorRecord | None:
@@ -223,6 +266,18 @@ def not_finite(facts: Facts) -> Cause | None:
     if cause is None:
         return None
     return cause._replace(symptom=describe_symptom(facts, symptom), status="nan", kind=symptom.kind)
+
+
+def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
+    """Return the cause of a tensor's gradient that is not finite."""
+    visits = facts.visits_of(record)
+    pass_ = facts.passes[visits[-1].number] if visits else None
+    kind = "nan" if has_nan(record.grad) else "inf"
+    cause = backward_cause(facts, Symptom(pass_, None, kind))
+    for root in () if pass_ is None else pass_.roots:
+        cause = cause or forward_cause(facts, root, kind)
+    cause = cause or Cause("not finite", "it was not finite where backward began")
+    return cause._replace(evidence=[facts.origin(record), *cause.evidence])
 
 
 def describe_symptom(facts: Facts, symptom: Symptom) -> str:

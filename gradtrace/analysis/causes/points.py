@@ -42,15 +42,16 @@ def at_point(facts: Facts, operation: Operation, gradient: Value | None = None) 
     """
     if operation.name == "copy_":
         return ""  # what was there before does not matter
+    is_loss = operator(operation).endswith("loss")
     parts = []
-    for record, value in facts.operands(operation)[:2]:
-        name = named(facts, record.id)
+    for tensor, value in facts.operands(operation)[:2]:
+        name = named(facts, tensor.id)
         elements = elements_at(facts, operation, value, gradient)
         if value.numel <= FEW or not value.is_float:
             parts.append(f"{name} is {brief(value)}" if value.numel <= FEW else "")
         elif is_at_zero(operation, value, elements, gradient is not None):
             return f" ({value.zeros} of {value.numel} elements of {name} are 0)"
-        else:
+        elif elements is not None or not is_loss:
             parts.append(end_in_words(name, value, end_of(operation, value, elements)))
     texts = [text for text in parts if text]
     while len("; ".join(texts)) >= LONGEST and len(texts) > 1:

@@ -23,7 +23,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Operation, Span, TensorRecord, Value
+from gradtrace.trace.record import FunctionCheck, Operation, Span, TensorRecord, Value
 
 LOSSES = function_table(
     "analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -368,10 +368,14 @@ def wrong_backward(facts: Facts) -> Cause | None:
             f"derive forward again: backward returns {bad.analytic / bad.numeric:.4g} times what "
             "it should there"
         )
+    returns = f"{bad.analytic:.6g}"
+    if not bad.analytic and gives_none(facts, bad):
+        returns = "None"
+        fix = f"return the gradient for input {bad.input}: backward returns None for it"
     return Cause(
         "wrong backward",
         f"{bad.name}.backward{facts.at_line(head)} disagrees with finite differences of its "
-        f"forward: for element {bad.element} of input {bad.input} it gives {bad.analytic:.6g} "
+        f"forward: for element {bad.element} of input {bad.input} it gives {returns} "
         f"where they give {bad.numeric:.6g}",
         (
             facts.at("the derivative is returned here", head),
@@ -379,6 +383,16 @@ def wrong_backward(facts: Facts) -> Cause | None:
         ),
         (fix, f"and check it: torch.autograd.gradcheck({bad.name}.apply, inputs in float64)"),
         tensors=leaves_behind(facts, bad.name),
+    )
+
+
+def gives_none(facts: Facts, check: FunctionCheck) -> bool:
+    """Whether a Function's backward returned None for the input of a check."""
+    functions = {o.function for o in facts.operations if o.name == check.name}
+    return any(
+        step.downstream[check.input : check.input + 1] == (None,)
+        for step in facts.steps
+        if step.function in functions
     )
 
 

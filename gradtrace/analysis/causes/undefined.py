@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from math import isinf, isnan
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.overflow import WIDER, gradient_too_large, too_large
 from gradtrace.analysis.causes.points import (
@@ -27,7 +28,9 @@ from gradtrace.analysis.causes.remedies import (
     within_domain,
 )
 from gradtrace.analysis.causes.trail import FILLS, is_negative, source_of_inf
+from gradtrace.analysis.copies import names_in
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.rewrites import expression
 from gradtrace.analysis.terms import (
     code_of,
     enclosed,
@@ -100,12 +103,43 @@ def made_nan(facts: Facts, operation: Operation) -> Cause:
     return outside(facts, operation)
 
 
+def unrecorded(facts: Facts, record: TensorRecord | None, does: str) -> Cause:
+    """Explain numbers that an operation made which was not recorded, such as one of a compiled
+    function, by the call that it is part of.
+    """
+    reader = None if record is None else next(iter(facts.readers(record.id)), None)
+    span = None if record is None else made_at(facts, record)
+    call = "a call" if record is None else named(facts, record.id)
+    if reader is not None and span is None:
+        variables = [] if call in reader.text else names_in(expression(facts, reader.span))
+        statements = facts.text.assignments(variables[0]) if variables else []
+        call = variables[0] if variables else call
+        span = places.head_of(statements[-1]) if statements else reader.span
+    return Cause(
+        "not finite",
+        f"{call}{facts.at_line(span)} {does}, and the operations inside of it are not recorded",
+        (facts.at(f"the operations that make {call} are not seen", span),),
+        ("run that function uncompiled once, without torch.jit.script, and ask again",),
+    )
+
+
 def mean_of_nothing(facts: Facts, operation: Operation) -> Cause:
+    ignored = float(operation.option("ignore_index") or -100)
+    nothing = f"no element{reads(facts, operation)}, which is 0 / 0"
+    evidence = [facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span)]
+    for labels, value in facts.operands(operation):
+        if not value.is_float and lowest(value) == highest(value) == ignored:
+            name = named(facts, labels.id)
+            span = made_at(facts, labels)
+            nothing = (
+                f"no element, which is 0 / 0: every label of {name}{facts.at_line(span)} is "
+                f"{ignored:g}, which it ignores"
+            )
+            evidence.insert(0, facts.at(f"{name} is made here", span))
     return Cause(
         "mean of nothing",
-        f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 "
-        "/ 0",
-        (facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span),),
+        f"{unit(facts, operation)} averages over {nothing}",
+        evidence,
         (
             "skip a batch that has no element left: if mask.any(): ...",
             "or divide a sum by count.clamp(min=1)",
@@ -379,6 +413,9 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
         )
     ]
     because = gave_here(facts, operation, "inf")
+    if operator(operation) == "ctc_loss" and (short := too_short(facts, operation)):
+        because += f": {short}"
+        return Cause("not finite", because, evidence, SHORT_SEQUENCES)
     if earlier is not None and operator(operation).startswith("log"):
         dtype = next((value.dtype for _, value in facts.operands(operation)), "the dtype")
         if rounds_to_one(facts, earlier):
@@ -390,6 +427,21 @@ def made_inf(facts: Facts, operation: Operation) -> Cause:
         because += f": what {unit(facts, earlier)} gave is {size}"
         evidence.append(facts.at(f"{operator(earlier)} {verb} here", earlier.span))
     return Cause("not finite", because, evidence, remedies_of_inf(facts, operation, earlier))
+
+
+SHORT_SEQUENCES = (
+    "zero_infinity=True, which makes the loss of such sequences 0",
+    "or leave out sequences with fewer frames than labels",
+)
+
+
+def too_short(facts: Facts, operation: Operation) -> str:
+    """Return which sequence of a CTC loss has fewer frames than labels; "" if that is not known."""
+    lengths = [v for _, v in facts.operands(operation) if len(v.shape) == 1 and v.is_whole][-2:]
+    pairs = enumerate(zip(*(v.data.tolist() for v in lengths), strict=False))
+    return next(
+        (f"sequence {i} has {n[0]} frames for {n[1]} labels" for i, n in pairs if n[0] < n[-1]), ""
+    )
 
 
 def origin_of_argument(facts: Facts, operation: Operation) -> Operation | None:

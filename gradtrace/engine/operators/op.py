@@ -69,7 +69,8 @@ operators is registered (`engine/operators/tables.py`) and checked by tests/ops/
       rectifier  the input is not positive
       clamp      the input is outside of its bounds
       saturated  the slope is smaller than the dtype can hold
-      choice     other elements were chosen
+      choice     other elements were chosen, by their numbers
+      index      other elements were taken, by their places
       branch     the other branch was taken
       mask       the other factor, a mask, is 0
       product    the other factor is 0
@@ -121,6 +122,7 @@ ZEROS = (
     "rectifier",
     "saturated",
     "choice",
+    "index",
     "branch",
     "mask",
     "product",

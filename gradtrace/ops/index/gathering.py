@@ -60,7 +60,7 @@ masked_fill_tensor = elementwise_op("masked_fill_tensor(self, value; mask)",
     value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
 masked_select = gather_op("masked_select(self; mask)",
     lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
-    "out = self[mask]", zero="choice",
+    "out = self[mask]", zero="index",
     self=d("~self mask", lambda xp, g, out, self, mask: xp.mask_place(
         None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
 mask_place = gather_op("mask_place(onto, source; mask)", mask_kernel, "out[mask] = source",

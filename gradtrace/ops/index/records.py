@@ -162,19 +162,19 @@ def scatter_kernel(a: Array, src: Array, dim: int, index_array: Array, ufunc: st
 # With the Ellipsis numpy returns a view even of a single element, not a scalar.
 # fmt: off
 select = view_op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)],
-    "out = self[..., index, ...]", zero="choice", self="select_place(grad, self.shape, dim, index)")
+    "out = self[..., index, ...]", zero="index", self="select_place(grad, self.shape, dim, index)")
 select_place = structural_op("select_place(self; shape, dim, index)", place_along,
     "out[..., i, ...] = self if i == index else 0",
     node="SelectBackwardBackward0", self="select(grad, dim, index)")
 slice_record = view_op("slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
-    "out[..., i, ...] = self[..., start + step * i, ...]", zero="choice",
+    "out[..., i, ...] = self[..., start + step * i, ...]", zero="index",
     self="slice_place(grad, self.shape, dim, start, stop, step)")
 slice_place = structural_op("slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place_along(g, shape, dim, slice(start, stop, step)),
     "out[..., start + step * i, ...] = self[..., i, ...]", node="SliceBackwardBackward0",
     self="slice(grad, dim, start, stop, step)")
-index = gather_op("index(self; indices)", index_kernel, "out[i] = self[indices[i]]", zero="choice",
+index = gather_op("index(self; indices)", index_kernel, "out[i] = self[indices[i]]", zero="index",
     self=d("~self indices", "index_place(None, grad, self.shape, indices)"))
 index_place = gather_op("index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g), "out[j] = sum[i](values[i] if indices[i] == j else 0)",
@@ -191,7 +191,7 @@ index_put = gather_op("index_put(self, values; indices, accumulate)",
         g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)),
     values=d("indices", "index(grad, indices)"))
 gather = gather_op("gather(self; dim, index)", lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
-    "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="choice",
+    "out[..., i, ...] = self[..., index[..., i, ...], ...]", zero="index",
     self=d("self index", "gather_place(None, grad, self.shape, dim, index)"))
 # fmt: on
 
@@ -230,7 +230,7 @@ scatter_add = gather_op("scatter_add(self, src; dim, index)",
 fit = structural_op("fit(self; shape)", fit_kernel, "out[i] = self[i] if i < n else 0",
     node="SliceBackward0", self="fit(grad, self.shape)")
 index_select = gather_op("index_select(self; dim, index)", take_slices,
-    "out[..., i, ...] = self[..., index[i], ...]", zero="choice",
+    "out[..., i, ...] = self[..., index[i], ...]", zero="index",
     self=d("~self index", "index_rows(None, grad, self.shape, dim, index)"))
 # fmt: on
 

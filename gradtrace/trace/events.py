@@ -186,8 +186,3 @@ class EventStream:
         self.changed: list[ChangeEvent] = []
         self.begun: list[BeginEvent] = []
         self.optimisers: dict[int, Any] = {}  # by id(optimiser): its Held
-
-
-def is_tied(name: str, first: str) -> bool:
-    """Whether a parameter has a second name in the model that gave it its first one."""
-    return "." in name and name != first and name.partition(".")[0] == first.partition(".")[0]

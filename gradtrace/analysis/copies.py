@@ -181,7 +181,7 @@ def used_in(facts: Facts, escapes: Iterable[Escape], results: Sequence[int]) -> 
         statement = facts.text.statement(escape.span)
         if statement is None:
             continue
-        is_operand = any(encloses(span, escape.span) for span in behind)
+        is_operand = any(places.encloses(span, escape.span) for span in behind)
         if is_operand or not statements.isdisjoint(
             statements_after(facts, statement) - {statement}
         ):
@@ -208,13 +208,6 @@ def spans_behind(facts: Facts, results: Sequence[int]) -> set[Span]:
             else (t.span,)
         )
     return {span for span in spans if span is not None}
-
-
-def encloses(outer: Span, inner: Span | None) -> bool:
-    """Whether a place contains another one in the same file."""
-    if inner is None or outer.file != inner.file:
-        return False
-    return outer[:2] <= inner[:2] and inner[2:4] <= outer[2:4]
 
 
 def statements_after(facts: Facts, statement: ast.stmt) -> set[Any]:

@@ -13,6 +13,7 @@ from gradtrace.analysis.rewrites import expression, made_with_grad, with_argumen
 from gradtrace.analysis.terms import is_comparison, plain, spans_of
 from gradtrace.annotations import Iterable
 from gradtrace.program import syntax as ast
+from gradtrace.trace.labels import DERIVING, called_by
 from gradtrace.trace.record import FunctionRecord, Operation, TensorRecord
 
 # ---- what cuts
@@ -48,21 +49,29 @@ def describe(facts: Facts, cut: Cut) -> Cause:
             [facts.at("detach() gives a tensor without history", operation.span)],
             (without_call(facts, operation.span, "leave out .detach() there"),),
         )
-    if operation.name == "grad" and not any(
-        p.create_graph for p in facts.passes if p.span == operation.span
-    ):
+    if operation.name == "grad" and not keeps_graph(facts, operation):
         return without_create_graph(facts, operation)
     if not operation.grad_enabled:
         return under_no_grad(facts, operation)
     return without_derivative(facts, cut, operation)
 
 
+def keeps_graph(facts: Facts, operation: Operation) -> bool:
+    """Whether the pass that a call of autograd.grad ran was told to create its own graph; one
+    expression may run several.
+    """
+    own = [p for p in facts.passes if p.span == operation.span and p.after <= operation.id]
+    return bool(own) and own[-1].create_graph
+
+
 def without_create_graph(facts: Facts, operation: Operation) -> Cause:
     call = expression(facts, operation.span)
+    called = called_by(operation.text)
+    called = called if called in DERIVING and called != "grad" else "autograd.grad"
     return Cause(
         "no create_graph",
-        f"autograd.grad{facts.at_line(operation.span)}, which was called without create_graph=True",
-        [facts.at("autograd.grad gives numbers without history", operation.span)],
+        f"{called}{facts.at_line(operation.span)}, which was called without create_graph=True",
+        [facts.at(f"{called} gives numbers without history", operation.span)],
         (with_argument(facts, call, "create_graph=True", "call it with create_graph=True"),),
     )
 
@@ -392,8 +401,9 @@ def hidden_leaf(facts: Facts, record: TensorRecord) -> Cause | None:
     bound = facts.text.assignments(record.name)
     statement = facts.text.statement(operation.span)
     behind = (facts.tensors[i] for i in facts.flow.before([record.id]))
-    hidden = next((t for t in behind if t.is_leaf and t.requires_grad and t.name is None), None)
-    if hidden is None or statement not in bound:
+    leaves = [t for t in behind if t.is_leaf and t.requires_grad]
+    hidden = leaves[0] if len(leaves) == 1 else None
+    if hidden is None or hidden.name is not None or statement not in bound:
         return None
     begun = next(
         (b.span for b in facts.trace.begun if b.tensor == hidden.id and b.span is not None), None

@@ -9,7 +9,7 @@ from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import brief
-from gradtrace.trace.record import BackwardStep, Change, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, PassRecord, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
 TIMES = {2: "twice"}
@@ -37,7 +37,7 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
         )
     code, how, advice = came_by(facts, record, visits)
     is_reason = code not in ("backward", "hook on the way")
-    cut = cut_off(facts, record)
+    cut = cut_off(facts, record, facts.passes[visits[-1].number])
     how += f"; another path is cut by {cut.because}" if cut is not None else ""
     evidence = [origin, *of_its_own(facts, record), *turns(facts, since_cleared(visits), name)]
     evidence += [] if cut is None else cut.evidence
@@ -137,7 +137,7 @@ def came_by(
             f"{name}.grad = None, or zero_grad(), before each backward gives the last pass's alone"
         )
         return "accumulated", how, (fix,)
-    how = f"from backward{facts.at_line(facts.storing[-1].span if facts.storing else None)}"
+    how = f"from backward{facts.at_line(facts.passes[visits[-1].number].span)}"
     way = hook_on_the_way(facts, record, visits[-1].number)
     return (
         ("backward", how, ())
@@ -236,16 +236,15 @@ def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     return evidence
 
 
-def cut_off(facts: Facts, record: TensorRecord) -> Cause | None:
-    """Return the first cut of another path from a tensor to the result, which the program may
-    mean.
+def cut_off(facts: Facts, record: TensorRecord, last: PassRecord) -> Cause | None:
+    """Return the first cut of another path from a tensor to where its last pass began, which the
+    program may mean.
     """
-    for cut in facts.cuts_on_the_way(record):
+    for cut in facts.cuts_on_the_way(record, last.roots):
         cause = history.describe(facts, cut)
         if cause.code in ("detach", ".data", "no_grad"):
-            text = (
-                f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
-            )
+            roots = facts.labels(last.roots) or "the result"
+            text = f"this cuts off another way on which {roots} depends on {record.label}"
             return cause._replace(evidence=[cause.evidence[-1]._replace(text=text)])
     return None
 

@@ -213,6 +213,13 @@ def head_of(node: Any) -> Span:
     return Span(node.lineno, node.col_offset, node.lineno, node.col_offset + 1)
 
 
+def encloses(outer: Span, inner: Span | None) -> bool:
+    """Whether a place contains another one in the same file."""
+    if inner is None or outer.file != inner.file:
+        return False
+    return outer[:2] <= inner[:2] and inner[2:4] <= outer[2:4]
+
+
 def lines_of(node: Any) -> range:
     return range(node.lineno, (node.end_lineno or 0) + 1)
 

@@ -63,7 +63,12 @@ def named(facts: Facts, tensor: int) -> str:
     if is_whole and "".join(facts.text.cut(value).split()).startswith(
         "".join(label.split())[:LONG]
     ):
-        return facts.text.cut(statement.targets[0])
+        target = statement.targets[0]
+        operation = facts.maker(tensor)
+        if isinstance(target, ast.Tuple) and operation is not None:
+            # results that are not tensors come last
+            target = target.elts[operation.outputs.index(tensor)]
+        return facts.text.cut(target)
     return label
 
 
@@ -172,10 +177,17 @@ def own_span(facts: Facts, operation: Operation) -> Span | None:
 
 
 def assigned_name(facts: Facts, span: Span | None) -> str:
-    """Return what the statement at a place assigns to; "" for any other statement."""
+    """Return what the statement at a place assigns its value to; "" for any other statement."""
     statement = facts.text.statement(span)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    return facts.text.cut(target) if target is not None else ""
+    if not isinstance(statement, ast.Assign):
+        return ""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Tuple):
+        return facts.text.cut(target)
+    values = getattr(statement.value, "elts", ())
+    pairs = zip(target.elts, values) if len(values) == len(target.elts) else ()
+    own = (part for part, value in pairs if places.encloses(places.span_of(value), span))
+    return next(map(facts.text.cut, own), "")
 
 
 def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
@@ -242,14 +254,15 @@ def inside(statement: Any, container: Any) -> bool:
     )
 
 
-def loop_around(facts: Facts, statement: Any) -> Any:
-    """Return the innermost loop statement around another one, or None."""
+def loop_around(facts: Facts, *statements: Any) -> Any:
+    """Return the innermost loop statement around other ones, or None."""
     loops = [
         s
         for s in facts.text.statements
-        if isinstance(s, (ast.For, ast.While)) and s is not statement
+        if isinstance(s, (ast.For, ast.While)) and s not in statements
     ]
-    return max((s for s in loops if inside(statement, s)), key=places.starts, default=None)
+    around = (s for s in loops if all(inside(statement, s) for statement in statements))
+    return max(around, key=places.starts, default=None)
 
 
 def method_of(facts: Facts, name: str, method: str) -> Any:

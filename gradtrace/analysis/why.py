@@ -13,11 +13,10 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes import order
 from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
-from gradtrace.analysis.flow import Cut
+from gradtrace.analysis.flow import Cut, leading_to
 from gradtrace.analysis.rewrites import with_line_after, with_statement
 from gradtrace.analysis.terms import plain
 from gradtrace.analysis.words import brief
-from gradtrace.trace.functions import reachable_functions
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
 
@@ -70,7 +69,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Cause | None:
         f"it was set to None{facts.at_line(last.span)}, after backward had filled it",
         [
             facts.origin(record),
-            *map(facts.backward, facts.storing[-1:]),
+            facts.backward(facts.passes[stored[-1].number]),
             facts.at("the gradient is set to None", last.span),
         ],
         (
@@ -104,7 +103,9 @@ def never_called(facts: Facts, record: TensorRecord) -> Cause | None:
     origin = facts.origin(record)
     failure = facts.trace.failure
     if facts.passes:
-        return only_returned(facts, origin, facts.passes[-1])
+        after = facts.flow.after([record.id])
+        own = (p for p in reversed(facts.passes) if not after.isdisjoint(p.roots))
+        return only_returned(facts, origin, next(own, facts.passes[-1]))
     if failure is not None:
         ran = ".backward(" in facts.text.line(failure.span)
         when = (
@@ -152,10 +153,11 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     leaf.
     """
     visits = facts.visits_of(record)
-    if record.is_leaf or record.retains_grad or not visits:
+    last = facts.passes[visits[-1].number] if visits else unseen_pass(facts, record)
+    if record.is_leaf or record.retains_grad or last is None:
         return None
-    evidence = [facts.backward(facts.passes[visits[-1].number])]
-    passing = visits[-1].gradient
+    evidence = [facts.backward(last)]
+    passing = visits[-1].gradient if visits else None
     if passing is not None:
         evidence.append(Evidence(f"the gradient that passed through it was {brief(passing)}"))
     hidden = history.hidden_leaf(facts, record)
@@ -173,6 +175,22 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     )
 
 
+def unseen_pass(facts: Facts, record: TensorRecord) -> PassRecord | None:
+    """Return the last pass that came to a tensor and of which only the stored gradients are
+    recorded, as of most passes of a long run.
+    """
+    seen = {s.number for s in facts.steps if facts.functions[s.function].variable is None}
+    passes = passes_through(facts, record)
+    return next((p for p in reversed(passes) if p.number not in seen and not p.error), None)
+
+
+def passes_through(facts: Facts, record: TensorRecord) -> list[PassRecord]:
+    """Return the passes that store gradients and begin at a tensor or behind it."""
+    above = set() if record.function is None else leading_to(facts.trace, {record.function})
+    starts = {t.id for t in facts.tensors if t.function in above}
+    return [pass_ for pass_ in facts.storing if not starts.isdisjoint(pass_.roots)]
+
+
 def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a tensor that was not among the chosen inputs of any pass."""
     for_others = [
@@ -182,9 +200,7 @@ def left_out(facts: Facts, record: TensorRecord) -> Cause | None:
     ]
     if len(for_others) != len(facts.storing) or record.function is None:
         return None
-    if not any(
-        record.function in reachable_functions(facts.trace, pass_.roots) for pass_ in for_others
-    ):
+    if not passes_through(facts, record):
         return None
     return Cause(
         "inputs=",
@@ -198,11 +214,7 @@ def stopped(facts: Facts, record: TensorRecord) -> Cause | None:
     """Explain a gradient that did not reach a tensor on its path: a pass failed, or a Function
     returned None.
     """
-    paths = [
-        pass_
-        for pass_ in facts.storing
-        if record.function in reachable_functions(facts.trace, pass_.roots)
-    ]
+    paths = passes_through(facts, record)
     if not paths or record.function is None:
         return None
     origin = facts.origin(record)

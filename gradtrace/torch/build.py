@@ -119,6 +119,7 @@ class ModuleScopes(Scopes):
 
     def __init__(self, spans: SpanTable, scopes: Sequence[Scope], paths: dict[int, str]) -> None:
         super().__init__(spans, {})
+        self.spans = spans
         self.paths = paths
         for scope in scopes:
             self.number(scope)
@@ -128,6 +129,12 @@ class ModuleScopes(Scopes):
 
     def module_name(self, holder: Any) -> str:
         return self.paths[id(holder)] or str(holder.detail)
+
+    def function_of(self, call: Call) -> str:
+        code = self.spans.code(call.origin)
+        if code is None or code.co_name == "<module>":
+            return ""
+        return str(getattr(code, "co_qualname", code.co_name)).replace(".<locals>", "")
 
 
 class RecordingBuilder(Builder):
@@ -247,18 +254,15 @@ class RecordingBuilder(Builder):
             spans.file(file)
         variables = names.assigned(spans)
         for call in rec.calls:
-            code = rec.places.instruction(call.origin)[0]
-            if (
-                code is None
-                or code.co_name == "<module>"
-                or texts.get(id(call)) != spans.excerpt(call.origin)
-            ):
+            is_local = self.scopes.function_of(call) != ""
+            if not is_local or texts.get(id(call)) != spans.excerpt(call.origin):
                 continue
             span = spans.span(call.origin)
             name = None if span is None else variables.get((span.file, *span[:4]))
             if name is not None:
                 texts[id(call)] = name
         gradients = {id(identity): name for identity, name in self.ending.gradients.items()}
+        texts |= labels.target_texts(rec.calls, spans, env)
         return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     # ---- what the events refer to

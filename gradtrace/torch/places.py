@@ -165,6 +165,10 @@ class SpanTable(Texts):
             self._trees[path] = tree_of(text_of(path))
         return self._trees[path]
 
+    def code(self, number: int) -> Any:
+        """Return the code object that a place is in, or None."""
+        return self._places.instruction(number)[0]
+
     def find_span(self, number: int) -> Span | None:
         code, instruction = self._places.instruction(number)
         position = None if code is None else self._positions.find(code, instruction)

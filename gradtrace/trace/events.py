@@ -320,8 +320,3 @@ class EventStream:
         if not schedule.is_inner:
             schedule.steps.append((self.at, self.turns))
             schedule.step_origin = schedule.step_origin or self.place()
-
-
-def is_tied(name: str, first: str) -> bool:
-    """Whether a parameter has a second name in the model that gave it its first one."""
-    return "." in name and name != first and name.partition(".")[0] == first.partition(".")[0]

@@ -4,14 +4,15 @@ Where one expression made several tensors (a call that runs several operators), 
 text as label, and the inner tensors have labels such as "relu in <text>". Where the expression ran
 again and again (a loop), the labels are numbered. A tensor that no call made, such as a constant,
 has the text of the operand where it is first used; one that is trained and that no expression names
-is "a parameter of Linear".
+is "a parameter of Linear". A tensor that is changed in place keeps its label: `x -= 1` makes
+another version of x. A function's argument with the name of another tensor is "x in f".
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.operands import public_name
+from gradtrace.trace.operands import parameters, public_name, reading_order
 from gradtrace.trace.record import Span
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ class CalledModules(Protocol):
         """Return the modules that the call's expression called and that contain the call: numbers
         and names, innermost first.
         """
+
+    def function_of(self, call: Any) -> str:
+        """Return the name of the innermost function of the program that a call was made in; ""
+        outside of functions.
+        """
+
+    def is_inside(self, number: int, call: Any) -> bool:
+        """Whether a call was made in the call of a module that has this number."""
 
     def module_of(self, call: Any) -> str:
         """Return the name of the innermost module that a call was made in, or its class; "" outside
@@ -133,9 +142,8 @@ def label_all(
     id(tensor).
     """
     texts = expression_texts(calls, source, scopes)
-    return numbered_labels(
-        kept, texts, constant_texts(kept, calls, texts, source, env, scopes), gradients
-    )
+    constants = constant_texts(kept, calls, texts, source, env, scopes)
+    return numbered_labels(kept, texts | target_texts(calls, source, env), constants, gradients)
 
 
 def numbered_labels(
@@ -145,17 +153,27 @@ def numbered_labels(
     gradients: Mapping[int, str],
 ) -> list[str]:
     """Return the label of every kept entry, from the texts of calls and constants; repeated ones
-    are numbered.
+    are numbered, of the versions of a tensor only the last one.
     """
-    plain = [_label(entry, texts, constants, gradients) for entry in kept]
+    first: dict[int, str] = {}  # by id() of the tensor: the label of its first version
+    last = {id(entry.tensor): entry for entry in kept}
+    plain = []
+    for entry in kept:
+        text = _label(entry, texts, constants, gradients)
+        start = first.setdefault(id(entry.tensor), text)
+        is_changed = entry.version and not entry.names and id(entry) not in texts
+        plain.append(start if is_changed else text)
+    is_result = [
+        not entry.names and entry.call is not None and last[id(entry.tensor)] is entry
+        for entry in kept
+    ]
     counts: dict[str, int] = {}
-    for entry, text in zip(kept, plain, strict=True):
-        if not entry.names and entry.call is not None:
-            counts[text] = counts.get(text, 0) + 1
+    for text, own in zip(plain, is_result, strict=True):
+        counts[text] = counts.get(text, 0) + own
     numbers: dict[str, int] = {}
     labels = []
-    for entry, text in zip(kept, plain, strict=True):
-        if entry.names or entry.call is None or counts[text] == 1 or id(entry.tensor) in gradients:
+    for entry, text, own in zip(kept, plain, is_result, strict=True):
+        if not own or counts[text] == 1 or id(entry.tensor) in gradients:
             labels.append(text)
             continue
         numbers[text] = numbers.get(text, 0) + 1
@@ -173,7 +191,8 @@ def _label(
     if entry.call is None:
         return constants.get(id(entry), "constant")
     # what no expression made is the derivative's own operation, under create_graph
-    return texts.get(id(entry.call), "") or public_name(entry.call.name)
+    text = texts.get(id(entry), "") or texts.get(id(entry.call), "")
+    return text or public_name(entry.call.name)
 
 
 def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
@@ -197,8 +216,11 @@ def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules
     the others are inner steps. If the operators' names repeat as a pattern, the expression ran in a
     loop, and each repetition is treated in this way. An inner step in a module that the expression
     calls is labelled by that module: "net.0 output" for the module's result, else "relu in net.0".
+    The program's own code in a module splits the expression, whose result the module's last call
+    makes.
     """
     texts: dict[int, str] = {}
+    after = [*calls[1:], None]
     start = 0
     while start < len(calls):
         end = start
@@ -208,25 +230,79 @@ def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules
         if text:
             every = period([call.name for call in calls[start:end]])
             for i in range(start, end):
-                if (i - start + 1) % every == 0:
+                within = module_text(calls[i], after[i], scopes)
+                if (i - start + 1) % every == 0 and not goes_on(calls[i], after[i], scopes):
                     texts[id(calls[i])] = text
                 else:
-                    within = module_text(calls[i], calls[i + 1], scopes)
                     texts[id(calls[i])] = within or f"{public_name(calls[i].name)} in {text}"
         start = end
     return texts
 
 
-def module_text(call: Call, following: Call, scopes: CalledModules) -> str:
+def goes_on(call: Call, following: Call | None, scopes: CalledModules) -> bool:
+    """Whether the outermost module that a call's expression called also contains the following
+    call.
+    """
+    own = scopes.called_modules(call)
+    return bool(own) and following is not None and scopes.is_inside(own[-1][0], following)
+
+
+def module_text(call: Call, following: Call | None, scopes: CalledModules) -> str:
     """Return the label of an inner step within a module; "" outside of modules that the expression
     calls.
     """
     own = scopes.called_modules(call)
-    after = {number for number, _ in scopes.called_modules(following)}
-    ended = [name for number, name in own if number not in after]
+    ended = [
+        name for number, name in own if following is None or not scopes.is_inside(number, following)
+    ]
     if ended:
         return f"{ended[-1]} output"
     return f"{public_name(call.name)} in {own[0][1]}" if own else ""
+
+
+def target_texts(calls: Sequence[Call], source: Texts, env: Mapping[str, Any]) -> dict[int, str]:
+    """Return the label of each version that an operation in place made, by id(entry): the text of
+    what the operation is called on.
+    """
+    texts: dict[int, str] = {}
+    for call in calls:
+        if not call.outputs or not call.outputs[0].version:
+            continue
+        text = source.excerpt(call.origin)
+        target = target_of(text, env)
+        changed = [target]
+        if isinstance(target, ast.Subscript):
+            # a write to a view makes a new version of its base; PyTorch's x[0] = 1 writes to x
+            is_item = ast.get_source_segment(text, target) == text
+            is_base = is_item and len(call.outputs) == 1
+            changed = [target.value] if is_base else [target, target.value]
+        for entry, node in zip(call.outputs, changed, strict=False):
+            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+                texts[id(entry)] = ast.get_source_segment(text, node) or ""
+    return texts
+
+
+def target_of(text: str, env: Mapping[str, Any]) -> Any:
+    """Return what an operation in place changes, as a syntax tree: x of `x -= 1` and `x.sub_(1)`,
+    x[0] of `x[0] = 1`; None if the text does not say it.
+    """
+    statement = syntax_of(text)
+    node = getattr(statement, "target", None) or getattr(statement, "value", None)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if not node.func.attr.endswith("_"):
+            return None
+        is_function = _is_module(node.func.value, env)
+        node = node.args[0] if is_function and node.args else node.func.value
+    return node
+
+
+def syntax_of(text: str) -> Any:
+    """Return the syntax tree of a text that is one statement; None for any other text."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return body[0] if len(body) == 1 else None
 
 
 def period(names: list[str]) -> int:
@@ -256,34 +332,35 @@ def constant_texts(
     parameter of the module that reads it.
     """
     wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
+    taken = {name for entry in kept for name in entry.names}
     labels: dict[int, str] = {}
     for call in calls if wanted else ():
         text = source.excerpt(call.origin)
-        if texts.get(id(call)) != text:
+        if texts.get(id(call)) != text and called_by(text) not in COMPOSED:
             continue
-        used = [
+        arguments = flat(call.args)
+        used: list[tuple[Any, Entry]] = [
             (i, call.inputs[id(value)])
-            for i, value in enumerate(call.args)
+            for i, value in (*enumerate(arguments), *call.kwargs.items())
             if id(value) in call.inputs
         ]
         unknown = [
             (i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in labels
         ]
-        if not unknown or differentiates(text):
+        if not unknown or called_by(text) in DERIVING:
             continue
-        written = operand_texts(text, env)
         if scopes.called_modules(call):
-            written = written[-1:]
-            used = unknown = module_input(used, written)
-        if any(
-            entry.names and (i >= len(written) or written[i] not in entry.names)
-            for i, entry in used
-        ):
-            continue  # the operator's arguments are not those of the expression, one by one
+            written = dict(enumerate(operand_texts(text, env)[-1:]))
+            unknown = module_input(used, list(written.values()))
+        else:
+            written = operands_at(call, text, env, used)
+        function = scopes.function_of(call)
         for i, entry in unknown:
+            operand = written.get(i, "")
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
-            if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
-                labels[id(entry)] = written[i]
+            if operand and not (entry.tensor.ndim and is_number(operand)):
+                is_other = bool(function) and operand in taken
+                labels[id(entry)] = f"{operand} in {function}" if is_other else operand
     for entry in kept:
         # "2+3" is a number, made a tensor afterwards
         if id(entry) in wanted and entry.tensor is source.root:
@@ -298,13 +375,13 @@ def constant_texts(
         for entry in call.inputs.values():
             if id(entry) in unnamed:
                 unnamed.remove(id(entry))
-                owner = scopes.module_of(call)
+                owner = scopes.module_of(call) if entry.is_parameter else ""
                 labels[id(entry)] = f"a parameter of {owner}" if owner else UNNAMED
     labels.update(dict.fromkeys(unnamed, UNNAMED))
     return {entry: text for entry, text in labels.items() if text}
 
 
-def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[int, Any]]:
+def module_input(used: list[tuple[Any, Any]], written: list[str]) -> list[tuple[Any, Any]]:
     """Return the operand of a module's operator that is the module's input, as number 0; [] if it
     is not the only one beside the parameters (and their transposes). The other operands are not in
     the expression.
@@ -316,11 +393,9 @@ def module_input(used: list[tuple[int, Any]], written: list[str]) -> list[tuple[
 
 
 def is_parameter(entry: Any) -> bool:
-    """Whether a tensor is a leaf that requires grad, or made of such leaves alone by one
-    operator.
-    """
+    """Whether a tensor is a module's parameter, or made of such alone by one operator."""
     sources = entry.call.inputs.values() if entry.call else [entry]
-    return all(source.call is None and source.requires_grad for source in sources)
+    return all(source.is_parameter for source in sources)
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
@@ -341,9 +416,52 @@ def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
     elif isinstance(node, ast.Call):
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         parts = [*([owner] if owner is not None and not _is_module(owner, env) else []), *node.args]
-        if len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple)):
-            parts = node.args[0].elts
+        parts = [
+            element
+            for part in parts
+            for element in (part.elts if isinstance(part, (ast.List, ast.Tuple)) else [part])
+        ]
     return [ast.get_source_segment(text, part) or "" for part in parts]
+
+
+def operands_at(
+    call: Call, text: str, env: Mapping[str, Any], used: Sequence[tuple[Any, Entry]]
+) -> dict[Any, str]:
+    """Return the texts of a call's arguments in its expression, by position or keyword.
+
+    A function that runs an operator of another name has its arguments in another order: then only
+    one that can be no other is known, where one tensor (of those `used`) and one text are left.
+    """
+    node = getattr(syntax_of(text), "value", None)
+    written = operand_texts(text, env)
+    if isinstance(node, (ast.Subscript, ast.Attribute)):
+        written = [ast.get_source_segment(text, node.value) or ""]
+    if not isinstance(node, ast.Call):
+        return dict(zip(reading_order(call.name, call.args), written))
+    called = called_by(text)
+    operator = public_name(call.name)
+    if called in COMPOSED:
+        places = COMPOSED[called].get(operator, ())
+        return {i: written[place] for i, place in enumerate(places) if place < len(written)}
+    if called == "apply" and written and written[0].rpartition(".")[2] == call.name:
+        written = written[1:]
+    elif operator.rstrip("_") != called.rstrip("_"):
+        arguments = [argument for argument in node.args if not isinstance(argument, ast.Constant)]
+        names = {name for _, entry in used for name in entry.names}
+        left = {ast.get_source_segment(text, argument) or "" for argument in arguments} - names
+        unknown = [i for i, entry in used if not entry.names and entry.call is None]
+        return dict(zip(unknown, left)) if len(left) == len(unknown) == 1 else {}
+    by_name = {
+        word.arg: ast.get_source_segment(text, word.value) or ""
+        for word in node.keywords
+        if word.arg
+    }
+    # PyTorch's functions call "input" what its methods and the records call "self"
+    order = [
+        "input" if name == "self" else name for name in parameters(call.name, len(call.args))[0]
+    ]
+    at = {order.index(name): operand for name, operand in by_name.items() if name in order}
+    return dict(enumerate(written)) | at | by_name
 
 
 # What runs operations of its own: their operands are not its arguments.
@@ -361,11 +479,19 @@ DERIVING = (
 )
 
 
-def differentiates(text: str) -> bool:
-    """Whether the expression is a call of a function that differentiates (backward, grad, jacrev,
-    ...).
-    """
-    return text.partition("(")[0].rpartition(".")[2] in DERIVING
+# Which arguments of functions without an operator of their own the operands of their operators are.
+COMPOSED = {"linear": {"t": (1,), "addmm": (2, 0), "mm": (0,), "linear": (0, 1, 2)}}
+
+
+def called_by(text: str) -> str:
+    """Return the name of the function that an expression calls: "backward" of loss.backward()."""
+    return text.partition("(")[0].rpartition(".")[2]
+
+
+def flat(values: Sequence[Any]) -> list[Any]:
+    """Return values with those in lists and tuples in place of these."""
+    sequences = (list, tuple)
+    return [item for v in values for item in (v if isinstance(v, sequences) else [v])]
 
 
 def is_number(text: str) -> bool:

@@ -7,7 +7,6 @@ Both front ends use this module; a `Library` tells what their tensors and module
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator, Mapping, NamedTuple
-from gradtrace.trace.events import is_tied
 from gradtrace.trace.holders import held_by, items_of
 
 
@@ -78,8 +77,8 @@ class Names:
         """Yield each tensor with its name, and again for each further variable that holds it.
 
         A parameter that a variable holds has the name that its model gives it before the
-        variable's, which is often the one of a loop over parameters; one that is tied has all names
-        that its model gives it.
+        variable's, which is often the one of a loop over parameters. It has all names that the
+        variables which hold its model, or a part of it, give it.
         """
         in_model: dict[int, str] = {}
         for name, tensor in self.parameters:
@@ -94,9 +93,13 @@ class Names:
             if self.library.is_readable(value):
                 yield name, value
             first.setdefault(id(value), model_name or name)
-        for name, tensor in (*self.parameters, *self.held_tensors()):
-            if id(tensor) not in first or is_tied(name, first[id(tensor)]):
+        for name, tensor in self.parameters:
+            if id(tensor) not in first or name != in_model[id(tensor)]:
                 first.setdefault(id(tensor), name)
+                yield name, tensor
+        for name, tensor in self.held_tensors():
+            if id(tensor) not in first:
+                first[id(tensor)] = name
                 yield name, tensor
 
     def held_tensors(self) -> Iterator[tuple[str, Any]]:

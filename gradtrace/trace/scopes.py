@@ -54,12 +54,29 @@ class Scopes:
             at = at.parent
         return modules
 
+    def is_inside(self, number: int, call: Any) -> bool:
+        """Whether a call was made in the call of a module that has this number."""
+        at = call.scope
+        while at is not None and id(at) != number:
+            at = at.parent
+        return at is not None
+
     def module_of(self, call: Any) -> str:
         """Return the name of the innermost module that a call was made in, or its class; "" outside
         of modules.
         """
+        return self.innermost(call, "module")
+
+    def function_of(self, call: Any) -> str:
+        """Return the name of the innermost function of the program that a call was made in; ""
+        outside of functions.
+        """
+        return self.innermost(call, "function")
+
+    def innermost(self, call: Any, kind: str) -> str:
+        """Return the name of the innermost scope of a kind that a call was made in, or ""."""
         at = call.scope
-        while at is not None and at.kind != "module":
+        while at is not None and at.kind != kind:
             at = at.parent
         return "" if at is None else self._named(at)[0]
 

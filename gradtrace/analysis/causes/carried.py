@@ -5,21 +5,23 @@ losses or a buffer, and results that keep the graph of every step.
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import (
+    assigned_name,
     inside,
     loads,
     loop_around,
     named,
     operator,
+    own_span,
     scopes_of,
     spans_of,
     stores,
 )
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord
+from gradtrace.trace.record import Change, FunctionRecord, Operation, PassRecord, Span
 
 
 class Crossing(NamedTuple):
@@ -80,12 +82,14 @@ def with_name(
     facts: Facts, tensor: int, maker: Operation, reader: Operation
 ) -> tuple[str, Any, Any]:
     """Return the name that the maker's statement binds and the reader's statement reads, and these
-    statements.
+    statements: first of those whose value is the tensor.
     """
-    statements = [facts.text.statement(span) for span in spans_of(facts, maker)]
+    spans = spans_of(facts, maker)
+    statements = [facts.text.statement(span) for span in spans]
     read = [facts.text.statement(span) for span in spans_of(facts, reader)]
+    others = None
     for reading in reversed(read):
-        for making in reversed(statements):
+        for span, making in reversed([*zip(spans, statements, strict=True)]):
             if (
                 reading is None
                 or making is None
@@ -94,9 +98,12 @@ def with_name(
             ):
                 continue
             common = sorted(stores(making) & loads(reading))
-            if common:
+            value = making if isinstance(making, ast.AugAssign) else getattr(making, "value", None)
+            if common and value is not None and places.span_of(value)[:4] == span[:4]:
                 return common[0], making, reading
-    return named(facts, tensor), statements[0], read[0]
+            if common:
+                others = others or (common[0], making, reading)
+    return others or (named(facts, tensor), statements[0], read[0])
 
 
 def over_steps(facts: Facts, cross: Crossing) -> str:
@@ -117,13 +124,10 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
     """Explain a second backward through a graph that an earlier pass has freed, by the variable
     that carried it over.
     """
-    cross = crossing(
-        facts,
-        facts.failed_pass,
-        freed_by(facts, function) or latest_before(facts, facts.failed_pass),
-    )
+    earlier_pass = freed_by(facts, function) or latest_before(facts, facts.failed_pass)
+    cross = crossing(facts, facts.failed_pass, earlier_pass)
     if cross is None:
-        return None
+        return computed_once(facts, facts.failed_pass, earlier_pass)
     if turn_of(facts, cross.maker) == turn_of(facts, cross.reader):
         return twice_in_a_turn(facts, cross)
     head = places.head_of(cross.read)
@@ -146,6 +150,49 @@ def used_again(facts: Facts, function: FunctionRecord) -> Cause | None:
         fixes(facts, cross),
         name=name,
     )
+
+
+def computed_once(
+    facts: Facts, failed: PassRecord | None, earlier: PassRecord | None
+) -> Cause | None:
+    """Explain a backward in a loop from a result that was computed before the loop."""
+    if failed is None or earlier is None or failed.span != earlier.span or not failed.roots:
+        return None
+    call = facts.text.statement(failed.span)
+    loop = None if call is None else loop_around(facts, call)
+    behind = [facts.maker(i) for i in facts.flow.before(failed.roots) if has_history(facts, i)]
+    spans = [own_span(facts, operation) for operation in behind if operation is not None]
+    statements = {facts.text.statement(span) for span in spans}
+    if loop is None or not statements or any(s is None or inside(s, loop) for s in statements):
+        return None
+    before = sorted(statements, key=places.starts)
+    name = named(facts, failed.roots[0])
+    lines = [str(statement.lineno) for statement in before]
+    which = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines)}"
+    text = f"compute it inside of the loop, before backward{facts.at_line(failed.span)}: {which}"
+    indent = "\n" + " " * call.col_offset
+    code = "".join(facts.text.cut(statement) + indent for statement in before)
+    start = Span(call.lineno, call.col_offset, call.lineno, call.col_offset)
+    is_plain = not any(hasattr(statement, "body") for statement in before)
+    return Cause(
+        "freed",
+        f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had "
+        f"freed it, and {name} was computed once, before the loop",
+        (
+            facts.at(f"{name} is computed here, outside of the loop", places.head_of(before[-1])),
+            facts.at("the first backward frees its graph, the second one needs it", failed.span),
+        ),
+        (
+            Fix(text, [(start, code)]) if is_plain else text,
+            "retain_graph=True would only give the gradient at the same values again",
+        ),
+        name=name,
+    )
+
+
+def has_history(facts: Facts, tensor: int) -> bool:
+    record = facts.tensors[tensor]
+    return record.requires_grad and not record.is_leaf
 
 
 def freed_by(facts: Facts, function: FunctionRecord) -> PassRecord | None:
@@ -230,16 +277,30 @@ def fixes(facts: Facts, cross: Crossing) -> tuple[str, ...]:
             f"{base} = [] at the start of each turn: only the losses of this turn",
             f"or keep numbers in it: {base}.append(loss.detach())",
         )
+    owner = owner_of(facts, cross)
+    name = f"{owner}{name.removeprefix('self')}" if owner else name
     detached = f"{name} = {name}.detach()"
     if any(scope.detail in ("LSTM", "LSTMCell") for scope in facts.trace.scopes):
         detached += f" (of a tuple: tuple(s.detach() for s in {name}))"
-    if "." in name:
+    call = facts.text.statement(cross.failed.span)
+    between = None if call is None else loop_around(facts, call, *([] if owner else [cross.read]))
+    if "." in name and not (owner and between):
         return (f"{detached}, before line {cross.read.lineno} reads it",)
-    line = loop.lineno + 1 if loop is not None else cross.read.lineno
+    loop = between or loop
+    line = loop.body[0].lineno if loop is not None else cross.read.lineno
     return (
         f"{detached} at the start of each turn (line {line})",
         "retain_graph=True would go back through all earlier steps, each time further",
     )
+
+
+def owner_of(facts: Facts, cross: Crossing) -> str:
+    """Return the path of the module whose attribute carries the result, for "self" in its method;
+    "" if it is not known, or the result is carried otherwise.
+    """
+    modules = (s for s in scopes_of(facts, cross.reader) if s.kind == "module")
+    module = next(modules, None) if cross.name.startswith("self.") else None
+    return "" if module is None or module.name == module.detail else module.name
 
 
 def is_sum(facts: Facts, cross: Crossing) -> bool:
@@ -331,8 +392,11 @@ def kept_by(facts: Facts, steps: int, operation: Operation) -> Cause | None:
     statement: Any = facts.text.statement(operation.span)
     if not isinstance(statement, (ast.Assign, ast.AugAssign)):
         return None
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-    name = facts.text.cut(target)
+    name = assigned_name(facts, operation.span)
+    if isinstance(statement, ast.AugAssign):
+        name = facts.text.cut(statement.target)
+    if not name:
+        return None
     head = places.head_of(statement)
     fixes = [f"compute it without history: with torch.no_grad(): {facts.text.cut(statement)}"]
     if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Name):

@@ -34,7 +34,8 @@ def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
             for argument in (*call.args, *(word.value for word in call.keywords))
         ]
         if variable in arguments and ("LR" in kind or "schedule" in kind.lower()):
-            return Schedule(facts.text.cut(statement.targets[0]), kind, statement)
+            name = assigned_name(facts, places.span_of(call))
+            return Schedule(name, kind, statement)
     return None
 
 

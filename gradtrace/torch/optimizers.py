@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gradtrace.torch import private
@@ -24,6 +24,8 @@ class Held(events.Held):
         self.ref = weakref.ref(optimizer)
         # to its tensors; the groups have those in the record
         self.refs: list[weakref.ref[Any]] = []
+        self.ids: list[int] = []  # of its tensors at its last step
+        self.identities: list[Any] = []  # then; None for a tensor that was not recorded
 
     def read(self, optimizer: Any) -> None:
         """Note the tensors that the optimiser holds now."""
@@ -58,7 +60,10 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
     first step.
     """
     notes = rec.optimisers.get(id(optimizer))
-    if notes is None or notes.ref() is not optimizer:
+    if notes is not None and notes.ref() is not optimizer:  # of one that is gone
+        rec.optimisers[-len(rec.optimisers)] = notes
+        notes = None
+    if notes is None:
         notes = rec.optimisers[id(optimizer)] = Held(optimizer, origin)
     return notes
 
@@ -71,15 +76,22 @@ def stepped(rec: Recorder, optimizer: Any, end: tuple[int, int, int], idle: bool
     is_first = held.end == end or end not in rec.steps[-1:]
     held.end = end
     held.read(optimizer)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    ids = list(map(id, parameters))
+    if ids != held.ids:
+        held.ids = ids
+        held.identities = [rec.find(whole(rec, parameter)) for parameter in parameters]
     held.add_step(optimizer, (rec.at, rec.turns, idle, end[2]))
     return is_first
 
 
 def end(rec: Recorder) -> None:
-    """Find the optimisers' tensors in the record, while they exist."""
+    """Find the optimisers' tensors in the record; those that are gone by their last step."""
     for held in rec.optimisers.values():
-        refs = iter(held.refs)
+        tensors = zip_longest((ref() for ref in held.refs), held.identities)
         for group in held.groups:
-            own = [ref() for ref in islice(refs, group.count)]
-            identities = [rec.find(whole(rec, tensor)) for tensor in own if tensor is not None]
+            identities = [
+                former if tensor is None else rec.find(whole(rec, tensor))
+                for tensor, former in islice(tensors, group.count)
+            ]
             group.tensors = [identity.last for identity in identities if identity is not None]

@@ -10,33 +10,42 @@ from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import PassRecord, Span, TensorId
+from gradtrace.trace.record import OptimiserRecord, PassRecord, Span, TensorId
 
 
 def used_once(ledger: Ledger) -> Iterator[Cause]:
     """Gradients are not cleared before a step has used them.
 
-    A line of backward most of whose gradients are cleared unused on some leaves, while it brings
-    others theirs, is usual: a generator's loss goes through the discriminator. Gradients that the
-    program reads are used.
+    A pass of which some leaves' gradients are used is in order: a generator's loss goes through the
+    discriminator, and an alternating training steps one part at a time. So is one whose gradients
+    the program reads, or that an optimiser's closure runs.
     """
     facts = ledger.facts
-    lines: dict[Span | None, list[GradientEntry]] = {}
+    passes: dict[int, list[GradientEntry]] = {}
     for held in ledger.trained:
-        for entry in held.gradients:
-            lines.setdefault(ledger.pass_of(entry).span, []).append(entry)
-    for entries in lines.values():
-        lost = [entry for entry in entries if entry.fate == CLEARED]
-        used = {entry.leaf for entry in entries if entry.fate == USED}
-        lost_passes = sorted({entry.turn.number for entry in lost})
-        passes = {entry.turn.number for entry in entries}
-        if len(lost_passes) < 2 or 2 * len(lost_passes) < len(passes):
+        if not any(has_closure(facts, facts.trace.optimisers[n]) for n in held.holders):
+            for entry in held.gradients:
+                passes.setdefault(entry.turn.number, []).append(entry)
+    lines: dict[Span | None, list[list[GradientEntry]]] = {}
+    for number, entries in passes.items():
+        lines.setdefault(facts.passes[number].span, []).append(entries)
+    for groups in lines.values():
+        lost = [group for group in groups if all(entry.fate == CLEARED for entry in group)]
+        if len(lost) < 2 or 2 * len(lost) < len(groups):
             continue
-        if used and not any(entry.leaf in used for entry in lost):
+        entries = [entry for group in lost for entry in group]
+        pass_ = ledger.pass_of(entries[0])
+        if len(lost) == len(groups) and any(is_read(facts, pass_, entry) for entry in entries):
             continue
-        if not used and any(is_read(facts, ledger.pass_of(entry), entry) for entry in lost):
-            continue
-        yield cleared_unused(facts, ledger.pass_of(lost[0]), lost, len(lost_passes), len(passes))
+        yield cleared_unused(facts, pass_, entries, len(lost), len(groups))
+
+
+def has_closure(facts: Facts, optimiser: OptimiserRecord) -> bool:
+    """Whether an optimiser's step is given a function that runs backward."""
+    calls = facts.text.calls_at(optimiser.step_span)
+    names = {facts.text.cut(call.args[0]) for call in calls if call.args}
+    functions = {function.name for function in facts.text.functions}
+    return optimiser.kind == "LBFGS" or not names.isdisjoint(functions)
 
 
 def is_read(facts: Facts, pass_: PassRecord, entry: GradientEntry) -> bool:

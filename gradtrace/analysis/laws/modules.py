@@ -255,10 +255,14 @@ def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
 def statistics_known(ledger: Ledger) -> Iterator[Cause]:
     """Running statistics that an evaluation uses are those of data (a remark)."""
     facts = ledger.facts
+    filled: set[int] = set()  # the running means that a call in training mode has changed
     for operation in facts.calls_of(("batch_norm",)):
         scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
+        if scope is None or scope.training is not False:
+            filled.update(facts.tensors[i].first for i in operation.tensors)
+            continue
         values = [facts.tensors[i].value for i in operation.tensors[-2:]]
-        if scope is None or scope.training is not False or len(values) < 2:
+        if len(values) < 2 or facts.tensors[operation.tensors[-2]].first in filled:
             continue
         mean, variance = values
         if mean is None or variance is None or not mean.all_zero:

@@ -245,13 +245,14 @@ def copies_follow(ledger: Ledger) -> Iterator[Cause]:
         for entry in ledger.trained
         if has_moved(entry) and fingerprint(entry) is not None
     }
+    begin = facts.trace.training[0].operations[0] if facts.trace.training else 0
     copies = [
         (entry, origins[fingerprint(entry)])
         for entry in ledger.parameters.values()
         if not entry.gradients
         and len(entry.versions) == 1
         and fingerprint(entry) in origins
-        and facts.readers(entry.leaf)
+        and any(reader.id >= begin for reader in facts.readers(entry.leaf))
     ]
     if copies:
         entries = [entry for entry, _ in copies]

@@ -355,7 +355,7 @@ def targets_vary(ledger: Ledger) -> Iterator[Cause]:
         classes = max(operands[0][1].shape[-1], 2)
         values, counts = np.unique(labels[labels >= 0], return_counts=True)
         share = counts.max() / counts.sum() if len(counts) else 0.0
-        if share > max(0.5, 4 / classes) and counts.sum() >= 4 * FEW:
+        if 1 > share > max(0.6, 4 / classes) and counts.sum() >= 4 * FEW:
             yield Cause(
                 "one target",
                 f"{share:.0%} of the targets of {unit(facts, loss)} are {values[counts.argmax()]}",

@@ -14,7 +14,6 @@ from gradtrace.analysis.terms import (
     loop_around,
     named,
     operator,
-    own_span,
     scopes_of,
     spans_of,
     stores,
@@ -161,19 +160,20 @@ def computed_once(
     call = facts.text.statement(failed.span)
     loop = None if call is None else loop_around(facts, call)
     behind = [facts.maker(i) for i in facts.flow.before(failed.roots) if has_history(facts, i)]
-    spans = [own_span(facts, operation) for operation in behind if operation is not None]
-    statements = {facts.text.statement(span) for span in spans}
+    spans = [spans_of(facts, operation)[-1:] for operation in behind if operation is not None]
+    statements = {facts.text.statement(span) for last in spans for span in last}
     if loop is None or not statements or any(s is None or inside(s, loop) for s in statements):
         return None
     before = sorted(statements, key=places.starts)
     name = named(facts, failed.roots[0])
-    lines = [str(statement.lineno) for statement in before]
-    which = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(lines)}"
-    text = f"compute it inside of the loop, before backward{facts.at_line(failed.span)}: {which}"
+    lines = ", ".join(str(statement.lineno) for statement in before)
+    text = (
+        f"compute it inside of the loop, before backward{facts.at_line(failed.span)}: line {lines}"
+    )
     indent = "\n" + " " * call.col_offset
     code = "".join(facts.text.cut(statement) + indent for statement in before)
     start = Span(call.lineno, call.col_offset, call.lineno, call.col_offset)
-    is_plain = not any(hasattr(statement, "body") for statement in before)
+    is_plain = all(is_beside(facts, statement, loop) for statement in before)
     return Cause(
         "freed",
         f"{name}'s graph was used a second time: the backward{facts.at_line(earlier.span)} had "
@@ -188,6 +188,14 @@ def computed_once(
         ),
         name=name,
     )
+
+
+def is_beside(facts: Facts, statement: Any, loop: Any) -> bool:
+    """Whether a simple statement is in the same function and loop as another loop."""
+    functions = facts.text.functions
+    is_near = places.around(functions, statement.lineno) == places.around(functions, loop.lineno)
+    outer = loop_around(facts, loop)
+    return is_near and not hasattr(statement, "body") and loop_around(facts, statement) is outer
 
 
 def has_history(facts: Facts, tensor: int) -> bool:

@@ -121,7 +121,12 @@ def left_as_number(facts: Facts, reached: set[int], results: Sequence[int]) -> C
     """Explain a value that became a Python number, an array, or an index, from which the results
     were computed.
     """
-    escape = next(used_in(facts, facts.flow.numbers_from(reached), results), None)
+    escapes = list(facts.flow.numbers_from(reached))
+    escape = next(used_in(facts, escapes, results), None)
+    if escape is None and set(facts.stored) <= set(map(facts.flow.tensor, results)):
+        # Backward reached nothing but its roots: these were made of numbers, by ways that the text
+        # does not show.
+        escape = next((e for e in escapes if not is_printed(facts, e)), None)
     if escape is None:
         return None
     where = facts.at_line(escape.span)
@@ -169,6 +174,13 @@ def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
 
 
 # ---- numbers, followed through the program's text
+
+
+def is_printed(facts: Facts, escape: Escape) -> bool:
+    """Whether a number is only printed or compared."""
+    statement = facts.text.statement(escape.span)
+    text = "" if statement is None else facts.text.cut(statement)
+    return text.startswith(("print", "if ", "while ", "assert")) or "print(" in text
 
 
 def used_in(facts: Facts, escapes: Iterable[Escape], results: Sequence[int]) -> Iterator[Escape]:

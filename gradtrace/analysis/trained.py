@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf, isfinite
-from statistics import median
 
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.causes.table import about
@@ -154,7 +153,8 @@ def outliers(facts: Facts) -> dict[str, float]:
             step = rows[name].index(size)
             others = [most[leaf] for leaf in most if leaf != name]
             for neighbours in (rows[name][max(step - BESIDE, 0) : step], others):
-                usual = median(filter(None, neighbours)) if any(neighbours) else size
+                nonzero = sorted(filter(None, neighbours))
+                usual = nonzero[len(nonzero) // 2] if nonzero else size
                 if size > LARGER * usual:
                     large[name] = size / usual
     return large

@@ -32,6 +32,7 @@ COMMANDS = (
         "paths",
         "trace",
         "stats",
+        "ledger",
         "check",
         "diff",
     ),

@@ -111,10 +111,13 @@ def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
                 target = node.target
             else:
                 continue
-            value = node.value if not isinstance(node, ast.AugAssign) else node
+            value: Any = node.value if not isinstance(node, ast.AugAssign) else node
             if value is None or not isinstance(target, (ast.Name, ast.Attribute)):
                 continue
             name = dotted(target)
+            # which gives the tensor that it is called on
+            if getattr(getattr(value, "func", None), "attr", "") == "requires_grad_":
+                value = value.func.value
             if name:
                 variables[
                     file,

@@ -484,8 +484,13 @@ COMPOSED = {"linear": {"t": (1,), "addmm": (2, 0), "mm": (0,), "linear": (0, 1, 
 
 
 def called_by(text: str) -> str:
-    """Return the name of the function that an expression calls: "backward" of loss.backward()."""
-    return text.partition("(")[0].rpartition(".")[2]
+    """Return the name of the function that an expression calls last: "mean" of f(x).mean()."""
+    depth = 0
+    for i in reversed(range(len(text))):
+        depth += (text[i] == ")") - (text[i] == "(")
+        if text[i] == "(" and depth == 0:
+            return text[:i].rpartition(".")[2]
+    return text.rpartition(".")[2]
 
 
 def flat(values: Sequence[Any]) -> list[Any]:

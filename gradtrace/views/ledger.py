@@ -26,6 +26,8 @@ LONG = 30  # rows that are shown without --all
 
 def text(books: StepBooks, options: LayoutOptions) -> str:
     """Return the books as a table, each line ended by a line break."""
+    if not books.rows:
+        return "no leaf got a gradient\n"
     shown = books.rows if options.all else books.rows[:LONG]
     facts: dict[str, Any] = {
         "parameter": lambda r: visible(r.name),

@@ -24,6 +24,10 @@ for i in range(3):
         w -= w.grad
     w.grad = None
 """
+MANY = """import torch
+leaves = [torch.ones(1, requires_grad=True) for i in range(31)]
+sum(leaves).backward()
+"""
 SHARED = {
     "-e": (("--x", "1"), ("-e", "x*2")),
     "--set": (("x*2", "--x", "1"), ("--set", "x=3", "--x", "3")),
@@ -168,6 +172,17 @@ OWN = {
         **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
         "--follow": (NOTES, ("--follow", "x")),
+    },
+    "ledger": {
+        **BACKWARD,
+        **LOOP_PART,
+        "--format": (NOTES, ("--format", "csv")),
+        "--all": (("many.py",), ("--all",)),
+        "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
+        "--seed": (("w*randn(2).sum()", "--w", "1", "--seed", "1"), ("--seed", "2")),
+        "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
+        "--retain-grad": (NOTES, ("--retain-grad", "nothing")),
+        "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
     },
     "stats": {
         **BACKWARD,
@@ -314,6 +329,7 @@ def compare(gt, here):
     """compare(args, added): the two command lines differ, and neither shows a fault of ours."""
     (here / "loop.txt").write_text(LOOP)
     (here / "train.py").write_text(TRAIN)
+    (here / "many.py").write_text(MANY)
     (here / "model.py").write_text(MODEL)
     (here / "p.json").write_text('{"w": 3}')
     writer = FlightWriter(here / "steps.gtlog", ("time", "loss"), 10)

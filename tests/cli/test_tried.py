@@ -16,6 +16,7 @@ TRIED = {
     ),
     "scaled_step": ("", "scaled step", "scaler.step(opt); scaler.update() in place of opt.step()", "the loss falls"),
     "log_with_eps": ("", "not finite", "torch.log((p + 1e-50).clamp(min=1e-8)) on line 7", "the loss falls"),
+    "forward_once": ("", "freed", "compute it inside of the loop, before backward on line 10", "the loss falls"),
     "rate_too_high": ("", "diverges", "lr=0.1 in place of lr=2 on line 7", "the loss falls"),
 }  # fmt: skip
 # program: (name or "", cause, a direction with what its trial showed)
@@ -23,7 +24,6 @@ DIRECTIONS = {
     "straight_through": ("codebook", "detach", "leave out .detach() there; but encoder."),
     "acos_at_one": ("", "not finite", "clamp(-1 + 1e-6, 1 - 1e-6)) on line 7; but angle.grad is 0 then"),
     "clamp_stops": ("", "not finite", "rate.clamp(min=1e-8)) on line 7; but the loss stays 18.42 then"),
-    "forward_once": ("", "freed", "with retain_graph=True; but the loss stays 2.325 then"),
     "exp_in_half": ("", "not finite", "torch.exp(score.half().clamp(max=11)) on line 7; but the loss stays 1 then"),
     "sqrt_at_zero": ("", "not finite", "(variance + 1e-12) on line 10; but the loss goes from 1.188 to 1542 then"),
 }  # fmt: skip

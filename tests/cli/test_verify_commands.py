@@ -191,7 +191,7 @@ def test_every_option_of_a_document_s_command_is_judged():
                 "--params",
                 "-o",
             ),
-            *("--open", "--tensorboard", "--debug", "--runs", "--speed"),
+            *("--open", "--tensorboard", "--debug", "--runs", "--speed", "--model", "--steps"),
             *(f"--max-{what}" for what in MOST),
         }
         and known >= console.HARMLESS

@@ -5,7 +5,7 @@ at.
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
 from gradtrace.analysis.terms import named
@@ -30,7 +30,7 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
     for number, entries in passes.items():
         lines.setdefault(facts.passes[number].span, []).append(entries)
     for groups in lines.values():
-        lost = [group for group in groups if all(entry.fate == CLEARED for entry in group)]
+        lost = [group for group in groups if all(map(is_lost, group))]
         if len(lost) < 2 or 2 * len(lost) < len(groups):
             continue
         entries = [entry for group in lost for entry in group]
@@ -38,6 +38,12 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
         if len(lost) == len(groups) and any(is_read(facts, pass_, entry) for entry in entries):
             continue
         yield cleared_unused(facts, pass_, entries, len(lost), len(groups))
+
+
+def is_lost(entry: GradientEntry) -> bool:
+    """Whether a gradient was cleared unused; a step that skips one that is not finite is right."""
+    after = entry.turn.grad_after
+    return entry.fate == CLEARED and (after is None or is_finite(after))
 
 
 def has_closure(facts: Facts, optimiser: OptimiserRecord) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
+from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
@@ -21,6 +22,7 @@ from gradtrace.trace.record import (
     Span,
 )
 
+SPENT = 1e-4  # of a learning rate: with less nothing is learnt any more
 WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
 
 
@@ -65,6 +67,13 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
             because = (
                 f"{name} is stepped {count} times{facts.at_line(schedule.step_span)}, in "
                 f"{optimiser.steps} steps of {optimiser_name(facts, optimiser)}"
+            )
+        elif (half := rate_at(optimiser, optimiser.steps // 2)) is not None and (
+            half < SPENT * (optimiser.lr or 0.0)
+        ):
+            because = (
+                f"{name} has brought the learning rate of {optimiser_name(facts, optimiser)} from "
+                f"{optimiser.lr:g} to {half:g} after half of the steps"
             )
         else:
             continue

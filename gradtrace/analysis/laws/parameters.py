@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from itertools import pairwise
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
 from gradtrace.analysis.ledger.parameters import ParameterEntry
@@ -17,6 +16,7 @@ from gradtrace.annotations import Iterator, Sequence
 from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
+SMALL = 0.1  # beside the largest gradient of a parameter
 MOST_KEPT = 0.5  # of the elements that a step may leave as they are
 
 
@@ -113,20 +113,28 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
 
 def share_kept(entry: ParameterEntry) -> float | None:
     """Return the mean share of elements with a gradient that a step left as they were; None if
-    that is not known.
+    that is not known. Where the gradients have become small, as at a minimum, nothing is to move.
     """
     turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
     values = entry.values[-len(turns) - 1 :]
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return None
-    shares = [kept(*row) for row in zip(turns, values, values[1:], strict=False)]
-    return sum(shares) / len(shares)
+    rows = list(zip(turns, values, values[1:], strict=False))
+    largest = max(map(norm_after, turns), default=0.0)
+    shares = [kept(*row) for row in rows if norm_after(row[0]) > SMALL * largest]
+    return sum(shares) / len(shares) if len(shares) > 1 else None
+
+
+def norm_after(turn: BackwardStep) -> float:
+    """Return the norm of the gradient that a turn left on a leaf; 0 if it is not a number."""
+    after = turn.grad_after
+    return after.norm if after is not None and is_finite(after) else 0.0
 
 
 def kept(turn: BackwardStep, before: Value, after: Value) -> float:
     """Return the share of the elements with a gradient that are equal before and after a step."""
     gradient = turn.grad_after
-    if not after.all_finite:
+    if not after.is_measured or not after.all_finite:
         return 0.0
     if before == after:
         return 1.0
@@ -299,7 +307,4 @@ def flags_exist(ledger: Ledger) -> Iterator[Cause]:
 
 def is_like(name: str) -> bool:
     """Whether a name differs from the flag's by a letter or two."""
-    return name.startswith("req") and SequenceMatcher(None, name, FLAG).ratio() > ALIKE
-
-
-ALIKE = 0.85
+    return name.startswith("req") and len(set(name) ^ set(FLAG)) <= 2

@@ -28,13 +28,13 @@ from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Operation, TensorId, TensorRecord, Value
 
-SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub", "radd", "rsub"))
-SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div", "neg", "rmul"))
+SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
+SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div"))
 MEANS = function_table("analysis.laws.results.MEANS", ("mean", "sum"))
-TAKING = function_table(
-    "analysis.laws.results.TAKING", ("gather", "select", "squeeze", "index", "nll_loss")
+TAKING = (
+    "index",
+    *function_table("analysis.laws.results.TAKING", ("gather", "select", "squeeze", "nll_loss")),
 )
-
 CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
 CUTTING = (
     "detach",
@@ -153,11 +153,11 @@ def visited_again(facts: Facts) -> tuple[int, list[int]] | None:
     """Return a function that passes of three or more steps went through, and these passes; the one
     that was called last.
     """
+    steps = {number: step.number for step in facts.trace.training for number in range(*step.passes)}
     visits: dict[int, dict[int | None, int]] = {}
     for turn in facts.steps:
         if facts.functions[turn.function].variable is None:
-            step = facts.step_of_pass(turn.number)
-            visits.setdefault(turn.function, {})[step] = turn.number
+            visits.setdefault(turn.function, {})[steps.get(turn.number)] = turn.number
     again = [f for f, passes in visits.items() if len(passes) > 2]
     return None if not again else (max(again), list(visits[max(again)].values()))
 
@@ -208,7 +208,7 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
         is_positive = (
             name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
         )
-        if name not in (*MEANS, *TAKING) and not (is_positive and name != "neg"):
+        if name not in (*MEANS, *TAKING) and not (is_positive):
             return None
         maker = facts.maker(maker.tensors[0])
     return None

@@ -23,7 +23,7 @@ class ParameterEntry(NamedTuple):
     @property
     def values(self) -> list[Value]:
         """The values that it had, one for each version that was noted."""
-        return [t.value for t in self.versions if t.value is not None]
+        return [t.value for t in self.versions if t.value is not None and t.value.is_measured]
 
     @property
     def others(self) -> tuple[Change, ...]:

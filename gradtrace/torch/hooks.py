@@ -1,8 +1,7 @@
-"""Calls of Tensor.backward, and the program's own hooks on tensors and modules."""
+"""Calls of Tensor.backward, and the program's own hooks on tensors."""
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -39,14 +38,6 @@ def backward(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: 
         torch.autograd.backward(args[0], gradient, keep, create, inputs=inputs)
     finally:
         rec.here.called_backward = False
-
-
-OF_MODULES = {
-    "register_forward_pre_hook": "forward_pre",
-    "register_forward_hook": "forward",
-    "register_full_backward_pre_hook": "backward_pre",
-    "register_full_backward_hook": "backward",
-}
 
 
 class HookWatcher:
@@ -93,35 +84,6 @@ def register_hook(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], n
 
     guarded(rec, note, "a hook")
     return handle
-
-
-def registering(rec: Recorder, kind: str, original: Any) -> Any:
-    """Return a method of modules that also notes the hook that it registers."""
-
-    @functools.wraps(original)
-    def register(self: Any, *args: Any, **kwargs: Any) -> Any:
-        handle = original(self, *args, **kwargs)
-
-        def note() -> None:
-            event = rec.note_hook(kind, args[0] if args else kwargs["hook"], handle.id)
-            event.subject = weakref.ref(self)
-            event.detail = type(self).__name__
-
-        if rec.is_on():
-            guarded(rec, note, "a hook")
-        return handle
-
-    return register
-
-
-def removing(rec: Recorder, original: Any) -> Any:
-    """Return a RemovableHandle.remove that is noted."""
-
-    def remove(self: Any) -> None:
-        original(self)
-        rec.unhooked(self.id)
-
-    return remove
 
 
 def retain_grad(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:

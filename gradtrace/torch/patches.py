@@ -17,7 +17,7 @@ swap_tensors                two tensors are exchanged in the record (`swaps`)
 GradScaler.step             a skipped step ends an iteration too
 GradScaler's methods        calls are noted (`training`)
 LRScheduler and subclasses  constructors and steps are noted, also of classes that are made meanwhile
-Module.register_*_hook      the hooks of a module are noted (`hooks`)
+Module.register_*_hook      the hooks of a module are noted (`training`)
 RemovableHandle.remove      so is their removal
 warnings                    a warning of PyTorch names the line of the program
 optimisers' global hooks    a step is recorded as one change
@@ -31,7 +31,6 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -39,7 +38,6 @@ import torch
 from gradtrace.torch import (
     apply,
     escapes,
-    hooks,
     optimizers,
     parallel,
     passes,
@@ -49,17 +47,10 @@ from gradtrace.torch import (
     training,
 )
 from gradtrace.torch.places import OURS, is_hidden
-from gradtrace.torch.recorder import WRITTEN, Recorder
+from gradtrace.torch.recorder import WRITTEN, Recorder, _active
+from gradtrace.torch.recorder import active as active
 
 Module = torch.nn.Module
-_active: list[Recorder] = []
-
-
-def active() -> Recorder | None:
-    """Return the recorder that is active in this process, or None."""
-    return _active[-1] if _active else None
-
-
 SHOW_WARNING = "_showwarnmsg"  # Python's own, which catch_warnings() does not replace
 INHERITED = object()  # in place of an attribute that its owner does not have itself
 EAGER = "compiled kernels; compiled models ran as they are written"
@@ -95,6 +86,8 @@ class Patches:
         self._replace(parameter, "__new__", staticmethod(self.watching_groups(constructor)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
+        for patch in list(training.patches()):
+            self._replace(*patch)
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
         for name in ("__enter__", "__exit__"):
             self._replace(
@@ -103,19 +96,7 @@ class Patches:
         self._replace(
             torch.utils, "swap_tensors", swaps.swapping(self.rec, torch.utils.swap_tensors)
         )
-        for function in (torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_value_):
-            cell = private.cell_of(function)
-            if cell is not None:
-                self._replace(cell, private.CELL, training.clipping(self.rec, cell.cell_contents))
-        scaler = torch.amp.GradScaler
-        for name in ("scale", "unscale_", "step", "update"):
-            self._replace(scaler, name, training.scaling(self.rec, getattr(scaler, name)))
         self.watch_schedulers()
-        for name, kind in hooks.OF_MODULES.items():
-            method = getattr(Module, name)
-            self._replace(Module, name, hooks.registering(self.rec, kind, method))
-        handle = torch.utils.hooks.RemovableHandle
-        self._replace(handle, "remove", hooks.removing(self.rec, handle.remove))
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(warnings, SHOW_WARNING, placed(getattr(warnings, SHOW_WARNING)))
         self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
@@ -136,25 +117,15 @@ class Patches:
         self.run_eager()
 
     def watch_schedulers(self) -> None:
-        """Replace the constructors and steps of all classes of schedulers."""
-        base: Any = torch.optim.lr_scheduler.LRScheduler
+        """Replace methods of classes of schedulers that the program defines meanwhile."""
+        base: Any = training.LRScheduler
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
             super(base, cls).__init_subclass__(**keywords)
-            self.watch_scheduler(cls)
+            for patch in training.patches_of(cls):
+                self._replace(*patch)
 
         self._replace(base, "__init_subclass__", classmethod(__init_subclass__))
-        waiting = [base]
-        for kind in waiting:
-            self.watch_scheduler(kind)
-            waiting += [heir for heir in kind.__subclasses__() if heir not in waiting]
-
-    def watch_scheduler(self, kind: Any) -> None:
-        """Replace the step of a class, and its constructor if that does not call another one."""
-        for name in ("__init__", "step"):
-            method = vars(kind).get(name)
-            if isinstance(method, FunctionType) and "__init__" not in method.__code__.co_names:
-                self._replace(kind, name, training.scheduling(self.rec, method))
 
     def watch_groups(self) -> None:
         """Replace the methods of FSDP2's class that are not recorded, once it can be used: it is

@@ -35,6 +35,20 @@ Tensor = torch.Tensor
 Parameter = torch.nn.Parameter
 
 
+_active: list[Recorder] = []
+
+
+def active() -> Recorder | None:
+    """Return the recorder that is active in this process, or None."""
+    return _active[-1] if _active else None
+
+
+def working() -> Recorder | None:
+    """Return the active recorder if the calls of this thread are recorded now."""
+    rec = active()
+    return rec if rec is not None and rec.is_on() else None
+
+
 class Token:
     """A mark on the nodes of one recording. Nodes may outlive the recorder, so they refer to this
     object instead of it.

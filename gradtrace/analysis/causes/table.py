@@ -84,6 +84,7 @@ QUESTIONS = (
         order.not_finite,
         (
             ("nan in data", "a tensor was given, or written, with NaN"),
+            ("inf in data", "a tensor was given, or written, with an infinity"),
             ("0 / 0", "a division of 0 by 0"),
             ("0 * inf", "0 times an infinity that was given"),
             ("empty softmax", "a softmax over a row of -inf alone"),

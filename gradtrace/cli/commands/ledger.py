@@ -8,8 +8,8 @@ from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import ALL, Request
 from gradtrace.errors import UsageError
 
-HELP = """Show the books of one training step of SOURCE: for each parameter the losses that brought it
-a gradient, its norm, what wrote to it (clipping), which optimiser's step used it or which
+HELP = """Show the books of one training step of SOURCE: for each parameter the losses that brought
+it a gradient, its norm, what wrote to it (clipping), which optimiser's step used it or which
 line cleared it before, and how far the parameter moved. NAME shows these parameters alone. Without
 --step it is the last step."""
 

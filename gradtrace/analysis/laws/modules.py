@@ -135,7 +135,7 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
         advice: tuple[str, ...] = ("move it between backward() and step()",)
         if len(clips) > 1 and all(clip.held == 0 for clip in clips[1:]):
             code = "clips nothing"
-            clause = f"{call} gets no tensor: what it is given has none left"
+            clause = f"{call} gets no tensor: its iterator has none left"
             advice = (exhausted(facts, span),)
         elif span in written and span not in edits:
             code = "idle clip"

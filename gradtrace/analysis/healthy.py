@@ -8,6 +8,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, loss_of, number_of
+from gradtrace.analysis.laws.gradients import has_closure
 from gradtrace.analysis.laws.table import remarks as meant
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
@@ -136,6 +137,8 @@ def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     if len(stored) < len(trained):
         return f"{len(stored)} of {len(trained)} parameters have gradients{between}"
     lost = sum(entry.fate == CLEARED for entry in entries)
+    if any(has_closure(ledger.facts, o) for o in ledger.facts.trace.optimisers if o.steps):
+        lost = 0  # a closure clears what its optimiser has read
     used = ""
     if lost:
         used = f", {lost} of {len(entries)} of them cleared before a step"

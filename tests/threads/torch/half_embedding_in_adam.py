@@ -1,7 +1,7 @@
 # engine: torch
 # line: opt.step()
 # must: embed.weight is nan in step 1
-# never: Nothing is wrong
+# never: Checked:
 # never: log_softmax
 import torch
 from torch import nn

@@ -1,7 +1,7 @@
 # engine: torch
 # line: direction = v / v.norm()
 # must: divides 0 by v.norm
-# never: Nothing is wrong
+# never: Checked:
 import torch
 from torch import nn
 torch.manual_seed(0)

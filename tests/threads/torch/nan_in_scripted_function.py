@@ -2,7 +2,7 @@
 # ask: w
 # line: out = mix(torch.ones(3), direction, w)
 # must: not recorded
-# never: Nothing is wrong
+# never: Checked:
 import torch
 from torch import nn
 torch.manual_seed(0)

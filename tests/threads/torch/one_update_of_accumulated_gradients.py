@@ -1,5 +1,5 @@
 # engine: torch
-# must: Nothing is wrong
+# must: Checked:
 # never: zero_grad|accumulate
 import torch
 

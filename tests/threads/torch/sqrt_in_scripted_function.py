@@ -1,7 +1,7 @@
 # engine: torch
 # line: loss = scale(x, w).pow(2).sum() + w.sum()
 # must: not recorded
-# never: Nothing is wrong
+# never: Checked:
 import torch
 from torch import nn
 torch.manual_seed(0)

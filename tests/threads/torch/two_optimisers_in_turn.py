@@ -1,5 +1,5 @@
 # engine: torch
-# must: Nothing is wrong
+# must: Checked:
 # must: loss 7.*-> 1.*e-10
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # engine: torch
-# must: Nothing is wrong
+# must: Checked:
 # must: norms 0\.\d+ to \d\)
 # never: 0000
 import torch

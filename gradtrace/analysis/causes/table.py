@@ -134,7 +134,6 @@ QUESTIONS = (
             ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
         ),
     ),
-    *map(of_law, LATE),
     Question(
         cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)
     ),
@@ -215,6 +214,7 @@ QUESTIONS = (
         ),
         unless=("diverges", "not finite", "gradient overflow", "nan in data", "constant sum"),
     ),
+    *map(of_law, LATE),
     Question(
         cuts.never_used,
         (("unused layer", "a layer that an optimiser holds and that nothing uses"),),

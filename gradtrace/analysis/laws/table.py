@@ -21,7 +21,7 @@ class Law(NamedTuple):
 
 SYMPTOMS = (
     *("diverges", "not finite", "gradient overflow", "nan in data", "clipped to 0", "zero rate"),
-    *("cleared early", "no step"),
+    *("cleared early", "no step", "constant sum", "vanishes", "explodes", "stopped"),
 )
 
 

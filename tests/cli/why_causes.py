@@ -293,7 +293,7 @@ CAUSES = {
         "opt = torch.optim.SGD(net.parameters(), lr=0.01)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\ndef validate():\n"
         "    net.eval()\n    with torch.no_grad():\n        return F.mse_loss(net(x), y)\nfor i in range(3):\n"
         "    loss = F.mse_loss(net(x), y)\n" + STEP + "    validate()\n",
-        "evaluation mode", 9, "from step 2 on the model runs in evaluation mode, where batch_norm on line 13",
+        "evaluation mode", 9, "from step 2 on the model runs in evaluation mode, where BatchNorm1d on line 13",
         "net.train() after the validation", "for i in range(3):\n", "for i in range(3):\n    net.train()\n",
     ),
     "an average with history": (

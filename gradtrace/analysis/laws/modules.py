@@ -10,8 +10,8 @@ from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
-from gradtrace.analysis.terms import is_dropout, named, numbers_in, optimiser_name, own_span, unit
-from gradtrace.annotations import Any, Iterator
+from gradtrace.analysis.terms import is_dropout, named, numbers_in, optimiser_name, own_span
+from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import (
     HookRecord,
@@ -205,37 +205,74 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
 def modes_stay(ledger: Ledger) -> Iterator[Cause]:
     """A model that a validation puts into evaluation mode is trained in training mode after it."""
     facts = ledger.facts
-    names: dict[str, list[tuple[Operation, ScopeRecord]]] = {}
-    for operation, scope in with_modes(facts):
-        names.setdefault(scope.name, []).append((operation, scope))
+    names: dict[str, list[ModelCall]] = {}
+    for model_call in model_calls(facts):
+        names.setdefault(model_call.scope.name, []).append(model_call)
     for calls in names.values():
-        trained = [(o, s) for o, s in calls if o.grad_enabled]
-        off = next((i for i, (_, s) in enumerate(trained) if not s.training), 0)
-        if off == 0 or any(s.training for _, s in trained[off:]):
+        trained = [c for c in calls if c.operation.grad_enabled]
+        off = next((i for i, c in enumerate(trained) if not c.scope.training), 0)
+        if off == 0 or any(c.scope.training for c in trained[off:]):
             continue
-        operation, scope = trained[off]
-        last = trained[off - 1][0]
+        operation = trained[off].operation
+        last = trained[off - 1]
         is_validated = any(
-            last.id < o.id < operation.id and not o.grad_enabled and not s.training
-            for o, s in calls
+            last.operation.id < c.operation.id < operation.id
+            and not c.operation.grad_enabled
+            and not c.scope.training
+            for c in calls
         )
         call = next((c for c in facts.text.calls if is_eval(c)), None)
-        if not is_validated or call is None or facts.step_number(operation) is None:
+        step = facts.step_number(operation)
+        if not is_validated or call is None or step is None:
             continue
         name = facts.text.cut(call.func.value)
         head = places.span_of(call)
         yield Cause(
             "evaluation mode",
-            f"from step {facts.step_number(operation)} on the model runs in evaluation mode, where "
-            f"{unit(facts, operation)} {acts(scope)}: {name}.eval(){facts.at_line(head)} is not "
-            f"undone by {name}.train()",
+            f"from step {step} on the model runs in evaluation mode, where {last.part.detail}"
+            f"{facts.at_line(own_span(facts, last.inner))} {acts(last.part)}: {name}.eval()"
+            f"{facts.at_line(head)} is not undone by {name}.train()",
             (
                 facts.at("this turns evaluation mode on, until train() is called", head),
-                facts.at("the last step in training mode ran here", own_span(facts, last)),
+                facts.at("the last step in training mode ran here", own_span(facts, last.inner)),
             ),
             (f"{name}.train() after the validation, or at the start of each epoch",),
         )
         return
+
+
+class ModelCall(NamedTuple):
+    """A call of an outermost module with a part whose mode matters."""
+
+    operation: Operation  # its first one
+    scope: ScopeRecord
+    part: ScopeRecord
+    inner: Operation  # of the part; of the call, if the part runs none
+
+
+def model_calls(facts: Facts) -> list[ModelCall]:
+    """Return the calls of models with a dropout or a normalisation, in their order."""
+    roots: dict[int, ScopeRecord] = {}
+    parts: dict[int, ScopeRecord] = {}
+    for scope in facts.trace.scopes:
+        above = None if scope.parent is None else roots.get(scope.parent)
+        if above is None and (scope.kind != "module" or scope.training is None):
+            continue
+        root = roots[scope.id] = above or scope
+        if any(word in scope.detail for word in WITH_MODES):
+            parts.setdefault(root.id, scope)
+    first: dict[int, Operation] = {}
+    inner: dict[int, Operation] = {}
+    for operation in facts.operations:
+        if operation.scope in roots and roots[operation.scope].id in parts:
+            root = roots[operation.scope]
+            first.setdefault(root.id, operation)
+            if operation.scope == parts[root.id].id:
+                inner.setdefault(root.id, operation)
+    return [
+        ModelCall(operation, roots[i], parts[i], inner.get(i, operation))
+        for i, operation in first.items()
+    ]
 
 
 def is_eval(call: Any) -> bool:

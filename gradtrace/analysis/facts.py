@@ -138,6 +138,12 @@ class Facts:
         return stored
 
     @lazy
+    def assigned(self) -> frozenset[int]:
+        """The leaves whose gradient the program has set, by the ids of their last versions."""
+        changes = (change for change in self.trace.changes if change.how == "assigned")
+        return frozenset(leaf for change in changes for leaf in self.leaves_of(change))
+
+    @lazy
     def changed_by_hooks(self) -> list[BackwardStep]:
         """The turns of functions whose gradient a hook changed."""
         return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]

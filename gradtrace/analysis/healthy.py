@@ -53,6 +53,7 @@ def changes(ledger: Ledger) -> Iterator[str]:
     for entry in ledger.trained:
         number = next(n for n in entry.holders if trace.optimisers[n].steps)
         groups.setdefault(number, []).append(entry)
+    clauses: dict[str, int] = {}
     for number, entries in groups.items():
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
         others = {write.text or write.how: write for entry in moved for write in entry.others}
@@ -62,7 +63,10 @@ def changes(ledger: Ledger) -> Iterator[str]:
         ]
         by = f"by {trace.optimisers[number].kind} and by {' and '.join(besides) or 'nothing else'}"
         changed = f"{len(moved)} of {len(entries)}" if len(moved) < len(entries) else len(moved)
-        yield f"{changed} parameter{'s' * (len(entries) > 1)} changed {by}"
+        clause = f"{changed} parameter{'s' * (len(entries) > 1)} changed {by}"
+        clauses[clause] = clauses.get(clause, 0) + 1
+    for clause, count in clauses.items():
+        yield clause if count == 1 else f"{clause}, for each of {count} optimisers"
 
 
 def place_of(facts: Facts, write: Change) -> Span | None:
@@ -127,6 +131,8 @@ def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
 
 def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     """Return how many parameters have gradients, between which norms, and what became of these."""
+    if not ledger.facts.assigned.isdisjoint(t.id for t in trained):
+        return "the program sets gradients"
     stored = [t for t in trained if t.id in ledger.gradients]
     entries = [entry for t in stored for entry in ledger.gradients[t.id]]
     # the gradient that the last step used, which may be unscaled or clipped
@@ -167,7 +173,12 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
     unread = [t for t in trained if t.id not in facts.stored and not facts.readers(t.id)]
     if unread:
         yield f"No operation of these steps reads {names(unread)}."
-    others = [t for t in trained if t.id not in facts.stored and facts.readers(t.id)]
+    assigned = facts.assigned
+    others = [
+        t
+        for t in trained
+        if t.id not in facts.stored and t.id not in assigned and facts.readers(t.id)
+    ]
     if others:
         yield (
             f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} "

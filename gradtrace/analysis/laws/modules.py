@@ -127,7 +127,12 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
     """Clipping stands between backward and step, and gets parameters."""
     facts = ledger.facts
     edits = {edit.span for entry in ledger.entries for edit in entry.edits}
-    written = {change.span for change in facts.trace.changes if change.of_grad}
+    # gradients that the program sets are no pass's, so that no book has them
+    written = {
+        change.span
+        for change in facts.trace.changes
+        if change.of_grad and facts.assigned.isdisjoint(facts.leaves_of(change))
+    }
     step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
     for span in dict.fromkeys(clip.span for clip in facts.trace.clips):
         clips = [clip for clip in facts.trace.clips if clip.span == span]

@@ -335,15 +335,20 @@ def beyond_rows(facts: Facts, record: TensorRecord, weight: TensorRecord) -> Cau
 
 
 def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
-    """Describe the tensors that the call which failed was given, and where they were made."""
+    """Describe the tensors that the call which failed was given, and where they were made; of an
+    error that no operator raised, those that its line names.
+    """
+    call = failure.call or "this line"
+    records = [facts.tensors[i] for i in failure.inputs]
+    if not failure.call and failure.kind in ("RuntimeError", "ValueError"):
+        records = tensors_at(facts, failure)[:3]
     described = []
-    for i in failure.inputs:
-        record = facts.tensors[i]
+    for record in records:
         while (maker := facts.maker(record.id)) is not None and is_view(maker):
             record = facts.tensors[maker.tensors[0]]
         span = made_at(facts, record)
         if span is not None and record.value is not None:
-            text = f"{failure.call} gets {named(facts, record.id)}, {brief(record.value)}"
+            text = f"{call} gets {named(facts, record.id)}, {brief(record.value)}"
             described.append(facts.at(f"{text}, {record.dtype}", span))
     return list(dict.fromkeys(described))
 

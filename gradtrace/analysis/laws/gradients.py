@@ -23,9 +23,12 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     passes: dict[int, list[GradientEntry]] = {}
     for held in ledger.trained:
-        if not any(has_closure(facts, facts.trace.optimisers[n]) for n in held.holders):
+        holders = [facts.trace.optimisers[n] for n in held.holders]
+        if not any(has_closure(facts, holder) for holder in holders):
+            begin = min(passes_before(facts, holder) for holder in holders)
             for entry in held.gradients:
-                passes.setdefault(entry.turn.number, []).append(entry)
+                if entry.turn.number >= begin:
+                    passes.setdefault(entry.turn.number, []).append(entry)
     lines: dict[Span | None, list[list[GradientEntry]]] = {}
     for number, entries in passes.items():
         lines.setdefault(facts.passes[number].span, []).append(entries)
@@ -38,6 +41,12 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
         if len(lost) == len(groups) and any(is_read(facts, pass_, entry) for entry in entries):
             continue
         yield cleared_unused(facts, pass_, entries, len(lost), len(groups))
+
+
+def passes_before(facts: Facts, optimiser: OptimiserRecord) -> int:
+    """Return how many passes ran before an optimiser's first step: no training yet."""
+    first = next((mark.after_steps for mark in optimiser.marks), 0)
+    return facts.steps[first - 1].number + 1 if first else 0
 
 
 def is_lost(entry: GradientEntry) -> bool:

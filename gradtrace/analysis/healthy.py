@@ -8,8 +8,8 @@ from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
 from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, loss_of, number_of
-from gradtrace.analysis.laws.gradients import has_closure
 from gradtrace.analysis.laws.table import remarks as meant
+from gradtrace.analysis.laws.used_gradients import has_closure
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
 from gradtrace.analysis.ledger.parameters import ParameterEntry

@@ -24,7 +24,7 @@ SHRINK = {"parameter": 12, "from": 12, "edits": 8, "used by": 8, "other writes":
 LONG = 30  # rows that are shown without --all
 
 
-def text(books: StepBooks, options: LayoutOptions) -> str:
+def books_text(books: StepBooks, options: LayoutOptions) -> str:
     """Return the books as a table, each line ended by a line break."""
     if not books.rows:
         return "no leaf got a gradient\n"
@@ -69,7 +69,7 @@ def end(row: LedgerRow) -> str:
     return f"not used: {row.by}{at(row.span)}" if row.fate == "cleared" else row.fate
 
 
-def render(books: StepBooks, format: str) -> str:
+def books_data(books: StepBooks, format: str) -> str:
     """Return the books in any format except the table."""
     parameters = [document(row) for row in books.rows]
     head = {"step": books.number, "steps": books.steps, "parameters": parameters}

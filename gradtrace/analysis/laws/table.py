@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.laws import draws, gradients, modules, parameters, results, shapes
+from gradtrace.analysis.laws import draws, modules, parameters, results, shapes, used_gradients
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.annotations import Callable, Iterator, NamedTuple
 
@@ -26,13 +26,16 @@ SYMPTOMS = (
 
 
 LAWS = (
-    Law(gradients.used_once, (("cleared early", "gradients are cleared before a step uses them"),)),
     Law(
-        gradients.of_one_state,
+        used_gradients.used_once,
+        (("cleared early", "gradients are cleared before a step uses them"),),
+    ),
+    Law(
+        used_gradients.of_one_state,
         (("mixed gradients", "a step adds gradients of two states of the parameters"),),
     ),
     Law(
-        gradients.once_for_each_loss,
+        used_gradients.once_for_each_loss,
         (("backward twice", "backward runs twice from a loss before a step"),),
     ),
     Law(modules.hooks_once, (("hook twice", "a hook is registered again in each step"),)),

@@ -39,7 +39,7 @@ def ledger(request: Request, words: tuple[str, ...]) -> int:
                 f"no parameter '{missing}' in this step", f"there are {', '.join(sorted(names))}"
             )
         books = books._replace(rows=tuple(row for row in books.rows if row.name in words))
-    output.show(request.look, view.text, view.render, books)
+    output.show(request.look, view.books_text, view.books_data, books)
     return Exit.OK
 
 

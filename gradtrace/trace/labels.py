@@ -448,8 +448,8 @@ def operands_at(
     elif operator.rstrip("_") != called.rstrip("_"):
         arguments = [argument for argument in node.args if not isinstance(argument, ast.Constant)]
         owner = getattr(node.func, "value", None)
-        if owner is not None and written[:1] == [ast.get_source_segment(text, owner)]:
-            arguments.append(owner)  # of a method
+        if isinstance(owner, ast.Call):  # of a method
+            arguments.append(owner)
         names = {name for _, entry in used for name in entry.names}
         left = {ast.get_source_segment(text, argument) or "" for argument in arguments} - names
         unknown = [i for i, entry in used if not entry.names and entry.call is None]

@@ -11,6 +11,7 @@ another version of x. A function's argument with the name of another tensor is "
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import parameters, public_name, reading_order
 from gradtrace.trace.record import Span
@@ -483,7 +484,11 @@ DERIVING = (
 
 
 # Which arguments of functions without an operator of their own the operands of their operators are.
-COMPOSED = {"linear": {"t": (1,), "addmm": (2, 0), "mm": (0,), "linear": (0, 1, 2)}}
+COMPOSED = {
+    "linear": function_table(
+        "trace.labels.linear", {"t": (1,), "addmm": (2, 0), "mm": (0,), "linear": (0, 1, 2)}
+    )
+}
 
 
 def called_by(text: str) -> str:

@@ -36,9 +36,9 @@ TAKING = (
     *function_table("analysis.laws.results.TAKING", ("gather", "select", "squeeze", "nll_loss")),
 )
 CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
-CUTTING = (
-    "detach",
-    *words("argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
+CUTTING = function_table(
+    "analysis.laws.results.CUTTING",
+    words("detach argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
 )
 FEW = 8  # indices that may be equal by chance
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
+
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
@@ -9,7 +12,7 @@ from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import brief
-from gradtrace.trace.record import BackwardStep, Change, PassRecord, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, PassRecord, TensorId, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
 TIMES = {2: "twice"}
@@ -289,32 +292,49 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
     escapes = facts.trace.escapes
     taken = {e.out for e in escapes if e.how in ("data", "numpy") and e.out is not None}
     through = {e.span.line for e in escapes if e.how == "data" and e.span is not None}
-    operations = facts.arrivals.operations
     used = leading_to(facts.trace, {step.function for step in visits or ()})
     passes = {step.number for step in visits or ()}
+    hidden = [
+        (change, held)
+        for change, held in ((c, facts.held(c)) for c in facts.trace.changes if not c.of_grad)
+        if change.how == "data"
+        or (change.span is not None and change.span.line in through)
+        or not held.isdisjoint(taken)
+    ]
+    uses: dict[TensorId, Uses] = defaultdict(Uses)
+    for position in reversed(range(len(facts.steps) if hidden else 0)):
+        step = facts.steps[position]
+        operation = facts.arrivals.operations.get(step.function)
+        if operation is not None and (
+            visits is None or (step.number in passes and step.function in used)
+        ):
+            for saved in facts.functions[step.function].saved:
+                if saved.tensor is not None:
+                    uses[saved.tensor].add(position, operation.id)
+    return [
+        change
+        for change, held in hidden
+        if any(uses[tensor].has(change) for tensor in held if tensor in uses)
+    ]
 
-    def uses(step: BackwardStep, held: frozenset[int], after: int) -> bool:
-        """Whether a function backpropagates with a value that it had saved before it was
-        changed.
-        """
-        if visits is not None and (step.number not in passes or step.function not in used):
-            return False
-        saved = {s.tensor for s in facts.functions[step.function].saved}
-        return (
-            not held.isdisjoint(saved)
-            and step.function in operations
-            and operations[step.function].id < after
-        )
 
-    unseen = []
-    for change in facts.trace.changes:
-        held = facts.held(change)
-        by_data = change.how == "data" or (change.span is not None and change.span.line in through)
-        if change.of_grad or not (by_data or not held.isdisjoint(taken)):
-            continue
-        if any(uses(step, held, change.after) for step in facts.steps[change.after_steps :]):
-            unseen.append(change)
-    return unseen
+class Uses:
+    """The steps of backward that use a saved tensor, the last one first, each with the earliest
+    operation of those from it on.
+    """
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []  # negative, so that they rise
+        self.earliest: list[int] = []
+
+    def add(self, position: int, operation: int) -> None:
+        self.positions.append(-position)
+        self.earliest.append(min((operation, *self.earliest[-1:])))
+
+    def has(self, change: Change) -> bool:
+        """Whether a step after the change backpropagates an operation before it."""
+        count = bisect_right(self.positions, -change.after_steps)
+        return count > 0 and self.earliest[count - 1] < change.after
 
 
 def zero_share(value: Value) -> str:

@@ -9,6 +9,7 @@ from gradtrace.errors import ProgramError, UsageError
 from gradtrace.files import write_output
 from gradtrace.program import syntax as ast
 from gradtrace.trace.file import About, Record, write
+from gradtrace.trace.relevant import relevant
 from gradtrace.trace.values import frozen
 from gradtrace.trace.variants import unwatched, variants
 
@@ -136,14 +137,14 @@ def of_torch(request: Request, wanted: Wanted) -> Trace:
             f"{name} {NOT_AGAIN}, and has no local derivatives, which are multiplied along a path",
             "gradtrace trace shows the gradient at each step of backward",
         )
-    trace = record.trace("all" if wanted.everything or part.chosen else "graph")
+    whole = record.trace("all")
+    trace = whole if wanted.everything or part.chosen else relevant(whole)
     for note in trace.left_out:
         from gradtrace.cli import report
 
         report.write(f"{name}: {report.escaped(note)}")
     if wanted.save is not None:
-        traces = {key: record.trace(key) for key in ("all", "eval", "graph", "watched")}
-        write_output(wanted.save, lambda stream: write(record.about, traces, stream))
+        write_output(wanted.save, lambda stream: write(record.about, {"all": whole}, stream))
     if not trace.tensors:
         raise UsageError(f"{name} makes no tensor, so there is nothing to show")
     if trace.failure is not None and not wanted.failing:

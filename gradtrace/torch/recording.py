@@ -490,12 +490,10 @@ def name_for(path: str | os.PathLike[str], rank: int | None) -> str:
 def file_content(trace: Trace) -> bytes:
     """Return the bytes of a .gt file."""
     from gradtrace.trace.file import About, write
-    from gradtrace.trace.relevant import relevant
 
-    shown = relevant(trace)
     about = About(
         trace.source_name, trace.source_text, "float32", None, bool(trace.passes), engine=ENGINE
     )
     content = io.BytesIO()
-    write(about, {"all": trace, "eval": shown, "graph": shown, "watched": shown}, content)
+    write(about, {"all": trace}, content)
     return content.getvalue()

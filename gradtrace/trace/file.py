@@ -12,7 +12,8 @@ pickle.
 
 A record holds several traces of one run, since commands differ in what they keep. `variants` maps
 the name of each ("all", "eval", "graph", "watched") to the number of its trace, which is read when
-it is first used. A program that failed has only "all".
+it is first used. A program that failed and a run
+of PyTorch have only "all".
 
 A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field
 has a type, every id a range. Anything else than what `write` writes raises UsageError with the
@@ -287,9 +288,8 @@ def variants_of(document: Any) -> dict[str, int]:
         name: fields.integer(number)
         for name, number in fields.mapped(document.get("variants")).items()
     }
-    # one of PyTorch has them all
-    is_failed = document.get("failure") is not None and not document.get("engine")
-    if not variants.keys() >= ({"all"} if is_failed else VARIANTS):
+    is_whole = document.get("failure") is not None or document.get("engine")
+    if not variants.keys() >= ({"all"} if is_whole else VARIANTS):
         raise Damaged("it has no trace")
     return variants
 

@@ -68,34 +68,27 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     first = [] if words else causes
     if failure is not None:
         first = [failure, *(cause for cause in first if cause.code != failure.code)]
-    answers = (
-        []
-        if failure is not None and not words
-        else [about(facts, tensor, causes) for tensor in wanted]
+    shows_all = bool(words) or request.look.format != "table"
+    shown = (
+        [about(facts, tensor, causes) for tensor in wanted]
+        if shows_all and (words or failure is None)
+        else []
     )
-    shows_all = words or request.look.format != "table"
-    recorded = Outcome(facts, failure, causes)
-    first, answers = with_trials(
-        request, recorded, first, answers if shows_all else [], answers, begin
-    )
+    first, shown = with_trials(request, Outcome(facts, failure, causes), first, shown, begin)
     if shows_all:
-        output.show(request.look, view.text, view.render, [*first, *answers])
+        output.show(request.look, view.text, view.render, [*first, *shown])
     elif not first and not request.look.all and (said := short_answer(facts)):
         output.write(view.healthy(said, output.options(request.look)))
     else:
-        pairs = sorted(zip(wanted, answers, strict=True), key=seriousness) if answers else []
+        answers = ((tensor, about(facts, tensor, causes)) for tensor in wanted)
+        pairs = sorted(answers, key=seriousness) if failure is None else []
         rest = [own for tensor, own in pairs if not causes or is_left(facts, tensor, own, causes)]
         output.write(view.report(first, rest, output.options(request.look)))
     return Exit.OK if failure is None else Exit.FAILED
 
 
 def with_trials(
-    request: Request,
-    recorded: Any,
-    first: list[Any],
-    shown: list[Any],
-    answers: list[Any],
-    begin: float,
+    request: Request, recorded: Any, first: list[Any], shown: list[Any], begin: float
 ) -> Any:
     """Return the causes and the answers, their advice tried where it is shown: not in an overview's
     one sentence.
@@ -107,11 +100,11 @@ def with_trials(
 
     full = first if shown else first[:FULL]
     if not any(isinstance(advice, Fix) for cause in (*full, *shown) for advice in cause.advice):
-        return first, answers
+        return first, shown
     from gradtrace.cli.trials import Trials
 
     trials = Trials(request, recorded, time.monotonic() - begin)
-    return [*trials.checked(full), *first[len(full) :]], trials.checked(shown) or answers
+    return [*trials.checked(full), *first[len(full) :]], trials.checked(shown)
 
 
 def of_ranks(request: Request, others: tuple[str, ...]) -> int:

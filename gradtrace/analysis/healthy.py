@@ -53,20 +53,21 @@ def changes(ledger: Ledger) -> Iterator[str]:
     for entry in ledger.trained:
         number = next(n for n in entry.holders if trace.optimisers[n].steps)
         groups.setdefault(number, []).append(entry)
-    clauses: dict[str, int] = {}
+    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for number, entries in groups.items():
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
         others = {write.text or write.how: write for entry in moved for write in entry.others}
-        besides = [
+        calls = [
             f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
             for text, write in list(others.items())[:2]
         ]
-        by = f"by {trace.optimisers[number].kind} and by {' and '.join(besides) or 'nothing else'}"
-        changed = f"{len(moved)} of {len(entries)}" if len(moved) < len(entries) else len(moved)
-        clause = f"{changed} parameter{'s' * (len(entries) > 1)} changed {by}"
-        clauses[clause] = clauses.get(clause, 0) + 1
-    for clause, count in clauses.items():
-        yield clause if count == 1 else f"{clause}, for each of {count} optimisers"
+        key = trace.optimisers[number].kind, " and ".join(calls) or "nothing else"
+        counts.setdefault(key, []).append((len(moved), len(entries)))
+    for (kind, besides), pairs in counts.items():
+        count, held = map(sum, zip(*pairs, strict=True))
+        changed = f"{count} of {held}" if count < held else f"{count}"
+        by = kind if len(pairs) == 1 else f"{len(pairs)} {kind} optimisers"
+        yield f"{changed} parameter{'s' * (held > 1)} changed by {by} and by {besides}"
 
 
 def place_of(facts: Facts, write: Change) -> Span | None:

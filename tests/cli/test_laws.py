@@ -106,7 +106,9 @@ def test_the_books_of_a_step(gt):
     rows = {row["name"]: row for row in document["parameters"]}
     assert rows.keys() == {"net.weight", "net.bias"}
     weight = rows["net.weight"]
-    assert weight["losses"] == [{"line": 9, "file": "", "loss": "loss", "passes": 4, "cleared": 3}]
+    assert weight["losses"] == [
+        {"line": 9, "file": "", "loss": "loss", "passes": 4, "cleared": 3, "left": 0}
+    ]
     assert (weight["fate"], weight["by"], weight["line"]) == ("used", "opt", 11)
     assert weight["norm"] > 0 and 0 < weight["change"] < 0.1
     shown = gt("ledger", path, "net.bias").stdout

@@ -32,6 +32,10 @@ ANSWERS = {
 }
 # program: a remark of a run in which nothing else is wrong
 REMARKS = {
+    "best_is_a_reference": r"load_state_dict\(best\) on line 15 copies net\.weight onto itself",
+    "cosine_stepped_by_batch": r"CosineAnnealingLR on line 7 raises the learning rate of opt again",
+    "divided_twice": r"loss / 4 is divided by 4 on line 14 and once more on line 10",
+    "write_to_computed_weight": r"net\.weight, which mul on line 13 has computed from parameters",
     "auxiliary_dropped": r"extra on line 10 has a gradient to give, and no backward reaches it",
     "bn_left_in_train": r"net runs in training mode without gradients on line 14, where BatchNorm1d",
     "detached_branch": r"loss depends on h through detach on line 10",

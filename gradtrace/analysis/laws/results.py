@@ -219,6 +219,27 @@ def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
     return maker is not None and operator(maker) == "logsumexp"
 
 
+def divided_once(ledger: Ledger) -> Iterator[Cause]:
+    """A loss is divided once by the number of its micro-batches (a remark)."""
+    facts = ledger.facts
+    for pass_ in facts.passes[-1:]:
+        for root in pass_.roots:
+            divisions: dict[float, Operation] = {}
+            maker = facts.maker(root)
+            while maker is not None and operator(maker) in SCALES and len(maker.tensors) == 1:
+                for number in numbers_in(maker, False) if operator(maker) == "div" else ():
+                    if number > 1 and number in divisions:
+                        yield Cause(
+                            "divided twice",
+                            f"{named(facts, root)} is divided by {number:g}"
+                            f"{facts.at_line(maker.span)} and once more"
+                            f"{facts.at_line(divisions[number].span)}",
+                            (facts.at("divided here", maker.span), facts.backward(pass_)),
+                        )
+                    divisions[number] = maker
+                maker = facts.maker(maker.tensors[0])
+
+
 def results_used(ledger: Ledger) -> Iterator[Cause]:
     """What is computed is used: by another operation, a loss, or the program (a remark).
 

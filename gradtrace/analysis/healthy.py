@@ -216,7 +216,11 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
             "says why)."
         )
     yield from (f"{said}." for said in meant_numbers(facts))
-    frozen = [t for t in facts.trace.named if t.is_parameter and not t.requires_grad]
+    frozen = [
+        t
+        for t in facts.trace.named
+        if t.is_parameter and not t.requires_grad and t.id not in facts.stored
+    ]
     if frozen:
         yield f"{names(frozen)} {'do' if len(frozen) > 1 else 'does'} not require grad."
 

@@ -23,6 +23,7 @@ ANSWERS = {
     "one_against_many": ("broadcast", 8),
     "overwritten": ("updates undone", 15),
     "recomputed_dropout": ("recomputed otherwise", 9),
+    "sampler_before_loss": ("gradients of a sampler", 12),
     "sam_keeps_first": ("mixed gradients", 13),
     "stale_logits": ("computed once", 9),
     "term_of_argmax": ("constant term", 9),

@@ -46,6 +46,10 @@ LAWS = (
         used_gradients.once_for_each_loss,
         (("backward twice", "backward runs twice from a loss before a step"),),
     ),
+    Law(
+        used_gradients.for_parameters,
+        (("gradients of a sampler", "a step also uses gradients of passes for an input"),),
+    ),
     Law(modules.hooks_once, (("hook twice", "a hook is registered again in each step"),)),
     Law(
         modules.schedules_follow,

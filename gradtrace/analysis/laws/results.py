@@ -17,6 +17,7 @@ from gradtrace.analysis.terms import (
     numbers_in,
     operator,
     own_span,
+    plain,
     stores,
     unit,
 )
@@ -94,7 +95,9 @@ def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Caus
     """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
     if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
         return cause
-    statements = [s for name in loads(parsed(leaf.label)) for s in facts.text.assignments(name)]
+    read = parsed(plain(leaf.label))
+    names = set() if read is None else loads(read)
+    statements = [s for name in names for s in facts.text.assignments(name)]
     for escape in facts.trace.escapes:
         span = escape.span
         if span is None or span.file or escape.tensor is None:

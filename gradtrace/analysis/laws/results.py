@@ -7,7 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
-from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.facts import Facts, is_zero, number_of, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
@@ -27,7 +27,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Operation, TensorId, TensorRecord, Value
+from gradtrace.trace.record import Operation, Span, TensorId, TensorRecord, Value
 
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
 SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div"))
@@ -189,13 +189,6 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def number_of(record: TensorRecord) -> float | None:
-    value = record.value
-    if value is None or not value.is_whole or value.numel != 1 or not value.is_float:
-        return None
-    return float(value.data if not value.shape else value.data.flat[0])
-
-
 def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
     """Return the operation that made the log-probabilities which a number is the mean or the sum
     of, by positive factors.
@@ -241,6 +234,29 @@ def divided_once(ledger: Ledger) -> Iterator[Cause]:
                         )
                     divisions[number] = maker
                 maker = facts.maker(maker.tensors[0])
+
+
+def differences_vary(ledger: Ledger) -> Iterator[Cause]:
+    """Two results of the parameters that a step compares are not always equal (a remark).
+
+    x - x.detach() is 0 on purpose: it has the gradient of x.
+    """
+    facts = ledger.facts
+    lines: dict[Span | None, list[Operation]] = {}
+    for operation in facts.calls_of(("sub",)):
+        ends = [facts.tensors[i] for i in operation.tensors]
+        if len(ends) == 2 and all(t.requires_grad and not t.is_leaf for t in ends):
+            lines.setdefault(operation.span, []).append(operation)
+    for span, operations in lines.items():
+        differences = [facts.tensors[o.outputs[0]] for o in operations if o.outputs]
+        if len(operations) > 2 and all(is_zero(t.value) for t in differences):
+            first, second = (named(facts, i) for i in operations[-1].tensors)
+            yield Cause(
+                "always equal",
+                f"{first} and {second} are equal each of the {len(operations)} times that their "
+                f"difference is taken{facts.at_line(span)}: both have the same parameters",
+                (facts.at("the difference is 0 here", span),),
+            )
 
 
 def results_used(ledger: Ledger) -> Iterator[Cause]:
@@ -407,7 +423,8 @@ def targets_constant(ledger: Ledger) -> Iterator[Cause]:
 def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     """A way from a trained parameter to a loss is cut by the program on purpose (a remark)."""
     facts = ledger.facts
-    into = facts.flow.before(facts.roots)
+    ends = {pass_.span: pass_.roots for pass_ in facts.passes}
+    ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
     behind = facts.flow.after(entry.leaf for entry in ledger.trained)
     lines: dict[object, Cause] = {}
     for operation in facts.calls_of(CUTTING):
@@ -415,11 +432,12 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
         source = next(iter(operation.tensors), None)
         if span is None or span.file or source is None or source not in behind or span in lines:
             continue
-        if not facts.tensors[source].requires_grad or into.isdisjoint(operation.outputs):
+        cut = [roots for roots, before in ways if not before.isdisjoint(operation.outputs)]
+        if not facts.tensors[source].requires_grad or not cut:
             continue
         lines[span] = Cause(
             "cut",
-            f"{facts.root_names()} depends on {named(facts, source)} through {operation.name}"
+            f"{facts.labels(cut[-1])} depends on {named(facts, source)} through {operation.name}"
             f"{facts.at_line(span)}, where no gradient comes back",
             (facts.at("no gradient comes back here", span),),
         )

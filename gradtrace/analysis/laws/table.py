@@ -115,6 +115,11 @@ LAWS = (
         (("divided twice", "a loss that is divided twice by one number"),),
         True,
     ),
+    Law(
+        results.differences_vary,
+        (("always equal", "two results that are equal in each step"),),
+        True,
+    ),
     Law(results.results_used, (("dropped result", "a result that nothing reads"),), True),
     Law(
         draws.drawn_again,

@@ -14,6 +14,7 @@ from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, own_span
+from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
@@ -189,10 +190,13 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
         if t.id not in facts.stored and t.id not in assigned and facts.readers(t.id)
     ]
     if others:
-        yield (
-            f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} "
-            "says why)."
+        cause = explain(facts, others[0])
+        reason = (
+            f": {cause.because}"
+            if cause.code == "not on a path"
+            else f" (gradtrace why SOURCE {argument(others[0].label)} says why)"
         )
+        yield f"{names(others)} got no gradient{reason}."
     zero = [
         t
         for t in trained

@@ -17,8 +17,9 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
     """Gradients are not cleared before a step has used them.
 
     A pass of which some leaves' gradients are used is in order: a generator's loss goes through the
-    discriminator, and an alternating training steps one part at a time. So is one whose gradients
-    the program reads, or that an optimiser's closure runs.
+    discriminator, and an alternating training steps one part at a time. So is one through another
+    optimiser's parameters, which that one's steps move by their own loss, one whose gradients the
+    program reads, or that an optimiser's closure runs.
     """
     facts = ledger.facts
     passes: dict[int, list[GradientEntry]] = {}
@@ -40,7 +41,20 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
         pass_ = ledger.pass_of(entries[0])
         if len(lost) == len(groups) and any(is_read(facts, pass_, entry) for entry in entries):
             continue
+        if all(is_used_elsewhere(ledger, entry) for entry in entries):
+            continue
         yield cleared_unused(facts, pass_, entries, len(lost), len(groups))
+
+
+def is_used_elsewhere(ledger: Ledger, lost: GradientEntry) -> bool:
+    """Whether there are several optimisers, and steps use a parameter's gradients of another
+    line's passes.
+    """
+    place = ledger.pass_of(lost).span
+    return sum(o.steps > 0 for o in ledger.facts.trace.optimisers) > 1 and any(
+        entry.fate == USED and ledger.pass_of(entry).span != place
+        for entry in ledger.gradients[lost.leaf]
+    )
 
 
 def passes_before(facts: Facts, optimiser: OptimiserRecord) -> int:

@@ -10,18 +10,6 @@ from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.record import Change, TensorRecord
 
 
-def is_updated_between(facts: Facts, leaf: int, first: int, last: int) -> bool:
-    """Whether a leaf was changed between two passes; a change of which no place is recorded counts
-    as such.
-    """
-    if updates_between(facts, leaf, first, last):
-        return True
-    is_recorded = any(
-        not change.of_grad and leaf in facts.leaves_of(change) for change in facts.trace.changes
-    )
-    return facts.tensors[leaf].version > 0 and not is_recorded
-
-
 def updates_between(facts: Facts, leaf: int, first: int, last: int) -> list[Change]:
     """Return the writes to a leaf itself after the pass `first` and before the pass `last`, by
     their numbers.

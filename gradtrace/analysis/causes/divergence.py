@@ -10,10 +10,11 @@ from math import hypot, isfinite, isnan
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.cuts import of_several
-from gradtrace.analysis.causes.loops import updated, versions
+from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.ledger.book import ledger_of
 from gradtrace.analysis.rewrites import span_of, with_argument
 from gradtrace.analysis.terms import has_nan, named, setting
 from gradtrace.analysis.why import explain
@@ -263,10 +264,11 @@ def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]
     at 0 has no scale of its own, so growth is measured against its whole layer.
     """
     layers: dict[str, list[list[float]]] = {}
+    parameters = ledger_of(facts).parameters
     for leaf in map(facts.flow.tensor, optimiser.tensors):
         name = named(facts, leaf)
         layers.setdefault(name.rpartition(".")[0] or name, []).append(
-            [v.norm for v in versions(facts, leaf)]
+            [value.norm for value in parameters[leaf].values]
         )
     return {
         name: [hypot(*norms) for norms in zip(*sizes, strict=False)]

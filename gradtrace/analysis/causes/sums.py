@@ -7,8 +7,11 @@ from __future__ import annotations
 from math import hypot
 
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes.loops import gradient_changes, updated
+from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger, ledger_of
+from gradtrace.analysis.ledger.gradients import sums
+from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
@@ -44,46 +47,18 @@ MEANS = function_table(
 )
 
 
-class Used(NamedTuple):
-    """An optimiser's step: the passes that filled a gradient since it was cleared, and how many
-    passes ran before.
-    """
-
-    passes: tuple[PassRecord, ...]
-    ran: int
-
-
-def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
-    """Return what the gradient of a leaf was the sum of at each step of its optimiser."""
-    sums: list[Used] = []
-    filled: list[PassRecord] = []
-    visits = facts.stored.get(leaf, [])
-    at = 0
-    for change in changes:
-        ran = facts.steps[change.after_steps - 1].number + 1 if change.after_steps else 0
-        while at < len(visits) and visits[at].number < ran:
-            filled.append(facts.passes[visits[at].number])
-            at += 1
-        if change.how == "step":
-            sums.append(Used(tuple(filled), ran))
-        elif change.how in (*CLEARS, "assigned") or change.how.endswith("zero_"):
-            filled = []
-    return sums
+def trained_by(ledger: Ledger) -> Iterator[tuple[int, ParameterEntry]]:
+    """Yield the index of each optimiser that takes steps, with a parameter that gets gradients."""
+    for number, optimiser in enumerate(ledger.facts.trace.optimisers):
+        held = (entry for entry in ledger.trained if number in entry.holders and entry.gradients)
+        entry = next(held, None)
+        if optimiser.steps > 1 and entry is not None:
+            yield number, entry
 
 
-def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
-    """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps
-    used.
-    """
-    changes = gradient_changes(facts)
-    rows = []
-    for optimiser in facts.trace.optimisers:
-        leaf = next(
-            (i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None
-        )
-        if optimiser.steps > 1 and leaf is not None:
-            rows.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
-    return rows
+def sums_of(ledger: Ledger, entry: ParameterEntry) -> list[list[PassRecord]]:
+    """Return the passes whose gradients each step on a parameter used."""
+    return [list(map(ledger.pass_of, group)) for group in sums(entry.gradients)]
 
 
 def name_of_root(facts: Facts, pass_: PassRecord) -> str:
@@ -101,32 +76,40 @@ def other_loss(facts: Facts) -> Cause | None:
     """Find an optimiser whose step also uses the gradients of a loss that is another
     optimiser's.
     """
-    rows = used_by(facts) if sum(record.steps > 1 for record in facts.trace.optimisers) > 1 else []
-    for optimiser, leaf, steps in rows:
-        others = [use.ran for owner, _, taken in rows if owner is not optimiser for use in taken]
-        mixed = [(used, first) for used in steps if (first := foreign(used, others)) is not None]
+    ledger = ledger_of(facts)
+    for number, entry in trained_by(ledger):
+        optimisers = list(facts.trace.optimisers)
+        optimiser = optimisers.pop(number)
+        marks = [mark.after for rival in optimisers for mark in rival.marks]
+        mixed = []
+        for passes in sums_of(ledger, entry):
+            added = foreign(passes, marks)
+            if added is not None:
+                mixed.append((passes, added))
         if len(mixed) > 1:
-            return of_two(facts, optimiser, leaf, *mixed[-1])
+            return of_two(facts, optimiser, entry.leaf, *mixed[-1])
     return None
 
 
-def foreign(used: Used, others: list[int]) -> PassRecord | None:
+def foreign(passes: list[PassRecord], marks: list[int]) -> PassRecord | None:
     """Return a pass from another line than the last one, after which another optimiser took its
     step.
     """
-    if not used.passes or used.passes[-1].span is None:
-        return None
-    last = used.passes[-1]
-    for pass_ in used.passes[:-1]:
-        if pass_.span != last.span and any(pass_.number < ran <= last.number for ran in others):
+    last = passes[-1]
+    for pass_ in passes[:-1]:
+        if pass_.span != last.span and any(pass_.until <= ran <= last.after for ran in marks):
             return pass_
     return None
 
 
 def of_two(
-    facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord
+    facts: Facts,
+    optimiser: OptimiserRecord,
+    leaf: int,
+    passes: list[PassRecord],
+    added: PassRecord,
 ) -> Cause:
-    last = used.passes[-1]
+    last = passes[-1]
     name = named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
     loss = name_of_root(facts, added)
@@ -142,7 +125,7 @@ def of_two(
                 added.span,
             ),
             facts.at(f"{own} adds its own to them", last.span),
-            facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
+            facts.at(f"the step uses the sum of {len(passes)} passes", optimiser.step_span),
         ),
         (
             f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
@@ -160,12 +143,13 @@ def undivided(facts: Facts) -> Cause | None:
     """Find gradients of micro-batches that are added up, each of a mean, with a step after some of
     them.
     """
-    if not any(every_few(facts, record.step_span) for record in facts.trace.optimisers):
-        return None
-    for optimiser, _, steps in used_by(facts):
+    ledger = ledger_of(facts)
+    for number, entry in trained_by(ledger):
+        optimiser = facts.trace.optimisers[number]
+        steps = sums_of(ledger, entry)
         if not steps or not every_few(facts, optimiser.step_span):
             continue
-        passes = steps[0].passes
+        passes = steps[0]
         makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
         if (
             len(passes) < 2
@@ -178,7 +162,7 @@ def undivided(facts: Facts) -> Cause | None:
         line = facts.at_line(passes[0].span)
         count = len(passes)
         loss = name_of_root(facts, passes[0])
-        which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
+        which = "each step" if all(len(group) == count for group in steps) else "the first step"
         return Cause(
             "undivided",
             f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "

@@ -102,10 +102,6 @@ QUESTIONS = (
         unless=("diverges", "scaled step"),
     ),
     Question(
-        loops.cleared_early,
-        (("cleared early", "gradients are cleared before the step that should use them"),),
-    ),
-    Question(
         holders.not_held,
         (
             ("plain container", "layers or parameters in a plain list or dict of a module"),

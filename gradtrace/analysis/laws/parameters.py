@@ -13,7 +13,7 @@ from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
+from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
@@ -34,7 +34,7 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     ]
     if not back:
         return
-    write = last_write(back[0])
+    write = back[0].writes[-1]
     name = labels(facts, back)
     optimiser = facts.trace.optimisers[back[0].holders[0]]
     yield Cause(
@@ -56,16 +56,7 @@ def is_written_back(entry: ParameterEntry) -> bool:
     """Whether other writes than steps can have brought old values back: in between it had others,
     or each step is followed by one.
     """
-    return bool(entry.writes) and (has_moved(entry) or len(entry.writes) >= len(entry.updates))
-
-
-def has_moved(entry: ParameterEntry) -> bool:
-    values = entry.values
-    return any(value != values[0] for value in values)
-
-
-def last_write(entry: ParameterEntry) -> Change:
-    return entry.writes[-1]
+    return bool(entry.writes) and (entry.has_moved or len(entry.writes) >= len(entry.updates))
 
 
 def updates_show(ledger: Ledger) -> Iterator[Cause]:
@@ -168,7 +159,7 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
         if not entry.holders
         and facts.tensors[entry.leaf].is_parameter
         and len(entry.gradients) > 1
-        and (is_unused(entry) or not has_moved(entry))
+        and (is_unused(entry) or not entry.has_moved)
     ]
     if loose:
         be = "is" if len(loose) == 1 else "are"
@@ -251,7 +242,7 @@ def copies_follow(ledger: Ledger) -> Iterator[Cause]:
     origins = {
         fingerprint(entry): entry
         for entry in ledger.trained
-        if has_moved(entry) and fingerprint(entry) is not None
+        if entry.has_moved and fingerprint(entry) is not None
     }
     begin = facts.trace.training[0].operations[0] if facts.trace.training else 0
     copies = [

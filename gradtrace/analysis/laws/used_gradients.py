@@ -7,7 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry, sums
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator, Sequence
 from gradtrace.trace.record import OptimiserRecord, PassRecord, Span, TensorId
@@ -22,10 +22,11 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     passes: dict[int, list[GradientEntry]] = {}
+    is_idle = not any(entry.fate == USED for held in ledger.trained for entry in held.gradients)
     for held in ledger.trained:
         holders = [facts.trace.optimisers[n] for n in held.holders]
         if not any(has_closure(facts, holder) for holder in holders):
-            begin = min(passes_before(facts, holder) for holder in holders)
+            begin = 0 if is_idle else min(passes_before(facts, holder) for holder in holders)
             for entry in held.gradients:
                 if entry.turn.number >= begin:
                     passes.setdefault(entry.turn.number, []).append(entry)
@@ -34,7 +35,7 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
         lines.setdefault(facts.passes[number].span, []).append(entries)
     for groups in lines.values():
         lost = [group for group in groups if all(map(is_lost, group))]
-        if len(lost) < 2 or 2 * len(lost) < len(groups):
+        if len(lost) < 2 - is_idle or 2 * len(lost) < len(groups):
             continue
         entries = [entry for group in lost for entry in group]
         pass_ = ledger.pass_of(entries[0])
@@ -141,11 +142,7 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
 
 def together(entries: Sequence[GradientEntry]) -> list[tuple[GradientEntry, GradientEntry]]:
     """Return the first and the last of those entries that one step used, for each such step."""
-    steps: dict[int, list[GradientEntry]] = {}
-    for entry in entries:
-        if entry.fate == USED:
-            steps.setdefault(id(entry.end), []).append(entry)
-    return [(used[0], used[-1]) for used in steps.values() if len(used) > 1]
+    return [(group[0], group[-1]) for group in sums(entries) if len(group) > 1]
 
 
 def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:

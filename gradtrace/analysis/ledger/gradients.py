@@ -86,3 +86,12 @@ def entries(
                 entry.writes.append(change)
     waiting += [Waiting(turn, used) for turn in turns[at:]]
     return closed + [entry.closed(leaf, LEFT, None) for entry in waiting]
+
+
+def sums(entries: Sequence[GradientEntry]) -> list[list[GradientEntry]]:
+    """Return the gradients of a leaf that each update of it used, in the order of the updates."""
+    updates: dict[int, list[GradientEntry]] = {}
+    for entry in entries:
+        if entry.fate == USED:
+            updates.setdefault(id(entry.end), []).append(entry)
+    return list(updates.values())

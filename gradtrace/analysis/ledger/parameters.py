@@ -35,6 +35,12 @@ class ParameterEntry(NamedTuple):
         return self.writes
 
     @property
+    def has_moved(self) -> bool:
+        """Whether a value that it had is known to differ from the first one."""
+        values = self.values
+        return any(value != values[0] for value in values)
+
+    @property
     def is_still(self) -> bool:
         """Whether its first and its last value are known and equal."""
         values = self.values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, optimiser_name
 from gradtrace.analysis.updates import update_of
@@ -111,7 +111,7 @@ def change_of(entry: ParameterEntry, gradient: GradientEntry) -> float | None:
     """Return how far the update with a gradient moved a parameter, relative to its norm."""
     if gradient.fate != USED:
         return None
-    ends = list(dict.fromkeys(id(g.end) for g in entry.gradients if g.fate == USED))
-    place = ends.index(id(gradient.end))
+    ends = [group[0].end for group in sums(entry.gradients)]
+    place = next(i for i, end in enumerate(ends) if end is gradient.end)
     versions: list[TensorRecord] = list(entry.versions)[-len(ends) - 1 :]
     return update_of(versions[place], list(entry.versions)) if place < len(versions) else None

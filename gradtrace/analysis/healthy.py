@@ -81,12 +81,9 @@ def updated(facts: Facts) -> list[int]:
     """Return the leaves with gradients that a loop changes in each step, in a program without an
     optimiser.
     """
-    counts: dict[int, int] = {}
-    for change in facts.trace.changes:
-        for leaf in () if change.of_grad else facts.leaves_of(change):
-            counts[leaf] = counts.get(leaf, 0) + 1
     least = max(2, len(facts.trace.training))
-    return [leaf for leaf, count in counts.items() if count >= least and leaf in facts.stored]
+    entries = ledger_of(facts).parameters.values()
+    return [entry.leaf for entry in entries if entry.gradients and len(entry.writes) >= least]
 
 
 def steps(facts: Facts) -> Iterator[str]:

@@ -12,6 +12,7 @@ from gradtrace.analysis.flow import leading_to
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
 from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import brief
+from gradtrace.trace.labels import called_by
 from gradtrace.trace.record import BackwardStep, Change, PassRecord, TensorId, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
@@ -45,7 +46,7 @@ def filled(facts: Facts, record: TensorRecord) -> Cause:
     evidence = [origin, *of_its_own(facts, record), *turns(facts, since_cleared(visits), name)]
     evidence += [] if cut is None else cut.evidence
     if (rewrite := rewritten(facts, record)) is not None:
-        call = rewrite.text.partition("(")[0].rpartition(".")[2] or rewrite.how
+        call = called_by(rewrite.text) or rewrite.how
         how += f", and then {call}{facts.at_line(rewrite.span)}"
         evidence.append(facts.at(f"{call} changes {name}.grad here", rewrite.span))
     stale = history.stale_optimiser(facts, record)

@@ -128,7 +128,7 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
     rate = rate_at(optimiser, step)
     if schedule is None or rate is None or rate < 2 * lr:
         return None
-    head = places.head_of(schedule.statement)
+    head = schedule.span
     return Cause(
         "diverges",
         f"{schedule.kind}{facts.at_line(head)} has raised the learning rate from {lr:g} to "
@@ -323,7 +323,7 @@ def stopped(facts: Facts) -> Cause | None:
         or has_fallen(facts)
     ):
         return None
-    ends = last_steps(facts, set(map(facts.flow.tensor, optimiser.tensors)))
+    ends = last_steps(facts, facts.held_by(optimiser))
     end = sorted(ends.values())[len(ends) // 2] if ends else 0
     dead = sorted(
         (facts.tensors[leaf] for leaf, last in ends.items() if last == end),
@@ -366,7 +366,7 @@ def has_fallen(facts: Facts) -> bool:
     return first is None or last is None or last < first
 
 
-def last_steps(facts: Facts, leaves: set[int]) -> dict[int, int]:
+def last_steps(facts: Facts, leaves: frozenset[int]) -> dict[int, int]:
     """Return the last step in which each leaf's gradient was not 0, of leaves that got one in every
     step.
     """

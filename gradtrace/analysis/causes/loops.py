@@ -23,11 +23,10 @@ def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
     """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took
     one.
     """
-    stepping = [optimiser for optimiser in facts.trace.optimisers if optimiser.steps]
     stepping = [
         optimiser
-        for optimiser in stepping
-        if leaf is None or leaf in map(facts.flow.tensor, optimiser.tensors)
+        for optimiser in facts.trace.optimisers
+        if optimiser.steps and (leaf is None or leaf in facts.held_by(optimiser))
     ]
     return max(stepping, key=lambda optimiser: optimiser.steps, default=None)
 
@@ -87,9 +86,7 @@ def no_step(facts: Facts) -> Cause | None:
         (optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None
     )
     parameters = ledger_of(facts).parameters
-    if still is not None and not any(
-        parameters[facts.flow.tensor(i)].has_moved for i in still.tensors
-    ):
+    if still is not None and not any(parameters[i].has_moved for i in facts.held_by(still)):
         because = (
             f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps "
             "change nothing"
@@ -129,7 +126,7 @@ def no_step(facts: Facts) -> Cause | None:
 def not_updated(
     facts: Facts, optimiser: OptimiserRecord, because: str, evidence: tuple[Evidence, ...], fix: str
 ) -> Cause:
-    leaves = frozenset(map(facts.flow.tensor, optimiser.tensors))
+    leaves = facts.held_by(optimiser)
     return Cause("no step", because, evidence, (fix,), symptom="nothing is updated", tensors=leaves)
 
 

@@ -132,7 +132,7 @@ def of_two(
             f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to "
             "change it",
         ),
-        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+        tensors=facts.held_by(optimiser),
     )
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.causes.rates import schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
@@ -75,7 +76,7 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
             continue
         dtype = lost[0].values[-1].dtype
         share = max(share for _, share in shares)
-        schedule = next((s for s in facts.trace.schedules if s.optimiser == number), None)
+        schedule = schedule_of(facts, optimiser)
         rate = f"lr={rates[0]:g}"
         evidence = [facts.at(f"the optimiser has {rate}", optimiser.span)]
         if rates[-1] != rates[0]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
-from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.facts import Facts, number_of, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
     loads,
     loop_around,
+    made_by,
     named,
     numbers_in,
     operator,
@@ -186,13 +187,6 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def number_of(record: TensorRecord) -> float | None:
-    value = record.value
-    if value is None or not value.is_whole or value.numel != 1 or not value.is_float:
-        return None
-    return float(value.data if not value.shape else value.data.flat[0])
-
-
 def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
     """Return the operation that made the log-probabilities which a number is the mean or the sum
     of, by positive factors.
@@ -202,8 +196,8 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
         name = operator(maker)
         if name in ("log_softmax", "logsigmoid", "log_prob"):
             return maker
-        is_log = name == "sub" and len(maker.tensors) == 2 and is_logsumexp(facts, maker.tensors[1])
-        if is_log:
+        is_ratio = name == "sub" and len(maker.tensors) == 2
+        if is_ratio and made_by(facts, maker.tensors[1], ("logsumexp",)):
             return maker
         is_positive = (
             name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
@@ -214,11 +208,6 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
     return None
 
 
-def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
-    maker = facts.maker(tensor)
-    return maker is not None and operator(maker) == "logsumexp"
-
-
 def results_used(ledger: Ledger) -> Iterator[Cause]:
     """What is computed is used: by another operation, a loss, or the program (a remark).
 
@@ -227,12 +216,11 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
     inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         if any(operation.id in ran for ran in inside):
             continue
-        if any(facts.readers(i) or i in escaped or i in roots for i in operation.outputs):
+        if any(facts.readers(i) or i in escaped or i in facts.begins for i in operation.outputs):
             continue
         if not operation.outputs or operation.name.endswith("_") or not operation.tensors:
             continue
@@ -244,12 +232,6 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.text.cut(statement)}{facts.at_line(operation.span)} {where}",
                 (facts.at("nothing reads the result", operation.span),),
             )
-
-
-def last_of_each_line(facts: Facts) -> list[Operation]:
-    """Return the last operation of each place in the program's own text."""
-    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
-    return sorted(last.values(), key=lambda o: o.id)
 
 
 def dropped(facts: Facts, statement: Any, name: str) -> str:
@@ -275,12 +257,11 @@ def losses_reached(ledger: Ledger) -> Iterator[Cause]:
     if len(facts.trace.training) < 2:
         return
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         record = facts.tensors[operation.outputs[0]] if operation.outputs else None
         if record is None or not record.requires_grad or record.is_leaf or record.shape:
             continue
-        if record.id in roots or record.id in escaped or facts.readers(record.id):
+        if record.id in facts.begins or record.id in escaped or facts.readers(record.id):
             continue
         if places.method_call(facts.text.statement(operation.span), ("print",)) is not None:
             continue

@@ -81,14 +81,8 @@ def cleared_unused(
     assert end is not None
     call = end.text or "zero_grad()"
     leaves = frozenset(entry.leaf for entry in lost)
-    optimiser = next(
-        (
-            o
-            for o in facts.trace.optimisers
-            if not leaves.isdisjoint(map(facts.flow.tensor, o.tensors))
-        ),
-        None,
-    )
+    optimisers = facts.trace.optimisers
+    optimiser = next((o for o in optimisers if not leaves.isdisjoint(facts.held_by(o))), None)
     evidence = [facts.backward(pass_), facts.at("they are cleared here", end.span)]
     step = ""
     if optimiser is not None and optimiser.step_span is not None:

@@ -9,6 +9,7 @@ from gradtrace.analysis.terms import named, optimiser_name
 from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
+from gradtrace.trace.labels import called_by
 from gradtrace.trace.record import Change, Span, TensorRecord
 
 
@@ -97,7 +98,7 @@ def sources(ledger: Ledger, gradients: list[GradientEntry]) -> tuple[Source, ...
 
 def name_of(change: Change) -> str:
     """Return the call of a write: "clip_grad_norm_"."""
-    return change.text.partition("(")[0].rpartition(".")[2] or change.how
+    return called_by(change.text) or change.how
 
 
 def user(ledger: Ledger, entry: ParameterEntry, gradient: GradientEntry) -> str:

@@ -12,6 +12,7 @@ from gradtrace.analysis.terms import (
     enclosed,
     highest,
     lowest,
+    made_by,
     method_of,
     named,
     operator,
@@ -25,14 +26,6 @@ from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import FunctionCheck, Operation, Span, TensorRecord, Value
 
-LOSSES = function_table(
-    "analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-)
-EXPANDED = function_table("analysis.causes.silent.EXPANDED", ("expand", "broadcast_tensors"))
-RESHAPED = (
-    "index",
-    *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")),
-)
 PASSING = (
     "index",
     "slice",
@@ -41,7 +34,6 @@ PASSING = (
         words("view reshape squeeze unsqueeze select transpose t permute flatten"),
     ),
 )
-Pair = tuple[TensorRecord, Value]
 
 
 # ---- softmax
@@ -325,8 +317,8 @@ def compared(facts: Facts, operation: Operation) -> Operation | None:
     """Return the kl_div of a result with another softmax, one that is taken over the classes."""
 
     def is_over_classes(target: TensorRecord, value: Value) -> bool:
-        maker = facts.maker(target.id)
-        dim = dimension(maker) if maker is not None and operator(maker) in SOFTMAX else None
+        maker = made_by(facts, target.id, SOFTMAX)
+        dim = None if maker is None else dimension(maker)
         return dim is not None and dim % len(value.shape) == len(value.shape) - 1
 
     def compares(reader: Operation) -> bool:

@@ -13,6 +13,7 @@ from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
     loads,
     loop_around,
+    made_by,
     named,
     numbers_in,
     operator,
@@ -47,7 +48,7 @@ FEW = 8  # indices that may be equal by chance
 def terms_train(ledger: Ledger) -> Iterator[Cause]:
     """A term of a loss that depends on trained parameters has a gradient."""
     facts = ledger.facts
-    trained = {entry.leaf for entry in ledger.trained}
+    trained = ledger.leaves
     for root in facts.roots:
         for term, operation in constant_terms(facts, root):
             record = facts.tensors[term]
@@ -66,7 +67,7 @@ def terms_train(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.at_line(operation.span)} has no gradient: {clause}",
                 (*reason.evidence, facts.at("it is added as a constant here", operation.span)),
                 reason.advice,
-                tensors=frozenset(trained),
+                tensors=trained,
             )
 
 
@@ -91,7 +92,7 @@ def constant_terms(facts: Facts, root: TensorId) -> Iterator[tuple[TensorId, Ope
                 yield scaled(facts, operand), maker
 
 
-def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Cause | None:
+def of_numbers(facts: Facts, leaf: TensorRecord, trained: frozenset[TensorId]) -> Cause | None:
     """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
     if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
         return cause
@@ -185,7 +186,7 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
                 facts.backward(facts.storing[-1]),
             ),
             (f"(-{root}).backward()",),
-            tensors=frozenset(entry.leaf for entry in ledger.trained),
+            tensors=ledger.leaves,
         )
 
 
@@ -198,8 +199,8 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
         name = operator(maker)
         if name in ("log_softmax", "logsigmoid", "log_prob"):
             return maker
-        is_log = name == "sub" and len(maker.tensors) == 2 and is_logsumexp(facts, maker.tensors[1])
-        if is_log:
+        is_ratio = name == "sub" and len(maker.tensors) == 2
+        if is_ratio and made_by(facts, maker.tensors[1], ("logsumexp",)):
             return maker
         is_positive = (
             name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
@@ -208,11 +209,6 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
             return None
         maker = facts.maker(maker.tensors[0])
     return None
-
-
-def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
-    maker = facts.maker(tensor)
-    return maker is not None and operator(maker) == "logsumexp"
 
 
 def divided_once(ledger: Ledger) -> Iterator[Cause]:
@@ -267,12 +263,11 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
     inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         if any(operation.id in ran for ran in inside):
             continue
-        if any(facts.readers(i) or i in escaped or i in roots for i in operation.outputs):
+        if any(facts.readers(i) or i in escaped or i in facts.begins for i in operation.outputs):
             continue
         if not operation.outputs or operation.name.endswith("_") or not operation.tensors:
             continue
@@ -284,12 +279,6 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.text.cut(statement)}{facts.at_line(operation.span)} {where}",
                 (facts.at("nothing reads the result", operation.span),),
             )
-
-
-def last_of_each_line(facts: Facts) -> list[Operation]:
-    """Return the last operation of each place in the program's own text."""
-    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
-    return sorted(last.values(), key=lambda o: o.id)
 
 
 def dropped(facts: Facts, statement: Any, name: str) -> str:
@@ -315,12 +304,11 @@ def losses_reached(ledger: Ledger) -> Iterator[Cause]:
     if len(facts.trace.training) < 2:
         return
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         record = facts.tensors[operation.outputs[0]] if operation.outputs else None
         if record is None or not record.requires_grad or record.is_leaf or record.shape:
             continue
-        if record.id in roots or record.id in escaped or facts.readers(record.id):
+        if record.id in facts.begins or record.id in escaped or facts.readers(record.id):
             continue
         if places.method_call(facts.text.statement(operation.span), ("print",)) is not None:
             continue
@@ -425,7 +413,7 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     ends = {pass_.span: pass_.roots for pass_ in facts.passes}
     ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
-    behind = facts.flow.after(entry.leaf for entry in ledger.trained)
+    behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
     for operation in facts.calls_of(CUTTING):
         span = own_span(facts, operation)

@@ -2,27 +2,39 @@
 torch import sqrt`.
 
 Advice is composed with `torch` and `F`; a change of the text that uses a name which the program
-lacks imports torch.
+lacks imports torch. A training step has the numbers of the program's loops beside its own.
 """
 
 from __future__ import annotations
+
+import re
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import edited
+from gradtrace.annotations import Any, Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Span
+from gradtrace.trace.record import Span, Trace
 
 STARTS = ("torch.", "F.")
 OURS = ("torch", "gradtrace")  # packages with PyTorch's names
+STEP = re.compile(r"\bstep (\d+)\b")
 
 
 def spelled(facts: Facts, cause: Cause) -> Cause:
     """Return a cause whose advice uses the names by which its program imports PyTorch, without
     advice that the text follows already, or that would not be a program.
     """
-    cause = cause._replace(advice=tuple(text for text in cause.advice if is_change(facts, text)))
+    evidence = cause.evidence
+    said = [cause.symptom, cause.because, *(item.text for item in evidence)]
+    symptom, because, *texts = with_counters(facts.trace, said)
+    cause = cause._replace(
+        symptom=symptom,
+        because=because,
+        evidence=[item._replace(text=text) for item, text in zip(evidence, texts, strict=True)],
+        advice=tuple(text for text in cause.advice if is_change(facts, text)),
+    )
     if not any(start in text for text in cause.advice for start in STARTS):
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
@@ -33,6 +45,26 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
     return cause._replace(
         advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice)
     )
+
+
+def with_counters(trace: Trace, texts: Sequence[str]) -> list[str]:
+    """Return texts in which a number of a training step is followed by the numbers of the program's
+    loops in that step, unless they are the same; the first one without says that it is counted.
+    """
+    variables = {str(step.number): step.variables for step in trace.training}
+    message = "" if trace.failure is None else trace.failure.message
+    said: list[str] = []
+
+    def named(match: Any) -> str:
+        text, number = match[0], match[1]
+        own = variables.get(number)
+        if own is None or text in message or own.partition("=")[2] == number:
+            return str(text)
+        said.append(own)
+        note = own or ("" if said.count("") > 1 else "counted from 1")
+        return f"{text} ({note})" if note else str(text)
+
+    return [STEP.sub(named, text) for text in texts]
 
 
 def is_change(facts: Facts, advice: str) -> bool:

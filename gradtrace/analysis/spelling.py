@@ -48,21 +48,24 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
 
 
 def with_counters(trace: Trace, texts: Sequence[str]) -> list[str]:
-    """Return texts in which a number of a training step is followed by the numbers of the program's
-    loops in that step, unless they are the same; the first one without says that it is counted.
+    """Return texts in which the first mention of a training step has the numbers of the program's
+    loops in that step, unless they are the same. Of the steps without, the first one says that it
+    is counted.
     """
     variables = {str(step.number): step.variables for step in trace.training}
     message = "" if trace.failure is None else trace.failure.message
-    said: list[str] = []
 
     def named(match: Any) -> str:
-        text, number = match[0], match[1]
-        own = variables.get(number)
-        if own is None or text in message or own.partition("=")[2] == number:
-            return str(text)
-        said.append(own)
-        note = own or ("" if said.count("") > 1 else "counted from 1")
-        return f"{text} ({note})" if note else str(text)
+        text: str = match[0]
+        # a program's message has its own numbers
+        own = None if text in message else variables.pop(match[1], None)
+        if own is None or own.partition("=")[2] == match[1]:
+            return text
+        if own:
+            return f"{text} ({own})"
+        for number in [number for number, other in variables.items() if not other]:
+            del variables[number]
+        return f"{text} (counted from 1)"
 
     return [STEP.sub(named, text) for text in texts]
 

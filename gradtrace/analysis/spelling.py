@@ -7,19 +7,16 @@ lacks imports torch. A training step has the numbers of the program's loops besi
 
 from __future__ import annotations
 
-import re
-
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import edited
-from gradtrace.annotations import Any, Sequence
+from gradtrace.annotations import Sequence
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Span, Trace
 
 STARTS = ("torch.", "F.")
 OURS = ("torch", "gradtrace")  # packages with PyTorch's names
-STEP = re.compile(r"\bstep (\d+)\b")
 
 
 def spelled(facts: Facts, cause: Cause) -> Cause:
@@ -55,19 +52,21 @@ def with_counters(trace: Trace, texts: Sequence[str]) -> list[str]:
     variables = {str(step.number): step.variables for step in trace.training}
     message = "" if trace.failure is None else trace.failure.message
 
-    def named(match: Any) -> str:
-        text: str = match[0]
-        # a program's message has its own numbers
-        own = None if text in message else variables.pop(match[1], None)
-        if own is None or own.partition("=")[2] == match[1]:
-            return text
-        if own:
-            return f"{text} ({own})"
-        for number in [number for number, other in variables.items() if not other]:
-            del variables[number]
-        return f"{text} (counted from 1)"
+    def noted(text: str) -> str:
+        start, *parts = f" {text}".split(" step ")
+        for part in parts:
+            number = part[: len(part) - len(part.lstrip("0123456789"))]
+            # a program's message has its own numbers
+            own = None if f"step {number}" in message else variables.pop(number, None)
+            if own == "":
+                own = "counted from 1"
+                for other in [other for other, values in variables.items() if not values]:
+                    del variables[other]
+            is_new = own is not None and own.partition("=")[2] != number
+            start += f" step {number}" + f" ({own})" * is_new + part[len(number) :]
+        return start[1:]
 
-    return [STEP.sub(named, text) for text in texts]
+    return list(map(noted, texts))
 
 
 def is_change(facts: Facts, advice: str) -> bool:

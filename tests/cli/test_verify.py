@@ -337,7 +337,7 @@ x.grad_fn, y.exp().grad_fn
 
 (None, <MulBackward0 at 0x15948443460>)
 """
-    code, found = cells("n.txt", text)
+    _, found = cells("n.txt", text)
     assert [c["verdict"] for c in found] == ["addresses", "addresses", "differs"]
 
 
@@ -364,5 +364,5 @@ x**2
             [1., 1.]], grad_fn=<PowBackward0>)
 
 """
-    code, found = cells("n.md", text)
+    _, found = cells("n.md", text)
     assert [c["verdict"] for c in found] == ["no record", "same"]

@@ -42,7 +42,7 @@ def test_a_message_keeps_its_own_numbers(by_engine):
 
 def test_the_dict_of_a_function_stays(by_engine):
     loop = (
-        "def train():\n    held = locals()\n    number = 7\n    locals()\n    for i in range(12):\n        update(1.0)\n"
-        "    assert held['number'] == 7\ntrain()\n"
+        "def train():\n    held = locals()\n    number = 7\n    locals()\n    for i in range(12):\n"
+        "        update(1.0)\n    assert held['number'] == 7\ntrain()\n"
     )
     assert "the loss grows from 1 in step 1 (" in " ".join(by_engine("why", START + loop).split())

@@ -67,7 +67,12 @@ def changes(ledger: Ledger) -> Iterator[str]:
         count, held = map(sum, zip(*pairs, strict=True))
         changed = f"{count} of {held}" if count < held else f"{count}"
         by = kind if len(pairs) == 1 else f"{len(pairs)} {kind} optimisers"
-        yield f"{changed} parameter{'s' * (held > 1)} changed by {by} and by {besides}"
+        noun = f"parameter{'s' * (held > 1)}"
+        yield (
+            f"{changed} {noun} changed by {by} and by {besides}"
+            if count
+            else f"{by} did not change its {held} {noun}"
+        )
 
 
 def place_of(facts: Facts, write: Change) -> Span | None:
@@ -140,7 +145,10 @@ def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     last = {t.first: t.grad for t in ledger.facts.tensors if t.grad is not None and not t.is_last}
     values = [last.get(t.first, ledger.gradients[t.id][-1].turn.grad_after) for t in stored]
     norms = sorted(v.norm for v in values if v is not None and v.is_measured and not is_zero(v))
-    between = f" (norms {short(norms[0])} to {short(norms[-1])})" if len(norms) > 1 else ""
+    ends = list(dict.fromkeys(short(norm) for norm in (norms[0], norms[-1]))) if norms else []
+    between = f" (norm{'s' * (len(ends) > 1)} {' to '.join(ends)})" if len(norms) > 1 else ""
+    if not stored:
+        return "no parameter has a gradient"
     if len(stored) < len(trained):
         return f"{len(stored)} of {len(trained)} parameters have gradients{between}"
     lost = sum(entry.fate == CLEARED for entry in entries)
@@ -208,7 +216,11 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
             "says why)."
         )
     yield from (f"{said}." for said in meant_numbers(facts))
-    frozen = [t for t in facts.trace.named if t.is_parameter and not t.requires_grad]
+    frozen = [
+        t
+        for t in facts.trace.named
+        if t.is_parameter and not t.requires_grad and t.id not in facts.stored
+    ]
     if frozen:
         yield f"{names(frozen)} {'do' if len(frozen) > 1 else 'does'} not require grad."
 

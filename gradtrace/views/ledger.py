@@ -5,15 +5,17 @@
     net.weight  loss (line 9) 0.523  clip_grad_norm_  opt        1.2%
 
 The JSON document has `schema` "gradtrace/ledger", `version`, `step` (null without a training loop),
-`steps`, and `parameters`, a list of objects with name, losses [{loss, line, file, passes,
-cleared}], norm, edits, fate ("used", "cleared", "left", ""), by, line, file, change (relative), and
+`steps`, and `parameters`, a list of objects with name, losses [{loss, line, file, passes, cleared,
+left}], norm, edits, fate ("used", "cleared", "left", ""), by, line, file, change (relative), and
 writes.
 """
 
 from __future__ import annotations
 
+from html import escape
+
 from gradtrace.analysis.ledger.step import LedgerRow, Source, StepBooks
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.trace.record import Span
 from gradtrace.views import layout, rows
 from gradtrace.views.cells import visible
@@ -29,33 +31,51 @@ def books_text(books: StepBooks, options: LayoutOptions) -> str:
     if not books.rows:
         return "no leaf got a gradient\n"
     shown = books.rows if options.all else books.rows[:LONG]
-    facts: dict[str, Any] = {
-        "parameter": lambda r: visible(r.name),
-        "from": lambda r: visible(", ".join(map(loss, r.losses))),
-        "norm": lambda r: right("" if r.norm is None else f"{r.norm:.3g}"),
-        "edits": lambda r: visible(", ".join(r.edits)),
-        "used by": lambda r: visible(end(r)),
-        "change": lambda r: right("" if r.change is None else f"{r.change:.2%}"),
-        "other writes": lambda r: visible(", ".join(r.writes)),
-    }
-    for title in ("edits", "other writes"):
-        if not any(map(facts[title], shown)):
-            del facts[title]
-    head = [] if books.number is None else [f"step {books.number} of {books.steps}"]
-    lines = [paint(line, "bold", options) for line in head]
+    facts: dict[str, Any] = {"parameter": lambda r: visible(r.name)}
+    facts.update(
+        (title, lambda r, fact=fact, title=title: right(fact(r)) if title in NUMBERS else fact(r))
+        for title, fact in FACTS.items()
+        if title not in RARE or any(map(fact, shown))
+    )
+    lines = [paint(line, "bold", options) for line in [head(books)] if line]
     lines += layout.table(shown, facts, options, SHRINK)
     lines += layout.left_out(len(books.rows) - len(shown), "parameters", options)
     return layout.joined(lines)
 
 
+def head(books: StepBooks) -> str:
+    return "" if books.number is None else f"step {books.number} of {books.steps}"
+
+
+def books_html(books: StepBooks) -> str:
+    """Return the books as a list for a page: of each parameter the facts that there are."""
+    entries = [
+        f"<p><b>{escape(visible(row.name))}</b><br>{escape('; '.join(clauses(row)))}</p>"
+        for row in books.rows
+    ]
+    return f"<h2>Gradients</h2><p>{head(books)}</p>{''.join(entries)}"
+
+
+def clauses(row: LedgerRow) -> Iterator[str]:
+    """Yield what a row says: "from loss (line 9)", "norm 0.5", "used by optimizer"."""
+    for title, fact in FACTS.items():
+        text = fact(row)
+        if text:
+            yield text if title == "used by" and row.fate != "used" else f"{title} {text}"
+
+
 def loss(source: Source) -> str:
-    """Return a loss with its line, and of several passes their number: "loss (line 9), 3 of 4
-    passes cleared".
+    """Return a loss with its line, of several passes their number, and those that no step used:
+    "loss (line 9), 3 of 4 passes cleared".
     """
-    text = f"{source.loss}{at(source.span)}"
-    if source.cleared:
-        return f"{text}, {source.cleared} of {source.passes} passes cleared"
-    return f"{text}, {source.passes} passes" if source.passes > 1 else text
+    passes = source.passes
+    unused = [
+        f"{count} of {passes} passes {fate}" if passes > 1 else fate
+        for count, fate in ((source.cleared, "cleared"), (source.left, "left"))
+        if count
+    ]
+    several = [f"{passes} passes"] if passes > 1 and not unused else []
+    return ", ".join([f"{source.loss}{at(source.span)}", *several, *unused])
 
 
 def at(span: Span | None) -> str:
@@ -69,6 +89,18 @@ def end(row: LedgerRow) -> str:
     return f"not used: {row.by}{at(row.span)}" if row.fate == "cleared" else row.fate
 
 
+FACTS: dict[str, Callable[[LedgerRow], str]] = {
+    "from": lambda r: visible(", ".join(map(loss, r.losses))),
+    "norm": lambda r: "" if r.norm is None else f"{r.norm:.3g}",
+    "edits": lambda r: visible(", ".join(r.edits)),
+    "used by": lambda r: visible(end(r)),
+    "change": lambda r: "" if r.change is None else f"{r.change:.2%}",
+    "other writes": lambda r: visible(", ".join(r.writes)),
+}
+NUMBERS = ("norm", "change")
+RARE = ("edits", "other writes")  # columns that are shown if they say something
+
+
 def books_data(books: StepBooks, format: str) -> str:
     """Return the books in any format except the table."""
     parameters = [document(row) for row in books.rows]
@@ -79,7 +111,7 @@ def books_data(books: StepBooks, format: str) -> str:
 
 def document(row: LedgerRow) -> dict[str, Any]:
     losses = [
-        {**place(source.span), **rows.fields(source, "loss passes cleared")}
+        {**place(source.span), **rows.fields(source, "loss passes cleared left")}
         for source in row.losses
     ]
     own = rows.fields(row, "name norm edits fate by change writes")

@@ -13,12 +13,14 @@ import os
 import re
 from html import escape
 
+from gradtrace.analysis.ledger.step import StepBooks
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import FunctionEdge, Trace
 from gradtrace.views import flow, image, nodes, numbers, page_views
 from gradtrace.views.cells import harmless
 from gradtrace.views.dot import DotOptions, text_of
 from gradtrace.views.labels import visible
+from gradtrace.views.ledger import books_html
 from gradtrace.views.model import Model
 from gradtrace.views.page_recipe import recipe
 from gradtrace.views.page_views import View, views_of
@@ -41,8 +43,12 @@ class Lesson(NamedTuple):
     embed: bool = False
 
 
-def page(drawn: Model, options: DotOptions, lesson: Lesson = Lesson()) -> str:
-    """Return the page of a model. Only a watched run has a backward pass to play."""
+def page(
+    drawn: Model, options: DotOptions, lesson: Lesson = Lesson(), books: StepBooks | None = None
+) -> str:
+    """Return the page of a model, with the books of its training step. Only a watched run has a
+    backward pass to play.
+    """
     trace = drawn.trace
     views, start = views_of(drawn)
     pictures = drawings(views, drawn, options)
@@ -60,7 +66,9 @@ def page(drawn: Model, options: DotOptions, lesson: Lesson = Lesson()) -> str:
             f"<title>{escape(visible(name))} – gradtrace</title>",
             f"<style>\n{own_file('page.css')}{dark_rules()}</style></head>",
             f'<body class="{" ".join(body_classes(lesson))}">',
-            own_file("page.html").replace("TITLE", escape(visible(name))),
+            own_file("page.html")
+            .replace("TITLE", escape(visible(name)))
+            .replace("BOOKS", "" if books is None else books_html(books)),
             templates,
             f'<script type="application/json" id="data">{embedded(data)}</script>',
             f"<script>\n{script()}</script>",

@@ -23,6 +23,7 @@ ANSWERS = {
     "one_against_many": ("broadcast", 8),
     "overwritten": ("updates undone", 15),
     "recomputed_dropout": ("recomputed otherwise", 9),
+    "sampler_before_loss": ("gradients of a sampler", 12),
     "sam_keeps_first": ("mixed gradients", 13),
     "stale_logits": ("computed once", 9),
     "term_of_argmax": ("constant term", 9),
@@ -32,6 +33,10 @@ ANSWERS = {
 }
 # program: a remark of a run in which nothing else is wrong
 REMARKS = {
+    "best_is_a_reference": r"load_state_dict\(best\) on line 15 copies net\.weight onto itself",
+    "cosine_stepped_by_batch": r"CosineAnnealingLR on line 7 raises the learning rate of opt again",
+    "divided_twice": r"loss / 4 is divided by 4 on line 14 and once more on line 10",
+    "write_to_computed_weight": r"net\.weight, which mul on line 13 has computed from parameters",
     "auxiliary_dropped": r"extra on line 10 has a gradient to give, and no backward reaches it",
     "bn_left_in_train": r"net runs in training mode without gradients on line 14, where BatchNorm1d",
     "detached_branch": r"loss depends on h through detach on line 10",
@@ -106,7 +111,9 @@ def test_the_books_of_a_step(gt):
     rows = {row["name"]: row for row in document["parameters"]}
     assert rows.keys() == {"net.weight", "net.bias"}
     weight = rows["net.weight"]
-    assert weight["losses"] == [{"line": 9, "file": "", "loss": "loss", "passes": 4, "cleared": 3}]
+    assert weight["losses"] == [
+        {"line": 9, "file": "", "loss": "loss", "passes": 4, "cleared": 3, "left": 0}
+    ]
     assert (weight["fate"], weight["by"], weight["line"]) == ("used", "opt", 11)
     assert weight["norm"] > 0 and 0 < weight["change"] < 0.1
     shown = gt("ledger", path, "net.bias").stdout

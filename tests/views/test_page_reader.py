@@ -13,11 +13,15 @@ from xml.etree import ElementTree
 import pytest
 from selenium_pages import LAPTOP, PHONE, click, key_of, title, visiting
 
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.ledger.step import step_books
 from gradtrace.program.parse import parse
 from gradtrace.program.run import run as run_program
 from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
+from gradtrace.trace.window import step_window
 from gradtrace.views import page
 from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
@@ -329,3 +333,31 @@ def serious(browser):
         for one in json.loads(found)
         if one["impact"] in ("serious", "critical")
     ]
+
+
+TRAINING = """import torch
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for i in range(3):
+    opt.zero_grad()
+    loss = (w * w).sum()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_tab_shows_what_became_of_the_gradients(visit, axe):
+    watch = Watch()
+    run = run_program(parse(TRAINING, name="train.py"), record=Keeper, watcher=watch)
+    trace = capture(run, watch=watch, everything=True)
+    books = step_books(Ledger(Facts(trace)), 3)
+    shown = model(step_window(trace, 3, False), "data")
+    browser = visit(page.page(shown, DotOptions(), books=books), LAPTOP)
+    assert is_in_view(browser, "#program") and not is_in_view(browser, "#books")
+    browser.find_element("css selector", "#tabs button:last-child").click()
+    assert is_in_view(browser, "#books") and not is_in_view(browser, "#program")
+    text = browser.find_element("id", "books").text
+    assert "step 3 of 3" in text
+    assert "from loss (line 7); norm 1.81; used by opt; change 20.00%" in text
+    browser.execute_script(axe)
+    assert serious(browser) == []

@@ -30,6 +30,7 @@ CUTS = (
         "rebound",
         "hidden leaf",
         "no derivative",
+        "no create_graph",
     ),
 )
 

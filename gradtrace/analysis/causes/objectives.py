@@ -65,7 +65,7 @@ def negative_kl(facts: Facts) -> Cause | None:
         return None
     for operation in facts.calls_of(("sub",)):
         value = facts.tensors[operation.outputs[0]].value
-        if value is None or (highest(value) or 1.0) > 1e-6 or not is_divergence(facts, operation):
+        if value is None or not is_divergence(facts, operation) or (highest(value) or 1.0) > 1e-6:
             continue
         term = facts.tensors[scaled(facts, operation).outputs[0]]
         visits = facts.visits_of(term)

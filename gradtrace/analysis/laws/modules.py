@@ -4,6 +4,8 @@ schedules that move with their optimiser.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.causes.rates import rate_at
@@ -75,9 +77,27 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
                 f"{name} has brought the learning rate of {optimiser_name(facts, optimiser)} from "
                 f"{optimiser.lr:g} to {half:g} after half of the steps"
             )
+        elif schedule.kind == "CosineAnnealingLR" and (again := rising(optimiser)):
+            because = (
+                f"{name} raises the learning rate of {optimiser_name(facts, optimiser)} again from "
+                f"step {again} on: T_max counts calls of its step(), which are {count}"
+            )
         else:
             continue
         yield Cause("schedule apart", because, (facts.at("made here", schedule.span),))
+
+
+def rising(optimiser: OptimiserRecord) -> int:
+    """Return the first step whose learning rate is above an earlier one that had fallen; 0 if there
+    is none.
+    """
+    rates = optimiser.rates
+    fallen = False
+    for (_, before), (step, rate) in pairwise(rates):
+        if rate > before and fallen:
+            return step
+        fallen |= rate < before
+    return 0
 
 
 def schedules_follow(ledger: Ledger) -> Iterator[Cause]:

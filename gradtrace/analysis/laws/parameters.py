@@ -193,10 +193,11 @@ def holders_train(ledger: Ledger) -> Iterator[Cause]:
     """What an optimiser holds requires grad (a remark)."""
     facts = ledger.facts
     for optimiser in facts.trace.optimisers:
+        held = map(facts.flow.tensor, dict.fromkeys(optimiser.tensors))
         frozen = [
-            ledger.parameters[leaf]
-            for leaf in dict.fromkeys(map(facts.flow.tensor, optimiser.tensors))
-            if not facts.tensors[leaf].requires_grad
+            entry
+            for entry in map(ledger.parameters.__getitem__, held)
+            if not facts.tensors[entry.leaf].requires_grad and not entry.gradients
         ]
         if frozen and optimiser.steps:
             yield Cause(

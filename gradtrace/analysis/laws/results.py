@@ -17,6 +17,7 @@ from gradtrace.analysis.terms import (
     numbers_in,
     operator,
     own_span,
+    plain,
     stores,
     unit,
 )
@@ -94,7 +95,9 @@ def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Caus
     """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
     if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
         return cause
-    statements = [s for name in loads(parsed(leaf.label)) for s in facts.text.assignments(name)]
+    read = parsed(plain(leaf.label))
+    names = set() if read is None else loads(read)
+    statements = [s for name in names for s in facts.text.assignments(name)]
     for escape in facts.trace.escapes:
         span = escape.span
         if span is None or span.file or escape.tensor is None:
@@ -217,6 +220,27 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
 def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
     maker = facts.maker(tensor)
     return maker is not None and operator(maker) == "logsumexp"
+
+
+def divided_once(ledger: Ledger) -> Iterator[Cause]:
+    """A loss is divided once by the number of its micro-batches (a remark)."""
+    facts = ledger.facts
+    for pass_ in facts.passes[-1:]:
+        for root in pass_.roots:
+            divisions: dict[float, Operation] = {}
+            maker = facts.maker(root)
+            while maker is not None and operator(maker) in SCALES and len(maker.tensors) == 1:
+                for number in numbers_in(maker, False) if operator(maker) == "div" else ():
+                    if number > 1 and number in divisions:
+                        yield Cause(
+                            "divided twice",
+                            f"{named(facts, root)} is divided by {number:g}"
+                            f"{facts.at_line(maker.span)} and once more"
+                            f"{facts.at_line(divisions[number].span)}",
+                            (facts.at("divided here", maker.span), facts.backward(pass_)),
+                        )
+                    divisions[number] = maker
+                maker = facts.maker(maker.tensors[0])
 
 
 def results_used(ledger: Ledger) -> Iterator[Cause]:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.laws import draws, modules, parameters, results, shapes, used_gradients
+from gradtrace.analysis.laws import (
+    draws,
+    modules,
+    parameters,
+    results,
+    shapes,
+    used_gradients,
+    writes,
+)
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.annotations import Callable, Iterator, NamedTuple
 
@@ -37,6 +45,10 @@ LAWS = (
     Law(
         used_gradients.once_for_each_loss,
         (("backward twice", "backward runs twice from a loss before a step"),),
+    ),
+    Law(
+        used_gradients.for_parameters,
+        (("gradients of a sampler", "a step also uses gradients of passes for an input"),),
     ),
     Law(modules.hooks_once, (("hook twice", "a hook is registered again in each step"),)),
     Law(
@@ -90,6 +102,17 @@ LAWS = (
     Law(
         parameters.held_by_an_optimiser,
         (("no optimiser", "parameters with gradients in no optimiser"),),
+        True,
+    ),
+    Law(
+        writes.copies_differ,
+        (("copied onto itself", "a copy from the memory that it writes to"),),
+        True,
+    ),
+    Law(writes.writes_read, (("unread write", "a write to a result that nothing reads"),), True),
+    Law(
+        results.divided_once,
+        (("divided twice", "a loss that is divided twice by one number"),),
         True,
     ),
     Law(results.results_used, (("dropped result", "a result that nothing reads"),), True),

@@ -141,11 +141,53 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
 
 def together(entries: Sequence[GradientEntry]) -> list[tuple[GradientEntry, GradientEntry]]:
     """Return the first and the last of those entries that one step used, for each such step."""
+    return [(used[0], used[-1]) for used in by_step(entries) if len(used) > 1]
+
+
+def by_step(entries: Sequence[GradientEntry]) -> list[list[GradientEntry]]:
+    """Return the entries that were used, those of each step in a list."""
     steps: dict[int, list[GradientEntry]] = {}
     for entry in entries:
         if entry.fate == USED:
             steps.setdefault(id(entry.end), []).append(entry)
-    return [(used[0], used[-1]) for used in steps.values() if len(used) > 1]
+    return list(steps.values())
+
+
+def for_parameters(ledger: Ledger) -> Iterator[Cause]:
+    """Passes that run for the gradient of an input leave none for a step, as those of a sampler or
+    of an attack; a single one may be meant for both.
+    """
+    facts = ledger.facts
+    inputs = {
+        turn.number: leaf
+        for leaf, turns in facts.stored.items()
+        if leaf not in facts.optimised and not facts.tensors[leaf].is_parameter
+        for turn in turns
+    }
+    for held in ledger.trained:
+        for used in by_step(held.gradients):
+            others = [entry for entry in used if entry.turn.number in inputs]
+            if not 1 < len(others) < len(used):
+                continue
+            pass_ = ledger.pass_of(others[-1])
+            name = named(facts, inputs[others[-1].turn.number])
+            end = others[-1].end
+            assert end is not None
+            yield Cause(
+                "gradients of a sampler",
+                f"{end.text}{facts.at_line(end.span)} also uses the gradients of "
+                f"{len(others)} passes{facts.at_line(pass_.span)} that run for {name}.grad: they "
+                f"add to {named(facts, held.leaf)}.grad, and nothing clears it",
+                (facts.backward(pass_), facts.at("the step uses the sum", end.span)),
+                (
+                    f"torch.autograd.grad(..., {name}) in place of backward"
+                    f"{facts.at_line(pass_.span)}",
+                    f"or zero_grad() before the backward of the loss"
+                    f"{facts.at_line(ledger.pass_of(used[-1]).span)}",
+                ),
+                tensors=leaves_of(ledger),
+            )
+            return
 
 
 def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:

@@ -45,7 +45,8 @@ def gradients(facts: Facts) -> dict[TensorId, list[GradientEntry]]:
     order = {id(turn): at for at, turn in enumerate(facts.steps)}
     changes: dict[TensorId, list[Change]] = {}
     for change in facts.trace.changes:
-        for leaf in facts.leaves_of(change):
+        # requires_grad is turned off and on by libraries that train parts in turn: no write
+        for leaf in facts.leaves_of(change) if change.how != "frozen" else ():
             changes.setdefault(leaf, []).append(change)
     held = frozenset(facts.optimised)
     return {

@@ -68,7 +68,7 @@ def parameters(
             tuple(holders.get(leaf, ())),
             gradients.get(leaf, ()),
             tuple(c for c in own if c.how == "step"),
-            tuple(c for c in own if c.how not in ("step", "frozen") and c.after_steps),
+            tuple(c for c in own if c.how != "step" and c.after_steps),
             tuple(versions[first]),
         )
     return entries
@@ -80,7 +80,7 @@ def changes_of(facts: Facts, firsts: Iterable[TensorId]) -> dict[TensorId, list[
     groups: dict[int, list[TensorId]] = {}
     changes: dict[TensorId, list[Change]] = {}
     for change in facts.trace.changes:
-        if change.of_grad:
+        if change.of_grad or change.how == "frozen":
             continue
         group = groups.get(id(change.tensors))
         if group is None:

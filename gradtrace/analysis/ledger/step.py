@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, USED, GradientEntry
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, optimiser_name
 from gradtrace.analysis.updates import update_of
@@ -19,6 +19,7 @@ class Source(NamedTuple):
     span: Span | None  # of its passes
     passes: int
     cleared: int  # passes whose gradient was cleared before a step used it
+    left: int  # passes whose gradient no step used up to now
 
 
 class LedgerRow(NamedTuple):
@@ -26,7 +27,7 @@ class LedgerRow(NamedTuple):
 
     name: str
     losses: tuple[Source, ...]
-    norm: float | None  # of its gradient after the last pass
+    norm: float | None  # of the gradient that was used last, else of the last one
     edits: tuple[str, ...]  # what wrote to the gradient before it was used: "clip_grad_norm_"
     fate: str
     by: str  # the optimiser that used it, or the line that cleared it
@@ -64,7 +65,8 @@ def step_books(ledger: Ledger, number: int | None = None) -> StepBooks:
 def row(ledger: Ledger, entry: ParameterEntry, passes: range) -> LedgerRow:
     facts = ledger.facts
     gradients = [g for g in entry.gradients if g.turn.number in passes]
-    last = gradients[-1] if gradients else None
+    used = [g for g in gradients if g.fate == USED]
+    last = next(reversed(used or gradients), None)
     after = None if last is None else last.turn.grad_after
     return LedgerRow(
         named(facts, entry.leaf),
@@ -90,6 +92,7 @@ def sources(ledger: Ledger, gradients: list[GradientEntry]) -> tuple[Source, ...
             span,
             len(group),
             sum(gradient.fate == CLEARED for gradient in group),
+            sum(gradient.fate == LEFT for gradient in group),
         )
         for span, group in lines.items()
     )

@@ -386,8 +386,19 @@ function folding(place, fact) {
   if (view.of !== undefined) add("Fold again", () => show(view.of, null));
 }
 
-// ---- the program
+// ---- the program, and what became of the gradients
 
+function tabs() {
+  const areas = [$("source"), $("books")], buttons = [...$("tabs").children];
+  $("tabs").hidden = !$("books").textContent;
+  const choose = (chosen) => buttons.forEach((button, i) => {
+    button.classList.toggle("now", i === chosen);
+    button.setAttribute("aria-selected", i === chosen);
+    areas[i].hidden = i !== chosen;
+  });
+  buttons.forEach((button, i) => button.addEventListener("click", () => choose(i)));
+  if (!$("tabs").hidden) choose(0);
+}
 function sourceLine(number) { return data.source.text.split("\n")[number - 1]; }
 function underline(number) {
   for (const line of document.querySelectorAll("#program .now")) line.classList.remove("now");
@@ -708,6 +719,7 @@ $("time").max = Math.max(0, last);
 $("player").hidden = last < 1;
 if (last < 1) $("player").style.display = "none";
 program();
+tabs();
 teach();
 show(data.start);
 narrow.addEventListener("change", () => show(data.views.indexOf(view), picked, closed));

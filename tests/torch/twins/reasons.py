@@ -126,7 +126,6 @@ DIFFERS = {
         "values": "numpy",
         "why": "numpy",
     },
-    "neighbours/layers_shown.py": {"why": "several causes"},
     "neighbours/make_functional.py": {
         "kinds": "names",
         "labels": "transforms",

@@ -1,0 +1,73 @@
+"""Laws of writes: a write brings other numbers, and something reads them."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import named
+from gradtrace.annotations import Iterator
+from gradtrace.trace.record import Change, Operation
+
+
+def copies_differ(ledger: Ledger) -> Iterator[Cause]:
+    """A copy brings the numbers of other memory (a remark).
+
+    state_dict() refers to the parameters: what a program keeps of it follows the training.
+    """
+    facts = ledger.facts
+    for change, operation in writes(facts):
+        shapes = [facts.tensors[i].shape for i in operation.tensors]
+        held = facts.held(change)
+        if operation.name != "copy_" or len(shapes) != 2 or not held.issuperset(operation.tensors):
+            continue
+        whole = max(math.prod(facts.tensors[i].shape) for i in held)
+        if all(math.prod(shape) == whole for shape in shapes):
+            yield Cause(
+                "copied onto itself",
+                f"{change.text or change.how}{facts.at_line(change.span)} copies "
+                f"{named(facts, operation.tensors[0])} onto itself: what it is copied from has the "
+                "same memory, and nothing earlier comes back",
+                (facts.at("the numbers stay as they are", change.span),),
+            )
+            return
+
+
+def writes_read(ledger: Ledger) -> Iterator[Cause]:
+    """What is written into a result of parameters is read by something (a remark)."""
+    facts = ledger.facts
+    escaped = {escape.tensor for escape in facts.trace.escapes if escape.how != "data"}
+    roots = {root for pass_ in facts.passes for root in pass_.roots}
+    for change, operation in writes(facts):
+        held = facts.held(change)
+        makers = [maker for i in held if (maker := facts.maker(i)) is not None]
+        results = [maker for maker in makers if reads_parameters(facts, maker)]
+        readers = [reader for i in held for reader in facts.readers(i)]
+        if (
+            results
+            and held.isdisjoint(escaped | roots)
+            and not any(facts.tensors[i].is_parameter for i in held)
+            and all(held.issuperset(reader.outputs) for reader in readers)
+        ):
+            source = operation.tensors[0] if operation.tensors else min(held)
+            yield Cause(
+                "unread write",
+                f"{change.text or change.how}{facts.at_line(change.span)} writes to "
+                f"{named(facts, source)}, which {results[0].name}{facts.at_line(results[0].span)} "
+                "has computed from parameters, and nothing reads it afterwards",
+                (facts.at("the parameters stay as they are", change.span),),
+            )
+            return
+
+
+def writes(facts: Facts) -> Iterator[tuple[Change, Operation]]:
+    """Yield the writes to values by operations."""
+    for change in facts.trace.changes:
+        if not change.of_grad and change.operation is not None:
+            yield change, facts.operations[change.operation]
+
+
+def reads_parameters(facts: Facts, operation: Operation) -> bool:
+    return any(facts.tensors[i].is_parameter for i in operation.tensors)

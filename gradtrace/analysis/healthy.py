@@ -89,7 +89,8 @@ def updated(facts: Facts) -> list[int]:
     """
     counts: dict[int, int] = {}
     for change in facts.trace.changes:
-        for leaf in () if change.of_grad else facts.leaves_of(change):
+        is_update = change.after_steps and not change.of_grad
+        for leaf in facts.leaves_of(change) if is_update else ():
             counts[leaf] = counts.get(leaf, 0) + 1
     least = max(2, len(facts.trace.training))
     return [leaf for leaf, count in counts.items() if count >= least and leaf in facts.stored]

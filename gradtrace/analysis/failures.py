@@ -71,6 +71,7 @@ def modified(facts: Facts, failure: Failure) -> Cause | None:
         return None
     operation = facts.arrivals.operations.get(function.id)
     saved = [s.tensor for s in function.saved if s.tensor is not None]
+    saved += [errors.viewed(facts, i) for i in saved]
     since = 0 if operation is None else operation.id
     changes = (
         c

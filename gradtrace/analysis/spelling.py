@@ -2,7 +2,7 @@
 torch import sqrt`.
 
 Advice is composed with `torch` and `F`; a change of the text that uses a name which the program
-lacks imports torch.
+lacks imports torch. A training step has the numbers of the program's loops beside its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import edited
+from gradtrace.annotations import Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Span
+from gradtrace.trace.record import Span, Trace
 
 STARTS = ("torch.", "F.")
 OURS = ("torch", "gradtrace")  # packages with PyTorch's names
@@ -22,7 +23,15 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
     """Return a cause whose advice uses the names by which its program imports PyTorch, without
     advice that the text follows already, or that would not be a program.
     """
-    cause = cause._replace(advice=tuple(text for text in cause.advice if is_change(facts, text)))
+    evidence = cause.evidence
+    said = [cause.symptom, cause.because, *(item.text for item in evidence)]
+    symptom, because, *texts = with_counters(facts.trace, said)
+    cause = cause._replace(
+        symptom=symptom,
+        because=because,
+        evidence=[item._replace(text=text) for item, text in zip(evidence, texts, strict=True)],
+        advice=tuple(text for text in cause.advice if is_change(facts, text)),
+    )
     if not any(start in text for text in cause.advice for start in STARTS):
         return cause
     imports = [s for s in facts.text.statements if isinstance(s, (ast.Import, ast.ImportFrom))]
@@ -33,6 +42,31 @@ def spelled(facts: Facts, cause: Cause) -> Cause:
     return cause._replace(
         advice=tuple(with_names(text, names, imports[0].lineno) for text in cause.advice)
     )
+
+
+def with_counters(trace: Trace, texts: Sequence[str]) -> list[str]:
+    """Return texts in which the first mention of a training step has the numbers of the program's
+    loops in that step, unless they are the same. Of the steps without, the first one says that it
+    is counted.
+    """
+    variables = {str(step.number): step.variables for step in trace.training}
+    message = "" if trace.failure is None else trace.failure.message
+
+    def noted(text: str) -> str:
+        start, *parts = f" {text}".split(" step ")
+        for part in parts:
+            number = part[: len(part) - len(part.lstrip("0123456789"))]
+            # a program's message has its own numbers
+            own = None if f"step {number}" in message else variables.pop(number, None)
+            if own == "":
+                own = "counted from 1"
+                for other in [other for other, values in variables.items() if not values]:
+                    del variables[other]
+            is_new = own is not None and own.partition("=")[2] != number
+            start += f" step {number}" + f" ({own})" * is_new + part[len(number) :]
+        return start[1:]
+
+    return list(map(noted, texts))
 
 
 def is_change(facts: Facts, advice: str) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gradtrace.analysis.causes import sums
 from gradtrace.analysis.facts import Facts, loss_of
 from gradtrace.analysis.lasting import lasting
+from gradtrace.analysis.spelling import with_counters
 from gradtrace.analysis.stats import Stats, stats
 from gradtrace.analysis.updates import update_of
 from gradtrace.trace.record import Span, TensorRecord, Trace, TrainingStep, Value
@@ -50,7 +51,7 @@ class StepRow(NamedTuple):
 
 class Training(NamedTuple):
     """The steps of a training loop. `first_inf` and `first_nan` are the first steps with such a
-    loss; `details` are about `step`.
+    loss; `details` are about `step`, which the text calls `name`.
     """
 
     rows: tuple[StepRow, ...]
@@ -59,6 +60,7 @@ class Training(NamedTuple):
     first_inf: int | None
     first_nan: int | None
     step: int
+    name: str
     details: Stats
 
 
@@ -80,7 +82,8 @@ def training(trace: Trace) -> Training:
     verdict += f"; {clip.because}" if clip is not None else ""
     chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
     details = stats(step_window(trace, chosen), trace)
-    return Training(rows, verdict, state == "diverges", first_inf, first_nan, chosen, details)
+    verdict, name = with_counters(trace, [verdict, f"step {chosen}"])
+    return Training(rows, verdict, state == "diverges", first_inf, first_nan, chosen, name, details)
 
 
 def gradients(trace: Trace) -> dict[tuple[int, int], Value]:

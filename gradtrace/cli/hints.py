@@ -109,6 +109,10 @@ def of_source(text: str) -> str:
         return (
             f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
         )
+    if text.endswith(".ipynb") and " " not in text:
+        return f"{text} is a notebook, not a program: gradtrace verify {text} runs its cells"
+    if text.startswith("linalg."):
+        return f"write torch.{text}"
     return of_other_notation(text) if text.startswith(("d/d", "∂/∂")) else ""
 
 

@@ -6,13 +6,25 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
 from gradtrace.cli import output
+from gradtrace.cli.source import EXPRESSION
 from gradtrace.context import context
 from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
     from gradtrace.engine import Tensor
+    from gradtrace.program.parse import Program
     from gradtrace.program.result import Run, RunOptions
+
+
+def has_decimal_comma(program: Program) -> bool:
+    """Whether the value is a tuple because of a number written as 1,5."""
+    value: Any = getattr(program.tree.body[-1], "value", None)
+    text = program.source.text
+    if type(value).__name__ != "Tuple" or not value.elts or "." in text:
+        return False
+    end = value.elts[0].end_col_offset or 0
+    return text[end - 1 : end].isdigit() and text[end + 1 : end + 2].isdigit()
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
@@ -51,6 +63,8 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
             )
             # without what only programs need: modules, scopes, output
             if is_expression(program.tree):
+                if program.source.name == EXPRESSION and has_decimal_comma(program):
+                    warnings.warn("a comma makes two values; 1.5 is one number", stacklevel=1)
                 with evaluating(program, tensors, options) as run:
                     yield run
                 return

@@ -211,7 +211,7 @@ class Notebook:
         """
         out = Output(self.budget)
         try:
-            program = self.talk.parse(displayed(cell.code))
+            program = self.talk.parse(displayed(cell.code, cell.record or ""))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.talk.run(program, stdout=out, stderr=Output(self.budget))
@@ -220,16 +220,18 @@ class Notebook:
         return out.getvalue(), None
 
 
-def displayed(code: str) -> str:
+def displayed(code: str, record: str) -> str:
     """Return the cell's code changed to print its last expression unless that is None, as a
-    notebook does.
+    notebook does; of manual_seed only if the record has its generator.
     """
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code
     last = body[-1] if body else None
-    if not isinstance(last, ast.Expr) or last.col_offset or is_silent(last.value):
+    if not isinstance(last, ast.Expr) or last.col_offset:
+        return code
+    if is_silent(last.value) and "torch._C.Generator" not in record:
         return code
     head = "\n".join(code.split("\n")[: last.lineno - 1])
     expression = ast.get_source_segment(code, last)

@@ -2,7 +2,8 @@
 
 A fence marked python is code. The next fence after it is its record if it is bare or marked as
 output (`text`, `output`, `console`) and no heading stands between. A python fence after a line that
-announces a result is a record too if it is not code. A fence that begins with `>>> ` is run as
+announces a result is a record too if it is not code, and so is an indented block right after the
+code, as nbconvert writes outputs. A fence that begins with `>>> ` is run as
 doctest does, one cell for each example; of a terminal's, each `$ gradtrace ...` is a cell.
 """
 
@@ -17,6 +18,8 @@ from gradtrace.documents.cells import Cell, is_printed, is_python, runnable
 FENCE = re.compile(r"^[\s>*\-]*(`{3,}|~{3,})\s*([^`]*?)\s*$")
 RESULT = re.compile(r"(结果|输出|[Rr]esult|[Oo]utput|[Pp]rints)")
 INLINE = re.compile(r"`([^`]+)`")
+INDENT = "    "
+EMPTY = re.compile(r"\n{3,}")
 HEADING = re.compile(r"^#{1,6} ")
 CODE = {"python", "py", "python3", "py3", "ipython", "ipython3", "pycon"}
 OUTPUT = {
@@ -150,8 +153,21 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
-    """Return the cell with the result in the sentence after it: "The result is `tensor([5.])`."."""
-    for line in [line for line in lines[start:end] if line.strip()][:1]:
+    """Return the cell with the result in the indented block after it, or in the sentence: "The
+    result is `tensor([5.])`.".
+    """
+    first = next((i for i in range(start, end) if lines[i].strip()), end)
+    last = first
+    for i in range(first, end if lines[start - 1][:1] in "`~" else first):
+        if lines[i].strip() and not lines[i].startswith(INDENT):
+            break
+        last = i + 1 if lines[i].strip() else last
+    # empty lines separate what was printed from a value
+    block = "\n".join(line.removeprefix(INDENT) for line in lines[first:last])
+    record = EMPTY.sub("\n", block) + "\n"
+    if last > first:
+        return cell._replace(record=record, record_at=(first, last), prefix=INDENT)
+    for line in lines[first : min(first + 1, end)]:
         match = INLINE.search(line)
         if match is not None and RESULT.search(line[: match.start()]):
             return cell._replace(record=match.group(1) + "\n")

@@ -15,7 +15,8 @@ ADDRESSES = "addresses"
 RANDOM = "random"
 VERSION = "version"
 DIFFERS = "differs"
-ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+# IPython leaves out the word `object`
+ADDRESS = re.compile(r"(?: object( at ))?0x[0-9a-fA-F]+")
 # a number, not part of a name
 EXACT = re.compile(r"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])")
 NUMBER = re.compile(r"-?\d+\.?\d*(e[-+]?\d+)?")
@@ -56,8 +57,8 @@ def compare(
     new = normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
         return Comparison(SAME, "")
-    old = ADDRESS.sub("0xADDR", old)
-    new = ADDRESS.sub("0xADDR", new)
+    old = ADDRESS.sub(r"\g<1>0xADDR", old)
+    new = ADDRESS.sub(r"\g<1>0xADDR", new)
     if same(old, new):
         return Comparison(ADDRESSES, "but for addresses")
     today, reasons = modern(old)

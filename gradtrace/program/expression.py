@@ -13,6 +13,7 @@ characters ask for a value that fills the memory at once, by the operators thems
 
 from __future__ import annotations
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.context import context
 from gradtrace.engine.data import dtypes
@@ -180,6 +181,8 @@ class Evaluation:
             hint = f"it is '{SYNONYMS[name]}' here"
         elif name in self.bound:
             hint = "it gets its value further down; assign it before it is used"
+        elif ops.find(ops.api.functions, name) is not None:
+            hint = f"it is 'torch.{name}' here"
         elif close := difflib.get_close_matches(name, names, 1):
             hint = f"did you mean '{close[0]}'?"
         return UnknownNameError(

@@ -19,6 +19,7 @@ FUNCTION = "<function>"
 LAMBDA = "<lambda>"
 LOOP = "<loop>"
 PASSES = "<passes>"
+COUNT = "<count>"
 TEST = "<test>"
 LEAVE = "<leave>"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -77,8 +78,14 @@ class Instrument(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         header = self.header(node, node.iter)
+        name = counter_of(node)
         self.generic_visit(node)
         node.iter = call(PASSES, [node.iter], node.iter)
+        if name is not None:
+            first = node.body[0]
+            value = ast.copy_location(ast.Name(name, ast.Load()), first)
+            count = ast.Expr(call(COUNT, [constant(name, first), value], first))
+            node.body = [ast.copy_location(count, first), *node.body]
         return self.loop(node, header)
 
     def visit_While(self, node: ast.While) -> Any:
@@ -104,6 +111,15 @@ class Instrument(ast.NodeTransformer):
         """Return a statement that leaves the innermost scope after the body."""
         leave = ast.copy_location(ast.Expr(call(LEAVE, [], body[-1])), body[-1])
         return ast.copy_location(ast.Try(body, [], [], [leave]), body[0])
+
+
+def counter_of(loop: Any) -> str | None:
+    """Return the variable of a `for` that may count its iterations: `i`, also in `i, batch`; None
+    for `_`.
+    """
+    target = loop.target.elts[0] if hasattr(loop.target, "elts") else loop.target
+    name = getattr(target, "id", "_")
+    return None if name.startswith("_") else name
 
 
 def constant(value: Any, place: Any) -> Any:
@@ -137,6 +153,7 @@ class Scopes:
             LEAVE: self.leave,
             LOOP: self.enter_loop,
             PASSES: self.passes,
+            COUNT: self.count,
             TEST: self.test,
         }
 
@@ -167,6 +184,11 @@ class Scopes:
         if iterable:
             return Passes(state.scope, iterable[0])
         self.begin_pass(state.scope)
+
+    @staticmethod
+    def count(name: str, value: Any) -> None:
+        if type(value) is int:
+            state.scope.counter = f"{name}={value}"
 
     def test(self) -> bool:
         """Return False, after leaving the pass of a `while` whose test comes next."""

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.program import syntax as ast
+from gradtrace.program.instrument import counter_of
 from gradtrace.torch.places import text_of, tree_of
 from gradtrace.trace.training import StepCalls, accumulate, repeated
 
@@ -51,6 +52,7 @@ def iterations(rec: Recorder) -> list[StepCalls]:
     loop = Loop(rec, ends[0].origin)
     steps: list[StepCalls] = []
     done = passes = 0
+    names: dict[int, list[str]] = {}
     for end, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
         last = loop.end(end.calls, limit)
@@ -61,10 +63,36 @@ def iterations(rec: Recorder) -> list[StepCalls]:
             if first > done
             else 0
         )
-        steps.append(StepCalls((first, last), (passes, until), end.origin))
+        numbers = [event.counters for event in rec.passes[passes:until] if event.stores]
+        variables = loop_variables(rec, numbers[-1] if numbers else [], names)
+        steps.append(StepCalls((first, last), (passes, until), end.origin, variables))
         done = last
         passes = until
     return steps
+
+
+def loop_variables(
+    rec: Recorder, counters: list[tuple[int, dict[str, int]]], names: dict[int, list[str]]
+) -> str:
+    """Return the integers that the loops around the places of a call stack count by, outermost
+    first: "epoch=0, i=3"; `names` keeps the names at each place.
+    """
+    shown = []
+    for place, numbers in reversed(counters):
+        if place not in names:
+            names[place] = counter_names(*rec.places.instruction(place))
+        shown += [f"{name}={numbers[name]}" for name in names[place] if name in numbers]
+    return ", ".join(shown)
+
+
+def counter_names(code: Any, at: int) -> list[str]:
+    """Return the variables of the `for` loops around an instruction, outermost first."""
+    mark = None if code is None else as_span([*code.co_positions()][at // 2])
+    tree = None if mark is None else tree_of(text_of(code.co_filename))
+    if mark is None or tree is None:
+        return []
+    loops = [n for n in ast.walk(tree) if isinstance(n, ast.For) and contains(n, mark)]
+    return [name for loop in loops if (name := counter_of(loop)) is not None]
 
 
 def separate(rec: Recorder, ends: list[End]) -> list[End]:

@@ -102,6 +102,7 @@ class PassWatch:
         event = self.event = PassEvent(
             len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores
         )
+        event.counters = rec.places.counters()
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
         event.vectors = [

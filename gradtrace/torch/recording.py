@@ -284,20 +284,11 @@ def program_frame(frame: Any) -> Any:
     return caller or frame
 
 
-OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
-
-
 def variables_of(frame: Any) -> dict[str, Any]:
-    """Return the variables that a frame's code can name.
+    """Return the variables that a frame's code can name."""
+    from gradtrace.torch.places import local_variables
 
-    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor
-    in it.
-    """
-    held = frame.f_locals
-    variables = {**frame.f_globals, **held}
-    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
-        held.clear()
-    return variables
+    return {**frame.f_globals, **local_variables(frame)}
 
 
 def failed(recorder: Recorder, error: BaseException, tb: Any) -> tuple[str, str, int] | None:

@@ -381,9 +381,8 @@ class Builder:
         for number, step in enumerate(self.step_calls(), 1):
             first, last = map(self.before, step.calls)
             roots = self.roots_of(range(*step.passes))
-            yield TrainingStep(
-                number, (first, last), step.passes, roots, self.source.span(step.origin)
-            )
+            span = self.source.span(step.origin)
+            yield TrainingStep(number, (first, last), step.passes, roots, span, step.variables)
 
     def optimisers(self) -> Iterator[OptimiserRecord]:
         """Yield the records of the optimisers, with the ids of their tensors' last versions."""

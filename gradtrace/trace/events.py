@@ -65,7 +65,8 @@ class PassEvent:
     """One call of backward or autograd.grad."""
 
     __slots__ = (
-        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors", "wanted",
+        "at", "counters", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors",
+        "wanted",
     )  # fmt: skip
 
     def __init__(self, at: int, origin: int, keep: bool, create_graph: bool, stores: bool) -> None:
@@ -79,6 +80,8 @@ class PassEvent:
         self.wanted: list[Any] | None = None  # the inputs that it was for, if for these alone
         self.error = ""
         self.turns: list[Turn] = []
+        # the program's places on the stack, innermost first, each with its variables' integers
+        self.counters: list[tuple[int, dict[str, int]]] = []
 
 
 class Turn:

@@ -325,6 +325,7 @@ class TrainingStep(NamedTuple):
     passes: tuple[int, int]
     roots: tuple[TensorId, ...]  # the tensors that its passes began at
     span: Span | None  # of the update or the pass that ends it
+    variables: str = ""  # of the program's loops, where they are integers: "epoch=0, i=3"
 
 
 class Escape(NamedTuple):

@@ -21,6 +21,7 @@ class StepCalls(NamedTuple):
     calls: tuple[int, int]
     passes: tuple[int, int]
     origin: int  # of the update or the pass that ends it
+    variables: str
 
 
 def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
@@ -46,7 +47,8 @@ def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
             i for i in range(done, until - 1) if not is_within(keeper.passes[i].scope, loop)
         ]
         first = between_loops[-1] + 1 if between_loops else done
-        steps.append(StepCalls(calls, (first, until), mark.origin))
+        variables = ", ".join(filter(None, (s.counter for s in reversed(chain_of(inner)))))
+        steps.append(StepCalls(calls, (first, until), mark.origin, variables))
         done = until
     return steps
 

@@ -47,7 +47,7 @@ def text(training: Training, options: LayoutOptions) -> str:
         lines += wrapped(training.verdict, "red" if training.diverges else "", options)
     bad = training.rows[training.step - 1].bad
     which = "the first with a value that is not finite" if bad else "the last one"
-    head = f"step {training.step}, {which} (--step N shows another, --step all the whole run):"
+    head = f"{training.name}, {which} (--step N shows another, --step all the whole run):"
     lines += ["", *wrapped(head, "bold", options)]
     return layout.joined(lines) + details.brief(training.details, options, NODES)
 

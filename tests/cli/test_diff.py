@@ -176,3 +176,9 @@ def test_a_run_that_never_updates_is_not_equal(gt, here):
     shown = gt("diff", "a.py", "b.py")
     assert shown.exit_code == 1 and shown.stdout.startswith("differ: "), shown.stdout
     assert "only A updates it in this step" in shown.stdout
+
+
+@pytest.mark.parametrize("other", ["sqrt(x) + 2", "log(x) + 2", "log(x) * 2"])
+def test_numbers_that_are_nan(gt, other):
+    shown = gt("diff", "log(x) * 2", other, "--x", "-1")
+    assert shown.stdout.startswith("equal: " if other == "log(x) * 2" else "differ: "), shown.stdout

@@ -4,6 +4,15 @@ import pytest
 
 MISTAKES = {
     "a caret for a power": (("eval", "x^2", "--x", "2"), 1, "a power is x**2"),
+    "a function of torch alone": (
+        ("eval", "quantile(x, 0.25)", "--x", "1,2"),
+        2,
+        "it is 'torch.quantile' here",
+    ),
+    "cdist": (("eval", "cdist(a, b)", "--a", "1,2", "--b", "3,4"), 2, "it is 'torch.cdist' here"),
+    "matrix_exp": (("eval", "matrix_exp(A)", "--A", "1,2;3,4"), 2, "it is 'torch.matrix_exp' here"),
+    "linalg": (("eval", "linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det(A)"),
+    "a notebook": (("why", "notebook.ipynb"), 2, "gradtrace verify notebook.ipynb runs its cells"),
     "ln": (("eval", "ln(x)", "--x", "2"), 2, "it is 'log' here"),
     "max with a number": (
         ("eval", "max(x, 0)", "--x", "1,2"),
@@ -94,3 +103,13 @@ def test_a_local_variable_without_a_value_is_named_in_its_own_line(process, here
     assert done.returncode == 1
     assert done.stderr.startswith(place)
     assert "where it is not associated with a value" in done.stderr
+
+
+def test_a_comma_in_a_number(process):
+    done = process("eval", "1,5*x", "--x", "2", "--format", "csv")
+    assert (done.returncode, done.stderr) == (
+        0,
+        "<expression>: UserWarning: a comma makes two values; 1.5 is one number\n",
+    )
+    for text in ("max(1,5)*x", "x*1.5, x", "(x, 2)", "x"):
+        assert process("eval", text, "--x", "2").stderr == ""

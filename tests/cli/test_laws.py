@@ -30,6 +30,7 @@ ANSWERS = {
     "term_of_argmax": ("constant term", 9),
     "term_of_data": ("constant term", 9),
     "term_of_item": ("constant term", 9),
+    "term_of_norm": ("partial cut", 9),
     "term_of_numbers": ("constant term", 9),
 }
 # program: a remark of a run in which nothing else is wrong
@@ -44,6 +45,7 @@ REMARKS = {
     "dropout_in_eval": r"dropout on line 14 drops elements although net is in evaluation mode",
     "dropped_result": r"h\.add\(pos\) on line 11 gives a new tensor, and its result is not used",
     "initial_statistics": r"net\.1 is in evaluation mode on line 10 and its running statistics are",
+    "loss_cleared_in_no_optimiser": r"criterion\.W,.* gets gradients and is in no optimiser: optimizer on line 12",
     "loss_in_no_optimiser": r"criterion\.W,.* gets gradients and is in no optimiser: optimizer on line 11",
     "misspelt_flag": r"p\.require_grad on line 8 sets require_grad, which PyTorch does not read",
     "normalised_over_batch": r"normalize on line 9 is taken over dim 0 of \(8, 3\)",

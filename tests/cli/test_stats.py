@@ -157,7 +157,10 @@ def test_a_loop_that_diverges(answer, here):
         "Inf in the loss: mse_loss, line 10" in lines[5]
         and "NaN in m.0.weight before the step" in lines[6]
     )
-    assert "diverging: the loss is inf first in step 4 and NaN first in step 5" in said
+    assert (
+        "diverging: the loss is inf first in step 4 (step=3) and NaN first in step\n5 (step=4)"
+        in said
+    )
     assert "step 4, the first with a value that is not finite" in said
     assert "first bad node in forward: mse_loss on line 10" in said
 

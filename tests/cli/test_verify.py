@@ -315,3 +315,54 @@ def test_as_a_process(process):
     done = process("verify", NOTES / "note_4_blog_graph_static_vs_dynamic.txt")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("2 same, 1 addresses\n")
+
+
+def test_objects_as_ipython_writes_them(cells):
+    text = """\
+In [1]:
+import torch
+torch.manual_seed(0)
+
+<torch._C.Generator at 0x7914cc1510f0>
+
+In [2]:
+x = torch.ones(1, requires_grad=True)
+y = x * 2
+y.grad_fn.next_functions
+
+((<AccumulateGrad at 0x7f1c5c0b6f50>, 0), (None, 0))
+
+In [3]:
+x.grad_fn, y.exp().grad_fn
+
+(None, <MulBackward0 at 0x15948443460>)
+"""
+    _, found = cells("n.txt", text)
+    assert [c["verdict"] for c in found] == ["addresses", "addresses", "differs"]
+
+
+def test_what_nbconvert_wrote(cells):
+    text = """\
+```python
+import torch
+x = torch.ones((2,2), requires_grad=True)
+```
+
+
+```python
+print(x.shape)
+x**2
+```
+
+    torch.Size([2, 2])
+
+
+
+
+
+    tensor([[1., 1.],
+            [1., 1.]], grad_fn=<PowBackward0>)
+
+"""
+    _, found = cells("n.md", text)
+    assert [c["verdict"] for c in found] == ["no record", "same"]

@@ -25,6 +25,7 @@ FORMATS = {
     "text": ("n.md", BELOW + "Then\n\n```text\n{}\n```\n"),
     "output": ("n.md", BELOW + "```output\n{}\n```\n"),
     "console": ("n.md", BELOW + "```console\n{}\n```\n"),
+    "indented, as by nbconvert": ("n.md", BELOW + "\n    {}\n    \n\n\nWhat follows.\n"),
     "tildes in a list": ("n.md", "- ~~~python\n  " + CODE.replace("\n", "\n  ") + "~~~\n\n  ~~~\n  {}\n  ~~~\n"),
     "doctest": (
         "n.md",

@@ -80,7 +80,7 @@ CAUSES = {
         TORCH + "net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))\n"
         "opt = torch.optim.SGD(net.parameters(), lr=500)\nx, y = torch.rand(64, 8), torch.randint(0, 3, (64,))\n"
         "for i in range(8):\n    loss = F.cross_entropy(net(x), y)\n" + STEP,
-        "stopped", 6, "it is 0 since step 3, and step 2 with lr=500 on line 6 made net.0",
+        "stopped", 6, "it is 0 since step 3 (i=2), and step 2 (i=1) with lr=500 on line 6 made net.0",
         "a much smaller lr in place of lr=500", "lr=500", "lr=0.05",
     ),
     "gradients that accumulate": (
@@ -186,7 +186,7 @@ CAUSES = {
     "a state carried over": (
         TORCH + "w = torch.ones(2, requires_grad=True)\nh = torch.zeros(2)\nfor i in range(3):\n    h = torch.tanh(w + h)\n"
         "    loss = h.sum()\n    loss.backward()\n",
-        "freed", 8, "line 8 carries h from step 1 into step 2", "h = h.detach()", "(w + h)", "(w + h.detach())",
+        "freed", 8, "line 8 carries h from step 1 (i=0) into step 2 (i=1)", "h = h.detach()", "(w + h)", "(w + h.detach())",
     ),
     "a sum of losses": (
         NET + "total = 0\nfor i in range(3):\n    total = total + net(x).pow(2).mean()\n    total.backward()\n",
@@ -293,7 +293,7 @@ CAUSES = {
         "opt = torch.optim.SGD(net.parameters(), lr=0.01)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\ndef validate():\n"
         "    net.eval()\n    with torch.no_grad():\n        return F.mse_loss(net(x), y)\nfor i in range(3):\n"
         "    loss = F.mse_loss(net(x), y)\n" + STEP + "    validate()\n",
-        "evaluation mode", 9, "from step 2 on the model runs in evaluation mode, where BatchNorm1d on line 13",
+        "evaluation mode", 9, "from step 2 (i=1) on the model runs in evaluation mode, where BatchNorm1d on line 13",
         "net.train() after the validation", "for i in range(3):\n", "for i in range(3):\n    net.train()\n",
     ),
     "an average with history": (

@@ -107,7 +107,7 @@ PROGRAMS = {
         DDP,
         {"change": "if rank == 1 and step == 1: x[3, 2] = float('nan')"},
         (
-            "On rank 1 first, and on {others} later, loss is nan in step 2: line 31 writes nan into x",
+            "On rank 1 first, and on {others} later, loss is nan in step 2 (step=1): line 31 writes nan into x",
             "sample 3 of x, of 6, is not finite",
         ),
     ),

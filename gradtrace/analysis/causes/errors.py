@@ -344,13 +344,19 @@ def operands_at(facts: Facts, failure: Failure) -> list[Evidence]:
         records = tensors_at(facts, failure)[:3]
     described = []
     for record in records:
-        while (maker := facts.maker(record.id)) is not None and is_view(maker):
-            record = facts.tensors[maker.tensors[0]]
+        record = facts.tensors[viewed(facts, record.id)]
         span = made_at(facts, record)
         if span is not None and record.value is not None:
             text = f"{call} gets {named(facts, record.id)}, {brief(record.value)}"
             described.append(facts.at(f"{text}, {record.dtype}", span))
     return list(dict.fromkeys(described))
+
+
+def viewed(facts: Facts, tensor: int) -> int:
+    """Return the tensor that a view shows, also a view of a view; else the tensor itself."""
+    while (maker := facts.maker(tensor)) is not None and is_view(maker):
+        tensor = maker.tensors[0]
+    return tensor
 
 
 def is_view(operation: Operation) -> bool:

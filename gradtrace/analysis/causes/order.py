@@ -16,13 +16,22 @@ from gradtrace.analysis.terms import (
     has_inf,
     has_nan,
     is_place,
+    loads,
     made_at,
     named,
     operator,
     unit,
 )
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import CONSTANT, BackwardStep, Operation, PassRecord, TensorRecord
+from gradtrace.program import syntax as ast
+from gradtrace.trace.record import (
+    CONSTANT,
+    BackwardStep,
+    Operation,
+    PassRecord,
+    Span,
+    TensorRecord,
+)
 
 
 class Symptom(NamedTuple):
@@ -157,10 +166,13 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
     reader = next(iter(facts.readers(record.id)), None)
     if record.kind == CONSTANT and reader is not None and undefined.stores(reader):
         return undefined.written(facts, reader, kind)
+    span = None if was_there(facts, record) else made_at(facts, record)
+    cause = None if span is None else read_there(facts, record, span, kind)
+    if cause is not None:
+        return cause
     where, index = bad_place(record.value, kind)
     own = None
     evidence = []
-    span = None if was_there(facts, record) else made_at(facts, record)
     if span is not None:
         own = line_of_element(facts, span, index) or span
         evidence.append(facts.at(f"{where or 'an element'} of {name} is {kind}", own))
@@ -185,6 +197,20 @@ def in_data(facts: Facts, record: TensorRecord, kind: str) -> Cause:
         evidence,
         advice,
     )
+
+
+def read_there(facts: Facts, record: TensorRecord, span: Span, kind: str) -> Cause | None:
+    """Return the cause of a NaN or an infinity that the statement read which made a tensor by a
+    call that is not recorded.
+    """
+    statement = facts.text.statement(span)
+    names = loads(statement) if isinstance(statement, (ast.Assign, ast.Expr)) else set()
+    holds = has_nan if kind == "nan" else has_inf
+    for earlier in facts.tensors[: record.id]:
+        is_read = earlier.operation is not None and named(facts, earlier.id) in names
+        if is_read and holds(earlier.value):
+            return forward_cause(facts, earlier.id, kind)
+    return None
 
 
 def was_there(facts: Facts, record: TensorRecord) -> bool:

@@ -281,7 +281,7 @@ def by_value(run: RecordedRun, tensor: int) -> Any:
     """Return a key that all tensors share, but for single numbers that many things could be."""
     value = run.tensors[tensor].value
     assert value is not None
-    if value.numel == 1 and value.norm * 64 == int(min(value.norm, 1e15) * 64):
+    if value.numel == 1 and value.norm <= 1e15 and (value.norm * 64).is_integer():
         return None
     return "value"
 

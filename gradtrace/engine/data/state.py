@@ -273,10 +273,11 @@ class Scope:
 
     `kind` is "module", "function", "loop", "pass" or "backward"; `subject` is the module, the
     function's name or the loop's origin; `count` is the number of iterations of a loop, or the
-    number of this iteration. `training` is the mode of a module when it was called.
+    number of this iteration. `training` is the mode of a module when it was called, `counter` the
+    number that a `for` bound for this iteration: "i=3".
     """
 
-    __slots__ = ("count", "kind", "origin", "parent", "subject", "training")
+    __slots__ = ("count", "counter", "kind", "origin", "parent", "subject", "training")
 
     def __init__(self, parent: Scope | None, kind: str, subject: Any, count: int = 0) -> None:
         self.parent = parent
@@ -285,6 +286,7 @@ class Scope:
         self.count = count
         self.origin = state.place()
         self.training: Any = None
+        self.counter = ""
 
 
 def within(

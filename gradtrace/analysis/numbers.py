@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
@@ -304,7 +303,7 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
         or (change.span is not None and change.span.line in through)
         or not held.isdisjoint(taken)
     ]
-    uses: dict[TensorId, Uses] = defaultdict(Uses)
+    uses: dict[TensorId, Uses] = {}
     for position in reversed(range(len(facts.steps) if hidden else 0)):
         step = facts.steps[position]
         operation = facts.arrivals.operations.get(step.function)
@@ -313,7 +312,7 @@ def unseen_changes(facts: Facts, visits: list[BackwardStep] | None = None) -> li
         ):
             for saved in facts.functions[step.function].saved:
                 if saved.tensor is not None:
-                    uses[saved.tensor].add(position, operation.id)
+                    uses.setdefault(saved.tensor, Uses()).add(position, operation.id)
     return [
         change
         for change, held in hidden

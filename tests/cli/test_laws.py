@@ -57,6 +57,7 @@ REMARKS = {
     "same_noise": r"noise on line 11 is drawn 3 times and holds the same numbers each time",
     "schedule_forgotten": r"StepLR on line 8 is never stepped, in 4 steps of opt",
     "trained_target": r"target, the target of smooth_l1_loss on line 11, has a gradient",
+    "twin_critics": r"mse_loss on line 11 compares values \(8, 2\) with y\[:, None\] \(8, 1\)",
     "two_optimisers": r"first on line 7 and second on line 8 both hold and change net\.weight",
     "unshifted_tokens": r"targets of \w+ on line 10 are the numbers that embedding on line 10 looks up",
 }

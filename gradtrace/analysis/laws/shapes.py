@@ -40,6 +40,26 @@ def losses_match(ledger: Ledger) -> Iterator[Cause]:
     the shape (n, 1) and a given target of the shape (n,) is a loss too.
     """
     facts = ledger.facts
+    for operation, pair in unlike_pairs(facts):
+        if not is_of_rows(pair):
+            yield unlike(facts, operation, pair)
+
+
+def targets_complete(ledger: Ledger) -> Iterator[Cause]:
+    """There is a target for each prediction (a remark): one for each row may be meant."""
+    facts = ledger.facts
+    for operation, pair in unlike_pairs(facts):
+        if is_of_rows(pair):
+            first, second = (f"{named(facts, t.id)} {value.shape}" for t, value in pair)
+            yield Cause(
+                "one target a row",
+                f"{unit(facts, operation)} compares {first} with {second}: each row has one target",
+                (facts.at("they are compared here", operation.span),),
+            )
+
+
+def unlike_pairs(facts: Facts) -> Iterator[tuple[Operation, list[Pair]]]:
+    """Yield losses of a prediction and a target of unlike shapes, the first of each line."""
     seen = set()
     for operation in facts.calls_of((*LOSSES, "sub")):
         pair = [unexpanded(facts, operand) for operand in facts.operands(operation)[:2]]
@@ -47,7 +67,19 @@ def losses_match(ledger: Ledger) -> Iterator[Cause]:
             continue
         seen.add(operation.span)
         if operator(operation) in LOSSES or is_difference(facts, pair):
-            yield unlike(facts, operation, pair)
+            yield operation, pair
+
+
+def is_of_rows(pair: list[Pair]) -> bool:
+    """Whether the shapes are like (n, k) of a prediction and (n, 1) of a constant target."""
+    (prediction, wide), (target, narrow) = sorted(pair, key=lambda p: -p[0].requires_grad)
+    return (
+        prediction.requires_grad
+        and not target.requires_grad
+        and len(wide.shape) == len(narrow.shape) > 1
+        and wide.shape[:-1] == narrow.shape[:-1]
+        and narrow.shape[-1] == 1
+    )
 
 
 def unexpanded(facts: Facts, pair: Pair) -> Pair:

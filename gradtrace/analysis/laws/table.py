@@ -155,6 +155,11 @@ LAWS = (
         True,
     ),
     Law(
+        shapes.targets_complete,
+        {"one target a row": "a loss of several predictions a row and one target"},
+        True,
+    ),
+    Law(
         shapes.element_by_element,
         {"broadcast result": "a result larger than its operands"},
         True,

@@ -74,12 +74,14 @@ def parameters(
     for leaf in sorted(leaves):
         first = facts.tensors[leaf].first
         own = changes.get(first, ())
+        passes = [facts.passes[entry.turn.number] for entry in gradients.get(leaf, ())]
+        begin = passes[0].after if passes else 0
         entries[leaf] = ParameterEntry(
             leaf,
             tuple(holders.get(leaf, ())),
             gradients.get(leaf, ()),
             tuple(c for c in own if c.how == "step"),
-            tuple(c for c in own if c.how != "step" and c.after_steps),
+            tuple(c for c in own if c.how != "step" and c.after_steps and c.after >= begin),
             tuple(versions[first]),
         )
     return entries

@@ -13,6 +13,7 @@ from gradtrace.trace.record import (
     BackwardStep,
     Change,
     Operation,
+    OptimiserRecord,
     PassRecord,
     Span,
     TensorRecord,
@@ -79,6 +80,10 @@ class Facts:
                 dict.fromkeys(map(self.flow.tensor, leaves))
             )
         return ids
+
+    def held_by(self, optimiser: OptimiserRecord) -> frozenset[int]:
+        """Return the leaves that an optimiser holds, as the ids of their last versions."""
+        return frozenset(map(self.flow.tensor, optimiser.tensors))
 
     def calls_of(self, names: Iterable[str]) -> list[Operation]:
         """Return the operations of the operators with these names, in order."""
@@ -147,6 +152,26 @@ class Facts:
     def changed_by_hooks(self) -> list[BackwardStep]:
         """The turns of functions whose gradient a hook changed."""
         return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
+
+    @lazy
+    def stepped(self) -> frozenset[int]:
+        """The passes right after which an optimiser took a step."""
+        return frozenset(
+            self.steps[change.after_steps - 1].number
+            for change in self.trace.changes
+            if change.how == "step" and change.after_steps
+        )
+
+    @lazy
+    def last_of_each_line(self) -> list[Operation]:
+        """The last operation of each place in the program's own text, in their order."""
+        own = (o for o in self.operations if o.span is not None and not o.span.file)
+        return sorted({o.span: o for o in own}.values(), key=lambda o: o.id)
+
+    @lazy
+    def begins(self) -> frozenset[int]:
+        """The tensors at which passes began."""
+        return frozenset(root for pass_ in self.passes for root in pass_.roots)
 
     @lazy
     def lines(self) -> frozenset[int]:
@@ -332,10 +357,10 @@ def loss_of(trace: Trace, step: TrainingStep | PassRecord) -> float | None:
 
 def number_of(loss: TensorRecord | None) -> float | None:
     """Return the number that a loss is, also one in a tensor of one element."""
-    value: Any = None if loss is None else loss.value
-    if value is None or not value.shape:
-        return None if value is None or not value.is_whole else float(value.data)
-    return float(value.data.flat[0] if value.is_whole else value.summary.mean)
+    value = None if loss is None else loss.value
+    if value is None or value.numel != 1 or not value.is_whole:
+        return None
+    return float(value.data.flat[0] if value.shape else value.data)
 
 
 def loss_in(trace: Trace, step: TrainingStep | PassRecord) -> TensorRecord | None:

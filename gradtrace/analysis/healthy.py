@@ -14,6 +14,7 @@ from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARED
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, own_span
+from gradtrace.analysis.why import explain
 from gradtrace.analysis.words import folded, short_number
 from gradtrace.analysis.zeros import is_trained, zero_factor
 from gradtrace.annotations import Iterator
@@ -87,13 +88,9 @@ def updated(facts: Facts) -> list[int]:
     """Return the leaves with gradients that a loop changes in each step, in a program without an
     optimiser.
     """
-    counts: dict[int, int] = {}
-    for change in facts.trace.changes:
-        is_update = change.after_steps and not change.of_grad
-        for leaf in facts.leaves_of(change) if is_update else ():
-            counts[leaf] = counts.get(leaf, 0) + 1
     least = max(2, len(facts.trace.training))
-    return [leaf for leaf, count in counts.items() if count >= least and leaf in facts.stored]
+    entries = ledger_of(facts).parameters.values()
+    return [entry.leaf for entry in entries if entry.gradients and len(entry.writes) >= least]
 
 
 def steps(facts: Facts) -> Iterator[str]:
@@ -119,13 +116,8 @@ def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
     """Yield the losses of passes that other optimisers' steps used, also in other loops, by the
     places of the passes, without the places `shown`.
     """
-    used = {
-        facts.steps[c.after_steps - 1].number
-        for c in facts.trace.changes
-        if c.how == "step" and c.after_steps
-    }
     losses: dict[Span | None, list[TensorRecord]] = {}
-    for pass_ in (facts.passes[i] for i in sorted(used)):
+    for pass_ in (facts.passes[i] for i in sorted(facts.stepped)):
         loss = loss_among(facts.trace, pass_.roots)
         if loss is not None and pass_.span not in shown:
             losses.setdefault(pass_.span, []).append(loss)
@@ -190,10 +182,13 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
         if t.id not in facts.stored and t.id not in assigned and facts.readers(t.id)
     ]
     if others:
-        yield (
-            f"{names(others)} got no gradient (gradtrace why SOURCE {argument(others[0].label)} "
-            "says why)."
+        cause = explain(facts, others[0])
+        reason = (
+            f": {cause.because}"
+            if cause.code == "not on a path"
+            else f" (gradtrace why SOURCE {argument(others[0].label)} says why)"
         )
+        yield f"{names(others)} got no gradient{reason}."
     zero = [
         t
         for t in trained

@@ -178,7 +178,7 @@ def no_history(facts: Facts, record: TensorRecord) -> Cause:
         look(facts, record)
         for look in (frozen, detached_in_place, taken_by_data, copied, gradient_without_graph)
     )
-    cause = next((cause for cause in looks if cause is not None), None)
+    cause = next(filter(None, looks), None)
     return cause or (
         plain_leaf(facts, record) if record.operation is None else computed(facts, record)
     )

@@ -147,6 +147,12 @@ def made_at(facts: Facts, record: TensorRecord) -> Span | None:
     return Span(lines[0], 0, lines[0], 1) if len(lines) == 1 else None
 
 
+def made_by(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operation | None:
+    """Return the operation that made a tensor if it is of one of these operators, else None."""
+    maker = facts.maker(tensor)
+    return maker if maker is not None and operator(maker) in names else None
+
+
 def scopes_of(facts: Facts, operation: Operation) -> list[ScopeRecord]:
     """Return the scopes that an operation ran in, innermost first."""
     scopes = []

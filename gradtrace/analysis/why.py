@@ -43,7 +43,7 @@ def explain(facts: Facts, record: TensorRecord) -> Cause:
 def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
     if record.grad is None:
         causes = (ask(facts, record) for ask in ASKED)
-        cause = next((cause for cause in causes if cause is not None), None)
+        cause = next(filter(None, causes), None)
         unknown = Cause("unknown", "backward has not come to it", [facts.origin(record)])
         return (cause or unknown).about(record, "none", "None")
     if not is_finite(record.grad):

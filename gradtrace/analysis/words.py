@@ -33,6 +33,8 @@ def folded(names: Sequence[str], noun: str) -> str:
     """Return a list of names; of many, their number and the modules they are in: "62 parameters of
     net.a to net.d".
     """
+    if len(names) > 1 and len(set(names)) == 1:
+        return f"{names[0]} ({len(names)} of them)"
     if len(names) <= MANY:
         *start, last = names
         return f"{', '.join(start)} and {last}" if start else last

@@ -207,12 +207,11 @@ def constant_gradient(facts: Facts) -> Cause | None:
     """Find a result of autograd.grad without create_graph that is used in a loss that is
     differentiated.
     """
-    ends = {i for backward_pass in facts.passes for i in backward_pass.roots}
     for pass_ in facts.passes:
         if pass_.stores or pass_.create_graph or pass_.error:
             continue
         for name, record in gradients_of(facts, pass_):
-            root = reached(facts, record, ends)
+            root = reached(facts, record)
             if root is not None:
                 return constant_cause(facts, pass_, name, record, root)
     return None
@@ -243,7 +242,7 @@ def gradients_of(facts: Facts, pass_: PassRecord) -> list[tuple[str, TensorRecor
     return gradients
 
 
-def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
+def reached(facts: Facts, record: TensorRecord) -> int | None:
     """Return the first root that a tensor's data flows into on a path along which gradients flow
     back.
     """
@@ -255,7 +254,7 @@ def reached(facts: Facts, record: TensorRecord, ends: set[int]) -> int | None:
                 t = facts.tensors[out]
                 if out in seen or (t.is_leaf and t.requires_grad):
                     continue
-                if out in ends and t.requires_grad:
+                if out in facts.begins and t.requires_grad:
                     return out
                 if reader.name == "detach" or not reader.grad_enabled:
                     continue  # the program cuts gradients there on purpose

@@ -10,10 +10,11 @@ from math import hypot, isfinite, isnan
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.cuts import of_several
-from gradtrace.analysis.causes.loops import updated, versions
+from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.causes.order import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
+from gradtrace.analysis.ledger.book import ledger_of
 from gradtrace.analysis.rewrites import span_of, with_argument
 from gradtrace.analysis.terms import has_nan, named, setting
 from gradtrace.analysis.why import explain
@@ -127,7 +128,7 @@ def raised_rate(facts: Facts, optimiser: OptimiserRecord, lr: float, step: int) 
     rate = rate_at(optimiser, step)
     if schedule is None or rate is None or rate < 2 * lr:
         return None
-    head = places.head_of(schedule.statement)
+    head = schedule.span
     return Cause(
         "diverges",
         f"{schedule.kind}{facts.at_line(head)} has raised the learning rate from {lr:g} to "
@@ -263,10 +264,11 @@ def layers_of(facts: Facts, optimiser: OptimiserRecord) -> dict[str, list[float]
     at 0 has no scale of its own, so growth is measured against its whole layer.
     """
     layers: dict[str, list[list[float]]] = {}
+    parameters = ledger_of(facts).parameters
     for leaf in map(facts.flow.tensor, optimiser.tensors):
         name = named(facts, leaf)
         layers.setdefault(name.rpartition(".")[0] or name, []).append(
-            [v.norm for v in versions(facts, leaf)]
+            [value.norm for value in parameters[leaf].values]
         )
     return {
         name: [hypot(*norms) for norms in zip(*sizes, strict=False)]
@@ -321,7 +323,7 @@ def stopped(facts: Facts) -> Cause | None:
         or has_fallen(facts)
     ):
         return None
-    ends = last_steps(facts, set(map(facts.flow.tensor, optimiser.tensors)))
+    ends = last_steps(facts, facts.held_by(optimiser))
     end = sorted(ends.values())[len(ends) // 2] if ends else 0
     dead = sorted(
         (facts.tensors[leaf] for leaf, last in ends.items() if last == end),
@@ -364,7 +366,7 @@ def has_fallen(facts: Facts) -> bool:
     return first is None or last is None or last < first
 
 
-def last_steps(facts: Facts, leaves: set[int]) -> dict[int, int]:
+def last_steps(facts: Facts, leaves: frozenset[int]) -> dict[int, int]:
     """Return the last step in which each leaf's gradient was not 0, of leaves that got one in every
     step.
     """

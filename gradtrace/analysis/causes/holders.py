@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
-from gradtrace.analysis.copies import NUMBERS, WRAPPERS, stacked, statements_after
+from gradtrace.analysis.copies import NUMBERS, WRAPPERS, names_in, stacked, statements_after
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.terms import assigned_name, named, plain, scopes_of
+from gradtrace.analysis.ledger.book import ledger_of
+from gradtrace.analysis.terms import assigned_name, named, place_text, plain, scopes_of
 from gradtrace.analysis.words import folded
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Iterator
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord, Span
 
 COPIES = ("clone", "detach", "deepcopy", "copy", "new_tensor", "data")
 
 
-class Container(NamedTuple):
-    """An attribute of a module that holds layers or parameters in a plain list or dict."""
-
-    attribute: str
-    statement: Any
-    is_dict: bool
-    of_parameters: bool
-
-
 def not_held(facts: Facts) -> Cause | None:
     """Find tensors that get gradients but that no optimiser holds, with the reason."""
     stepping = next((optimiser for optimiser in facts.trace.optimisers if optimiser.steps), None)
-    roots = {facts.flow.tensor(i) for pass_ in facts.passes for i in pass_.roots}
-    covered = roots.union(facts.optimised)
-    moved = changed_later(facts)
-    loose = [leaf for leaf in facts.stored if leaf not in covered and leaf not in moved]
+    roots = set(map(facts.flow.tensor, facts.begins))
+    loose = [
+        entry.leaf
+        for entry in ledger_of(facts).parameters.values()
+        if entry.gradients and not (entry.holders or entry.updates or entry.writes)
+    ]
+    loose = [leaf for leaf in loose if leaf not in roots]
     if stepping is None or not loose:
         return None
     asked = (
@@ -43,21 +38,8 @@ def not_held(facts: Facts) -> Cause | None:
         other_tensors,
     )
     causes = (ask(facts, loose, stepping) for ask in asked)
-    cause = next((cause for cause in causes if cause is not None), None)
-    return (
-        None
-        if cause is None
-        else cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
-    )
-
-
-def changed_later(facts: Facts) -> set[int]:
-    """Return the leaves that were written to after the first pass that stored a gradient."""
-    first = facts.storing[0].after if facts.storing else 0
-    writes = [
-        c for c in facts.trace.changes if not c.of_grad and (c.after > first or c.how == "step")
-    ]
-    return {leaf for change in writes for leaf in facts.leaves_of(change)}
+    cause = next(filter(None, causes), None)
+    return cause and cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
 
 
 def never_change(facts: Facts, leaves: list[int]) -> str:
@@ -73,108 +55,81 @@ def never_change(facts: Facts, leaves: list[int]) -> str:
     return f"{text} never change{'s' if len(leaves) == 1 else ''}"
 
 
+def attributes(facts: Facts) -> Iterator[tuple[Any, Any, str]]:
+    """Yield the assignments to attributes in modules of the program: the class, the statement, and
+    the attribute ("self.layers").
+    """
+    for cls in facts.text.statements:
+        if isinstance(cls, ast.ClassDef) and any("Module" in facts.text.cut(b) for b in cls.bases):
+            for node in ast.walk(cls):
+                target = node.targets[0] if isinstance(node, ast.Assign) else None
+                name = place_text(target, ast.Store)
+                if name.startswith("self."):
+                    yield cls, node, name
+
+
 # ---- plain lists and dicts
 
 
-def containers(facts: Facts) -> list[Container]:
-    """Return the plain lists and dicts of layers or parameters that modules of the program have as
-    attributes.
-    """
-    attributes = []
-    for cls in facts.text.statements:
-        if not isinstance(cls, ast.ClassDef) or not any(
-            "Module" in facts.text.cut(b) for b in cls.bases
-        ):
+def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
+    """Return the reason if layers or parameters are in a plain list or dict of a module."""
+    for cls, statement, name in attributes(facts):
+        container = container_of(facts, statement.value)
+        noun = contents(facts, cls, statement, name) if container else ""
+        inside = [leaf for leaf in loose if is_in(facts, leaf, name)] if noun else []
+        if not inside:
             continue
-        for node in ast.walk(cls):
-            attribute = (
-                own_attribute(node.targets[0])
-                if isinstance(node, ast.Assign) and len(node.targets) == 1
-                else ""
-            )
-            kind = plain_kind(facts, node.value, cls, attribute) if attribute else None  # type: ignore[attr-defined]
-            if kind is not None:
-                attributes.append(Container(attribute, node, *kind))
-    return attributes
-
-
-def own_attribute(node: Any) -> str:
-    is_own = (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    )
-    return str(node.attr) if is_own else ""
-
-
-def plain_kind(facts: Facts, value: Any, cls: Any, attribute: str) -> tuple[bool, bool] | None:
-    """Return (it is a dict, it holds parameters); None for anything but a plain container of layers
-    or parameters.
-    """
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Name)
-        and value.func.id in ("list", "tuple", "dict")
-    ):
-        is_dict = value.func.id == "dict"
-    elif isinstance(value, (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)):
-        is_dict = isinstance(value, (ast.Dict, ast.DictComp))
-    else:
-        return None
-    texts = [facts.text.cut(value)]
-    # self.layers.append(nn.Linear(8, 8)), self.layers["a"] = nn.Linear(8, 8)
-    for node in ast.walk(cls):
-        if isinstance(node, (ast.Call, ast.Assign)):
-            text = facts.text.cut(node)
-            if text.startswith(
-                (f"self.{attribute}.append(", f"self.{attribute}[", f"self.{attribute}.extend(")
-            ):
-                texts.append(text)
-    joined = " ".join(texts)
-    if "Parameter(" in joined or "requires_grad=True" in joined:
-        return is_dict, True
-    modules = [c.name for c in facts.text.statements if isinstance(c, ast.ClassDef) and c.bases]
-    if "nn." in joined or any(f"{name}(" in joined for name in modules):
-        return is_dict, False
+        head = places.head_of(statement)
+        kind = "Parameter" if noun == "parameters" else "Module"
+        wrapped = f"nn.{kind}{container.title()}"
+        new = f"{name} = {wrapped}({facts.text.cut(statement.value)})"
+        return Cause(
+            "plain container",
+            f"{name}{facts.at_line(head)} is a plain {container}, so parameters() "
+            f"leaves its {noun} out and the optimiser{facts.at_line(optimiser.span)} does not hold "
+            "them",
+            (
+                facts.at(f"a module does not see {noun} in a plain {container}", head),
+                facts.at(
+                    f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span
+                ),
+            ),
+            (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
+            symptom=f"{len(inside)} tensor{'s are' if len(inside) > 1 else ' is'} never updated",
+        )
     return None
 
 
-def in_container(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
-    held = ((c, [leaf for leaf in loose if is_in(facts, leaf, c)]) for c in containers(facts))
-    holder, inside = next(((c, leaves) for c, leaves in held if leaves), (None, []))
-    if holder is None:
-        return None
-    head = places.head_of(holder.statement)
-    noun, kind = ("parameters", "Parameter") if holder.of_parameters else ("layers", "Module")
-    container = "dict" if holder.is_dict else "list"
-    wrapped = f"nn.{kind}{container.title()}"
-    new = f"self.{holder.attribute} = {wrapped}({facts.text.cut(holder.statement.value)})"
-    return Cause(
-        "plain container",
-        f"self.{holder.attribute}{facts.at_line(head)} is a plain {container}, so parameters() "
-        f"leaves its {noun} out and the optimiser{facts.at_line(optimiser.span)} does not hold "
-        "them",
-        (
-            facts.at(f"a module does not see {noun} in a plain {container}", head),
-            facts.at(
-                f"this optimiser holds {optimiser.held} tensors, without them", optimiser.span
-            ),
-        ),
-        (new if len(new) < 74 else f"wrap it: {wrapped}(...)",),
-        symptom="1 tensor is never updated"
-        if len(inside) == 1
-        else f"{len(inside)} tensors are never updated",
-    )
+def container_of(facts: Facts, value: Any) -> str:
+    """Return "list" or "dict" for the text of a plain container, "" for any other value."""
+    call = facts.text.cut(value.func) if isinstance(value, ast.Call) else ""
+    kind = call or type(value).__name__.lower().removesuffix("comp")
+    return {"list": "list", "tuple": "list", "dict": "dict"}.get(kind, "")
 
 
-def is_in(facts: Facts, leaf: int, container: Container) -> bool:
+def contents(facts: Facts, cls: Any, statement: Any, name: str) -> str:
+    """Return "parameters" or "layers", which the program puts into an attribute's container; ""
+    for anything else.
+    """
+    # self.layers.append(nn.Linear(8, 8)), self.layers["a"] = nn.Linear(8, 8)
+    starts = (f"{name}.append(", f"{name}[", f"{name}.extend(")
+    nodes = (node for node in ast.walk(cls) if isinstance(node, (ast.Call, ast.Assign)))
+    added = (text for text in map(facts.text.cut, nodes) if text.startswith(starts))
+    joined = " ".join((facts.text.cut(statement.value), *added))
+    if "Parameter(" in joined or "requires_grad=True" in joined:
+        return "parameters"
+    modules = [c.name for c in facts.text.statements if isinstance(c, ast.ClassDef) and c.bases]
+    return "layers" if any(f"{name}(" in joined for name in modules) or "nn." in joined else ""
+
+
+def is_in(facts: Facts, leaf: int, attribute: str) -> bool:
     """Whether a leaf is in a container by its name; without a name, if it is not an attribute of
     its own.
     """
     name = facts.tensors[leaf].name
-    return (
-        f".{container.attribute}[" in name if name else not named(facts, leaf).startswith("self.")
-    )
+    if name:
+        return f"{attribute.removeprefix('self')}[" in name
+    return not named(facts, leaf).startswith("self.")
 
 
 # ---- made at another time
@@ -188,12 +143,13 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
     if assignment is None:
         return None
     names = [facts.tensors[leaf].name or "" for leaf in loose]
+    held = names_in(assignment)
     later = [
         s for s in facts.text.simple if isinstance(s, ast.Assign) and s.lineno > assignment.lineno
     ]
     for statement, target in ((s, facts.text.cut(target)) for s in later for target in s.targets):
         taken = [n for n in names if n == target or n.startswith((target + ".", target + "["))]
-        if not taken or not mentions(assignment, target):
+        if not taken or target.partition(".")[0].partition("[")[0] not in held:
             continue
         head = places.head_of(statement)
         base = assigned_name(facts, optimiser.span) or "the optimiser"
@@ -211,21 +167,12 @@ def made_later(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Ca
     return None
 
 
-def mentions(statement: Any, text: str) -> bool:
-    """Whether the statement that makes an optimiser names this variable."""
-    base = text.partition(".")[0].partition("[")[0]
-    return any(isinstance(n, ast.Name) and n.id == base for n in ast.walk(statement))
-
-
 def copied(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if an optimiser was given copies of the parameters."""
     call = call_that_makes(facts, optimiser)
-    copies = (
-        [n for n in ast.walk(call) if isinstance(n, ast.Attribute) and n.attr in COPIES]
-        if call
-        else []
-    )
-    inner = [n.id for c in copies for n in ast.walk(c) if isinstance(n, ast.Name)]
+    nodes = () if call is None else ast.walk(call)
+    copies = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in COPIES]
+    inner = [name for copy in copies for name in names_in(copy)]
     taken = [n for leaf in loose if (n := named(facts, leaf)).partition(".")[0] in inner]
     if not taken:
         return None
@@ -271,7 +218,7 @@ def made_of_numbers(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
                 or "sum the tensors themselves: torch.stack(losses).mean(), sum(losses)",
             ),
             symptom="nothing that the optimiser holds is updated",
-            tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+            tensors=facts.held_by(optimiser),
         )
     return None
 
@@ -295,55 +242,41 @@ def not_a_parameter(facts: Facts, loose: list[int], optimiser: OptimiserRecord) 
     """Return the reason if a module has a tensor that requires grad as an attribute, where a
     Parameter was meant.
     """
-    for cls in facts.text.statements:
-        if not isinstance(cls, ast.ClassDef) or not any(
-            "Module" in facts.text.cut(b) for b in cls.bases
+    for _, statement, name in attributes(facts):
+        text = facts.text.cut(statement.value)
+        if "Parameter(" in text or "requires_grad" not in text:
+            continue
+        if not any(
+            name in (named(facts, i), facts.tensors[i].name)
+            or facts.text.statement(facts.begun.get(i)) is statement
+            for i in loose
         ):
             continue
-        for node in ast.walk(cls):
-            name = own_attribute(node.targets[0]) if isinstance(node, ast.Assign) else ""
-            text = facts.text.cut(node.value) if name else ""  # type: ignore[attr-defined]
-            taken = (
-                [i for i in loose if f"self.{name}" in (named(facts, i), facts.tensors[i].name)]
-                if name
-                else []
-            )
-            taken += [i for i in loose if name and began_at(facts, i, node)]
-            if not taken or "Parameter(" in text or "requires_grad" not in text:
-                continue
-            head = places.head_of(node)
-            return Cause(
-                "other tensors",
-                f"self.{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
-                f"parameters() leaves it out and the optimiser{facts.at_line(optimiser.span)} does "
-                "not hold it",
-                (
-                    facts.at("a module does not see a plain tensor", head),
-                    facts.at(
-                        f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span
-                    ),
+        head = places.head_of(statement)
+        return Cause(
+            "other tensors",
+            f"{name}{facts.at_line(head)} is a tensor, not an nn.Parameter, so "
+            f"parameters() leaves it out and the optimiser{facts.at_line(optimiser.span)} does "
+            "not hold it",
+            (
+                facts.at("a module does not see a plain tensor", head),
+                facts.at(
+                    f"this optimiser holds {optimiser.held} tensors, without it", optimiser.span
                 ),
-                (f"self.{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
-                symptom=f"self.{name} gets gradients and never changes",
-            )
+            ),
+            (f"{name} = nn.Parameter({text.replace(', requires_grad=True', '')})",),
+            symptom=f"{name} gets gradients and never changes",
+        )
     return None
-
-
-def began_at(facts: Facts, leaf: int, statement: Any) -> bool:
-    span = facts.begun.get(leaf)
-    return span is not None and not span.file and span.line == statement.lineno
 
 
 def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if an optimiser holds other parts of a model than those that get
     gradients.
     """
-    held = [i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored]
-    mine = [
-        i
-        for i in loose
-        if facts.tensors[i].is_parameter and base(facts, i) in bases(facts, optimiser)
-    ]
+    held = facts.stored.keys() & facts.held_by(optimiser)
+    bases = {base(facts, i) for i in optimiser.tensors}
+    mine = [i for i in loose if facts.tensors[i].is_parameter and base(facts, i) in bases]
     if not mine or len(mine) > max(len(held), len(mine) * (not held)) or optimiser.steps < 2:
         return None
     names = folded([named(facts, i) for i in mine], "parameters")
@@ -371,10 +304,6 @@ def base(facts: Facts, leaf: int) -> str:
     return named(facts, leaf).partition(".")[0]
 
 
-def bases(facts: Facts, optimiser: OptimiserRecord) -> set[str]:
-    return {base(facts, i) for i in optimiser.tensors}
-
-
 def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Cause | None:
     """Return the reason if no tensor of an optimiser ever gets a gradient."""
     if (
@@ -383,7 +312,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
         or optimiser.idle < optimiser.steps
     ):
         return None
-    if not facts.flow.before(facts.roots).isdisjoint(map(facts.flow.tensor, optimiser.tensors)):
+    if not facts.flow.before(facts.roots).isdisjoint(facts.held_by(optimiser)):
         return None  # the loss depends on them, and something cuts their gradients off
     used = call_of(facts, loose)
     source = base_of(facts, loose)
@@ -402,7 +331,7 @@ def other_tensors(facts: Facts, loose: list[int], optimiser: OptimiserRecord) ->
             f"or give the optimiser {source}'s tensors",
         ),
         symptom="nothing that the optimiser holds is updated",
-        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+        tensors=facts.held_by(optimiser),
     )
 
 
@@ -410,22 +339,17 @@ def call_of(facts: Facts, leaves: list[int]) -> Span | None:
     """Return the place of the outermost module call that uses one of the leaves, else of the
     operation.
     """
-    for leaf in leaves:
-        for operation in sorted(facts.readers(leaf), key=lambda reader: not reader.grad_enabled)[
-            :1
-        ]:
-            modules = [
-                s.span
-                for s in scopes_of(facts, operation)
-                if s.kind == "module" and s.span is not None
-            ]
-            return modules[-1] if modules else operation.span
-    return None
+    readers = [reader for leaf in leaves for reader in facts.readers(leaf)]
+    if not readers:
+        return None
+    reader = min(readers, key=lambda reader: not reader.grad_enabled)
+    modules = [s.span for s in scopes_of(facts, reader) if s.kind == "module" and s.span]
+    return modules[-1] if modules else reader.span
 
 
 def base_of(facts: Facts, leaves: list[int]) -> str:
     """Return the variable that some leaves belong to: "target_net"."""
-    name = named(facts, leaves[0]).partition(".")[0]
+    name = base(facts, leaves[0])
     return name if len(name) < 30 and facts.text.assignments(name) else "other tensors"
 
 

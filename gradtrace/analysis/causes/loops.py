@@ -1,20 +1,20 @@
-"""Find errors of training loops: gradients cleared never or too early, no step, a method that is
-not called, a name bound again.
+"""Find errors of training loops: gradients that are never cleared, no step, a method that is not
+called, a name bound again.
 """
 
 from __future__ import annotations
 
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.facts import Facts, is_zero
-from gradtrace.analysis.numbers import CLEARS
+from gradtrace.analysis.facts import Facts, is_nonzero
+from gradtrace.analysis.ledger.book import ledger_of
+from gradtrace.analysis.ledger.gradients import GradientEntry
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import assigned_name, loads, named, optimiser_name
-from gradtrace.analysis.updates import is_updated_between
 from gradtrace.analysis.words import brief
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
+from gradtrace.trace.record import OptimiserRecord
 
 METHODS = ("backward", "step", "zero_grad")
 
@@ -23,35 +23,12 @@ def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
     """Return the optimiser that took the most steps, of those that hold `leaf`; None if none took
     one.
     """
-    stepping = [optimiser for optimiser in facts.trace.optimisers if optimiser.steps]
     stepping = [
         optimiser
-        for optimiser in stepping
-        if leaf is None or leaf in map(facts.flow.tensor, optimiser.tensors)
+        for optimiser in facts.trace.optimisers
+        if optimiser.steps and (leaf is None or leaf in facts.held_by(optimiser))
     ]
     return max(stepping, key=lambda optimiser: optimiser.steps, default=None)
-
-
-def gradient_changes(facts: Facts) -> dict[int, list[Change]]:
-    """Return, by leaf, the writes to its gradient and its updates by optimisers, in order."""
-    by_leaf: dict[int, list[Change]] = {}
-    for change in facts.trace.changes:
-        if change.of_grad or change.how == "step":
-            for leaf in facts.leaves_of(change):
-                by_leaf.setdefault(leaf, []).append(change)
-    return by_leaf
-
-
-def is_still(facts: Facts, leaf: int) -> bool:
-    """Whether the last value of a leaf equals its first one."""
-    values = versions(facts, leaf)
-    return len(values) < 2 or (values[0].is_whole and values[0] == values[-1])
-
-
-def versions(facts: Facts, leaf: int) -> list[Value]:
-    """Return the values of a leaf, version by version."""
-    first = facts.tensors[leaf].first
-    return [t.value for t in facts.tensors if t.first == first and t.value is not None]
 
 
 # ---- gradients between the steps
@@ -61,18 +38,12 @@ def never_cleared(facts: Facts) -> Cause | None:
     """Find gradients that are never cleared, so that they accumulate over all updates."""
     if len(facts.trace.training) < 2:
         return None
-    changes = gradient_changes(facts)
-    leaves = []
-    held = {facts.flow.tensor(i) for o in facts.trace.optimisers if o.steps for i in o.tensors}
-    for leaf, visits in facts.stored.items():
-        if held and leaf not in held:
-            continue  # no update uses this gradient
-        added = [v for v in visits if v.grad_before is not None and not is_zero(v.grad_before)]
-        was_cleared = any(c.how in (*CLEARS, "assigned") for c in changes.get(leaf, ()))
-        if len(added) < len(visits) - 1 or len(visits) < 2 or was_cleared:
-            continue
-        if is_updated_between(facts, leaf, visits[0].number, visits[-1].number):
-            leaves.append(leaf)
+    ledger = ledger_of(facts)
+    leaves = [
+        entry.leaf
+        for entry in ledger.trained or ledger.parameters.values()
+        if entry.leaf not in facts.assigned and is_sum(entry.gradients)
+    ]
     if not leaves:
         return None
     name = named(facts, leaves[0])
@@ -102,57 +73,10 @@ def never_cleared(facts: Facts) -> Cause | None:
     )
 
 
-def cleared_early(facts: Facts) -> Cause | None:
-    """Find gradients that are cleared between backward and the step that should use them."""
-    optimiser = updated(facts)
-    if optimiser is None:
-        return None
-    visits = facts.stored
-    changes = gradient_changes(facts)
-    leaves = [facts.flow.tensor(i) for i in optimiser.tensors]
-    for leaf in leaves:
-        clear = clear_before_step(visits.get(leaf, []), changes.get(leaf, []), optimiser)
-        if clear is None:
-            continue
-        ran = facts.passes[visits[leaf][0].number]
-        call = clear.text or "zero_grad()"
-        return Cause(
-            "cleared early",
-            f"{call}{facts.at_line(clear.span)} clears the gradients of "
-            f"backward{facts.at_line(ran.span)} before step(){facts.at_line(optimiser.step_span)} "
-            "uses them",
-            (
-                facts.backward(ran),
-                facts.at(f"{named(facts, leaf)}.grad is cleared here", clear.span),
-                facts.at(
-                    f"{optimiser.idle or 'all'} of {optimiser.steps} steps find no gradient",
-                    optimiser.step_span,
-                ),
-            ),
-            (f"move {call} before backward(), or after step()",),
-            symptom="nothing is updated",
-            tensors=frozenset(leaves),
-        )
-    return None
-
-
-def clear_before_step(
-    visits: list[BackwardStep], changes: list[Change], optimiser: OptimiserRecord
-) -> Change | None:
-    """Return the call that clears the gradients right before every step; None if any step used a
-    pass's gradients.
-    """
-    if not visits:
-        return None
-    clears = [c for c in changes if c.how in CLEARS]
-    steps = [c for c in changes if c.how == "step"]
-    if not steps:
-        return clears[0] if clears and optimiser.idle == optimiser.steps else None
-    for step in steps:
-        before = [c for c in changes if c.after_steps == step.after_steps and c in clears]
-        if not before or changes.index(before[-1]) > changes.index(step):
-            return None
-    return clears[0] if clears else None
+def is_sum(entries: Sequence[GradientEntry]) -> bool:
+    """Whether a step used gradients of a leaf, and each was added to those before it."""
+    sums = [entry.turn.grad_before for entry in entries[1:]]
+    return any(entry.stale for entry in entries) and all(map(is_nonzero, sums))
 
 
 def no_step(facts: Facts) -> Cause | None:
@@ -161,7 +85,8 @@ def no_step(facts: Facts) -> Cause | None:
     still = next(
         (optimiser for optimiser in optimisers if optimiser.lr == 0 and optimiser.steps > 1), None
     )
-    if still is not None and all(is_still(facts, facts.flow.tensor(i)) for i in still.tensors):
+    parameters = ledger_of(facts).parameters
+    if still is not None and not any(parameters[i].has_moved for i in facts.held_by(still)):
         because = (
             f"the optimiser{facts.at_line(still.span)} was made with lr=0, so that its steps "
             "change nothing"
@@ -201,7 +126,7 @@ def no_step(facts: Facts) -> Cause | None:
 def not_updated(
     facts: Facts, optimiser: OptimiserRecord, because: str, evidence: tuple[Evidence, ...], fix: str
 ) -> Cause:
-    leaves = frozenset(map(facts.flow.tensor, optimiser.tensors))
+    leaves = facts.held_by(optimiser)
     return Cause("no step", because, evidence, (fix,), symptom="nothing is updated", tensors=leaves)
 
 

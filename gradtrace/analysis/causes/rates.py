@@ -4,39 +4,16 @@ optimiser.
 
 from __future__ import annotations
 
-from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name
-from gradtrace.annotations import Any, NamedTuple
-from gradtrace.program import syntax as ast
-from gradtrace.trace.record import OptimiserRecord
+from gradtrace.trace.record import OptimiserRecord, ScheduleRecord
 
 
-class Schedule(NamedTuple):
-    """A scheduler of an optimiser, as the program's text makes it."""
-
-    variable: str
-    kind: str  # "LambdaLR"
-    statement: Any
-
-
-def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> Schedule | None:
-    """Return the scheduler that a statement makes of an optimiser's variable."""
-    variable = assigned_name(facts, optimiser.span)
-    for statement in facts.text.simple:
-        call = statement.value if isinstance(statement, ast.Assign) else None
-        if not isinstance(call, ast.Call) or not variable:
-            continue
-        kind = facts.text.cut(call.func).rpartition(".")[2]
-        arguments = [
-            facts.text.cut(argument)
-            for argument in (*call.args, *(word.value for word in call.keywords))
-        ]
-        if variable in arguments and ("LR" in kind or "schedule" in kind.lower()):
-            name = assigned_name(facts, places.span_of(call))
-            return Schedule(name, kind, statement)
-    return None
+def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> ScheduleRecord | None:
+    """Return the schedule of an optimiser's learning rates."""
+    number = facts.trace.optimisers.index(optimiser)
+    return next((s for s in facts.trace.schedules if s.optimiser == number), None)
 
 
 def rate_at(optimiser: OptimiserRecord, step: int) -> float | None:
@@ -69,20 +46,13 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
     evidence = [origin, facts.at("its steps are taken here", optimiser.step_span)]
     by = f"after it was made with lr={optimiser.lr:g}{facts.at_line(optimiser.span)}"
     if schedule is not None:
-        evidence.insert(
-            1,
-            facts.at(
-                "this sets the learning rate of each step", places.head_of(schedule.statement)
-            ),
-        )
-        by = f"which {schedule.kind}{facts.at_line(places.head_of(schedule.statement))} sets"
+        evidence.insert(1, facts.at("this sets the learning rate of each step", schedule.span))
+        by = f"which {schedule.kind}{facts.at_line(schedule.span)} sets"
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
-    if schedule is not None and first == 1 and not is_used(facts, schedule.variable):
-        by += f" before its first step, and no line of this file calls {schedule.variable}.step()"
-        fix = (
-            f"{schedule.variable}.step() after the optimiser's "
-            f"step{facts.at_line(optimiser.step_span)}"
-        )
+    if schedule is not None and first == 1 and not schedule.steps:
+        name = assigned_name(facts, schedule.span) or "schedule"
+        by += f" before its first step, and no line of this file calls {name}.step()"
+        fix = f"{name}.step() after the optimiser's step{facts.at_line(optimiser.step_span)}"
     if first > 1:
         fix = (
             f"give the schedule the number of all steps, {total} or more: it is stepped once for "
@@ -99,15 +69,5 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
             f"{assigned_name(facts, optimiser.span) or 'optimizer'}.param_groups[0]['lr']",
         ),
         symptom="nothing is updated" if first == 1 and last == total else "",
-        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+        tensors=facts.held_by(optimiser),
     )
-
-
-def is_used(facts: Facts, variable: str) -> bool:
-    """Whether a variable's name stands in the program again, after the statement that binds it."""
-    names = [
-        n
-        for n in ast.walk(facts.text.tree)
-        if variable in (getattr(n, "id", None), getattr(n, "attr", None))
-    ]
-    return len(names) != 1

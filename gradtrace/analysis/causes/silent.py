@@ -12,6 +12,7 @@ from gradtrace.analysis.terms import (
     enclosed,
     highest,
     lowest,
+    made_by,
     method_of,
     named,
     operator,
@@ -25,14 +26,6 @@ from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import FunctionCheck, Operation, Span, TensorRecord, Value
 
-LOSSES = function_table(
-    "analysis.causes.silent.LOSSES", ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-)
-EXPANDED = function_table("analysis.causes.silent.EXPANDED", ("expand", "broadcast_tensors"))
-RESHAPED = (
-    "index",
-    *function_table("analysis.causes.silent.RESHAPED", ("unsqueeze", "view", "reshape")),
-)
 PASSING = (
     "index",
     "slice",
@@ -41,7 +34,6 @@ PASSING = (
         words("view reshape squeeze unsqueeze select transpose t permute flatten"),
     ),
 )
-Pair = tuple[TensorRecord, Value]
 
 
 # ---- softmax
@@ -64,11 +56,11 @@ def behind(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operatio
 def wrong_softmax(facts: Facts) -> Cause | None:
     """Find a softmax of probabilities, or a loss for log-probabilities that gets something else."""
     seen: set[str] = set()
-    for operation in facts.calls_of(TWICE):
+    for operation in facts.calls_of((*TWICE, "_ctc_loss")):
         if unit(facts, operation) in seen:
             continue
         seen.add(unit(facts, operation))
-        name = operator(operation)
+        name = loss_name(operation)
         tensor = next(iter(operation.tensors), None)
         earlier = behind(facts, tensor, TWICE[name])
         if earlier is not None and earlier.id != operation.id:
@@ -79,7 +71,7 @@ def wrong_softmax(facts: Facts) -> Cause | None:
 
 
 SOFTMAX = function_table("analysis.causes.silent.SOFTMAX", ("softmax", "log_softmax"))
-OF_LOGS = function_table("analysis.causes.silent.OF_LOGS", ("nll_loss", "kl_div"))
+OF_LOGS = function_table("analysis.causes.silent.OF_LOGS", ("nll_loss", "kl_div", "ctc_loss"))
 TWICE = function_table(
     "analysis.causes.silent.TWICE",
     {
@@ -88,13 +80,19 @@ TWICE = function_table(
         "softmax": ("softmax",),
         "nll_loss": ("softmax",),
         "kl_div": ("softmax", "sigmoid"),
+        "ctc_loss": ("softmax",),
         "binary_cross_entropy_with_logits": ("sigmoid", "softmax"),
     },
 )
 
 
+def loss_name(operation: Operation) -> str:
+    """Return the public name of a loss: "ctc_loss" for the operator "_ctc_loss"."""
+    return operator(operation).lstrip("_")
+
+
 def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
-    name = operator(operation)
+    name = loss_name(operation)
     first = operator(earlier)
     evidence = facts.at(f"{first} makes probabilities here", earlier.span)
     if name in OF_LOGS:
@@ -121,18 +119,18 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
 
 
 def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | None:
-    """Explain nll_loss or kl_div of a tensor with positive elements, which a log-probability cannot
+    """Explain nll_loss, kl_div or ctc_loss of a tensor with positive elements, which a log-probability cannot
     have.
     """
     value = None if tensor is None else facts.tensors[tensor].value
     top, low = (None, None) if value is None else (highest(value), lowest(value))
     if tensor is None or top is None or low is None or top <= 1e-6:
         return None
-    loss = operator(operation)
+    loss = loss_name(operation)
     name = named(facts, tensor)
     code = code_of(name) or "..."
     call = f"F.{loss}({{}}, target)"
-    of_logits = f"F.log_softmax({code}, dim={-1 if loss == 'kl_div' else 1})"
+    of_logits = f"F.log_softmax({code}, dim={1 if loss == 'nll_loss' else -1})"
     is_table = low >= 0 and top <= 1
     advice = call.format(of_logits)
     if loss == "nll_loss":
@@ -319,8 +317,8 @@ def compared(facts: Facts, operation: Operation) -> Operation | None:
     """Return the kl_div of a result with another softmax, one that is taken over the classes."""
 
     def is_over_classes(target: TensorRecord, value: Value) -> bool:
-        maker = facts.maker(target.id)
-        dim = dimension(maker) if maker is not None and operator(maker) in SOFTMAX else None
+        maker = made_by(facts, target.id, SOFTMAX)
+        dim = None if maker is None else dimension(maker)
         return dim is not None and dim % len(value.shape) == len(value.shape) - 1
 
     def compares(reader: Operation) -> bool:

@@ -7,9 +7,11 @@ from __future__ import annotations
 from math import hypot
 
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes.loops import gradient_changes, updated
+from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.numbers import CLEARS
+from gradtrace.analysis.ledger.book import Ledger, ledger_of
+from gradtrace.analysis.ledger.gradients import CLEARS, sums
+from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
     code_at,
@@ -21,11 +23,10 @@ from gradtrace.analysis.terms import (
     setting,
 )
 from gradtrace.analysis.words import short_number as short
-from gradtrace.annotations import Any, Iterator, NamedTuple
+from gradtrace.annotations import Any, Iterator, NamedTuple, Sequence
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
-from gradtrace.trace.labels import is_number
-from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
+from gradtrace.trace.record import Change, ClipRecord, Operation, OptimiserRecord, PassRecord, Span
 
 SPACING = 1e-7  # of a number: about what float32 keeps of it
 MEANS = function_table(
@@ -44,46 +45,18 @@ MEANS = function_table(
 )
 
 
-class Used(NamedTuple):
-    """An optimiser's step: the passes that filled a gradient since it was cleared, and how many
-    passes ran before.
-    """
-
-    passes: tuple[PassRecord, ...]
-    ran: int
-
-
-def uses(facts: Facts, leaf: int, changes: list[Change]) -> list[Used]:
-    """Return what the gradient of a leaf was the sum of at each step of its optimiser."""
-    sums: list[Used] = []
-    filled: list[PassRecord] = []
-    visits = facts.stored.get(leaf, [])
-    at = 0
-    for change in changes:
-        ran = facts.steps[change.after_steps - 1].number + 1 if change.after_steps else 0
-        while at < len(visits) and visits[at].number < ran:
-            filled.append(facts.passes[visits[at].number])
-            at += 1
-        if change.how == "step":
-            sums.append(Used(tuple(filled), ran))
-        elif change.how in (*CLEARS, "assigned") or change.how.endswith("zero_"):
-            filled = []
-    return sums
+def trained_by(ledger: Ledger) -> Iterator[tuple[int, ParameterEntry]]:
+    """Yield the index of each optimiser that takes steps, with a parameter that gets gradients."""
+    for number, optimiser in enumerate(ledger.facts.trace.optimisers):
+        held = (entry for entry in ledger.trained if number in entry.holders and entry.gradients)
+        entry = next(held, None)
+        if optimiser.steps > 1 and entry is not None:
+            yield number, entry
 
 
-def used_by(facts: Facts) -> list[tuple[OptimiserRecord, int, list[Used]]]:
-    """Return, of each optimiser that takes steps, a leaf that gets gradients, and what its steps
-    used.
-    """
-    changes = gradient_changes(facts)
-    rows = []
-    for optimiser in facts.trace.optimisers:
-        leaf = next(
-            (i for i in map(facts.flow.tensor, optimiser.tensors) if i in facts.stored), None
-        )
-        if optimiser.steps > 1 and leaf is not None:
-            rows.append((optimiser, leaf, uses(facts, leaf, changes.get(leaf, []))))
-    return rows
+def sums_of(ledger: Ledger, entry: ParameterEntry) -> list[list[PassRecord]]:
+    """Return the passes whose gradients each step on a parameter used."""
+    return [list(map(ledger.pass_of, group)) for group in sums(entry.gradients)]
 
 
 def name_of_root(facts: Facts, pass_: PassRecord) -> str:
@@ -101,32 +74,40 @@ def other_loss(facts: Facts) -> Cause | None:
     """Find an optimiser whose step also uses the gradients of a loss that is another
     optimiser's.
     """
-    rows = used_by(facts) if sum(record.steps > 1 for record in facts.trace.optimisers) > 1 else []
-    for optimiser, leaf, steps in rows:
-        others = [use.ran for owner, _, taken in rows if owner is not optimiser for use in taken]
-        mixed = [(used, first) for used in steps if (first := foreign(used, others)) is not None]
+    ledger = ledger_of(facts)
+    for number, entry in trained_by(ledger):
+        optimisers = list(facts.trace.optimisers)
+        optimiser = optimisers.pop(number)
+        marks = [mark.after for rival in optimisers for mark in rival.marks]
+        mixed = []
+        for passes in sums_of(ledger, entry):
+            added = foreign(passes, marks)
+            if added is not None:
+                mixed.append((passes, added))
         if len(mixed) > 1:
-            return of_two(facts, optimiser, leaf, *mixed[-1])
+            return of_two(facts, optimiser, entry.leaf, *mixed[-1])
     return None
 
 
-def foreign(used: Used, others: list[int]) -> PassRecord | None:
+def foreign(passes: list[PassRecord], marks: list[int]) -> PassRecord | None:
     """Return a pass from another line than the last one, after which another optimiser took its
     step.
     """
-    if not used.passes or used.passes[-1].span is None:
-        return None
-    last = used.passes[-1]
-    for pass_ in used.passes[:-1]:
-        if pass_.span != last.span and any(pass_.number < ran <= last.number for ran in others):
+    last = passes[-1]
+    for pass_ in passes[:-1]:
+        if pass_.span != last.span and any(pass_.until <= ran <= last.after for ran in marks):
             return pass_
     return None
 
 
 def of_two(
-    facts: Facts, optimiser: OptimiserRecord, leaf: int, used: Used, added: PassRecord
+    facts: Facts,
+    optimiser: OptimiserRecord,
+    leaf: int,
+    passes: list[PassRecord],
+    added: PassRecord,
 ) -> Cause:
-    last = used.passes[-1]
+    last = passes[-1]
     name = named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
     loss = name_of_root(facts, added)
@@ -142,14 +123,14 @@ def of_two(
                 added.span,
             ),
             facts.at(f"{own} adds its own to them", last.span),
-            facts.at(f"the step uses the sum of {len(used.passes)} passes", optimiser.step_span),
+            facts.at(f"the step uses the sum of {len(passes)} passes", optimiser.step_span),
         ),
         (
             f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
             f"or .detach() where {loss} reads what {name.partition('.')[0]} made, if it is not to "
             "change it",
         ),
-        tensors=frozenset(map(facts.flow.tensor, optimiser.tensors)),
+        tensors=facts.held_by(optimiser),
     )
 
 
@@ -160,12 +141,13 @@ def undivided(facts: Facts) -> Cause | None:
     """Find gradients of micro-batches that are added up, each of a mean, with a step after some of
     them.
     """
-    if not any(every_few(facts, record.step_span) for record in facts.trace.optimisers):
-        return None
-    for optimiser, _, steps in used_by(facts):
+    ledger = ledger_of(facts)
+    for number, entry in trained_by(ledger):
+        optimiser = facts.trace.optimisers[number]
+        steps = sums_of(ledger, entry)
         if not steps or not every_few(facts, optimiser.step_span):
             continue
-        passes = steps[0].passes
+        passes = steps[0]
         makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
         if (
             len(passes) < 2
@@ -178,7 +160,7 @@ def undivided(facts: Facts) -> Cause | None:
         line = facts.at_line(passes[0].span)
         count = len(passes)
         loss = name_of_root(facts, passes[0])
-        which = "each step" if all(len(use.passes) == count for use in steps) else "the first step"
+        which = "each step" if all(len(group) == count for group in steps) else "the first step"
         return Cause(
             "undivided",
             f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
@@ -219,9 +201,7 @@ def is_mean(operation: Operation | None) -> bool:
 
 def clipped(facts: Facts) -> Cause | None:
     """Find clip_grad_norm_ of gradients that still have the loss scale, or with a norm of 0."""
-    clips = [
-        c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None
-    ]
+    clips = [clip for clip in facts.trace.clips if clip.how == "norm"]
     return (
         clipped_to_nothing(facts, clips)
         or clipped_scaled(facts, clips)
@@ -230,11 +210,11 @@ def clipped(facts: Facts) -> Cause | None:
 
 
 class Scaled(NamedTuple):
-    """A write that uses gradients with the loss scale, after the pass from a loss that a GradScaler
-    has multiplied at `span`.
+    """A clipping or a step that uses gradients with the loss scale, after the pass from a loss that
+    a GradScaler has multiplied at `span`.
     """
 
-    change: Change
+    use: Change | ClipRecord
     pass_: PassRecord
     span: Span | None
     factor: str
@@ -243,38 +223,31 @@ class Scaled(NamedTuple):
     def evidence(self, facts: Facts, text: str) -> tuple[Evidence, ...]:
         return (
             facts.at(f"the loss is multiplied by {self.factor} here", self.span),
-            facts.at(text, self.change.span),
+            facts.at(text, self.use.span),
         )
 
 
-def while_scaled(facts: Facts, changes: list[Change]) -> Iterator[Scaled]:
-    """Yield the first change at each place, if nothing has divided the gradients before it."""
-    for change in {change.span: change for change in reversed(changes)}.values():
-        pass_ = next(
-            (p for p in reversed(facts.passes) if p.stores and p.until <= change.after), None
-        )
+def while_scaled(facts: Facts, uses: Sequence[Change | ClipRecord]) -> Iterator[Scaled]:
+    """Yield the first use at each place, if nothing has divided the gradients before it."""
+    calls = facts.trace.scalings
+    scaled = {call.span for call in calls if call.how == "scale"}
+    for use in {use.span: use for use in reversed(uses)}.values() if scaled else ():
+        pass_ = next((p for p in reversed(facts.storing) if p.until <= use.after), None)
         root = facts.maker(pass_.roots[0]) if pass_ is not None and pass_.roots else None
-        if (
-            pass_ is None
-            or root is None
-            or operator(root) != "mul"
-            or ".scale(" not in facts.text.line(root.span)
-        ):
+        if pass_ is None or root is None or operator(root) != "mul" or root.span not in scaled:
             continue
         scales = [highest(value) or 0.0 for _, value in facts.operands(root)[1:]]
         factor = max([*scales, *numbers_in(root)], default=0.0)
-        between = facts.operations[pass_.until : change.after]
-        # the division by the scale, also in a library's own clip_grad_norm_
-        if factor > 1 and not any(
-            operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between
-        ):
+        # also in a library's own clip_grad_norm_
+        divided = (c for c in calls if c.how in ("unscale_", "step"))
+        if factor > 1 and not any(pass_.until <= c.after <= use.after for c in divided):
             scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
-            yield Scaled(change, pass_, root.span, _number(factor), scaler)
+            yield Scaled(use, pass_, root.span, _number(factor), scaler)
 
 
-def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
+def clipped_scaled(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
     for clip in while_scaled(facts, clips):
-        span = clip.change.span
+        span = clip.use.span
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
@@ -290,10 +263,10 @@ def scaled_step(facts: Facts) -> Cause | None:
     """Find an optimiser's own step with gradients that still have the loss scale."""
     changes = facts.trace.changes
     for step in while_scaled(facts, [change for change in changes if change.how == "step"]):
-        span = step.change.span
+        span = step.use.span
         held = code_at(facts, span).partition(".step(")[0]
-        since = (c for c in changes if step.pass_.until <= c.after <= step.change.after)
-        if held in ("", step.scaler) or any(c.of_grad and c.how not in CLEARS for c in since):
+        since = (c for c in changes if step.pass_.until <= c.after <= step.use.after)
+        if not held or any(c.of_grad and c.how not in CLEARS for c in since):
             continue
         code = f"{step.scaler}.step({held}); {step.scaler}.update()"
         text = f"{code} in place of {held}.step(){facts.at_line(span)}"
@@ -307,12 +280,8 @@ def scaled_step(facts: Facts) -> Cause | None:
     return None
 
 
-def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
-    spans = {clip.span for clip in clips}
-    zero = next(
-        (o for o in facts.calls_of(("div", "mul")) if o.span in spans and _is_zero(o.constants)),
-        None,
-    )
+def clipped_to_nothing(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
+    zero = next((clip for clip in clips if clip.limit == 0), None)
     if zero is None:
         return None
     return Cause(
@@ -327,26 +296,18 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
     )
 
 
-def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
+def clipped_away(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
     """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change
     next to nothing.
     """
-    spans = {clip.span for clip in clips}
     optimiser = updated(facts)
-    divisions = (o for o in facts.calls_of(("div", "mul")) if o.span in spans and o.tensors)
-    division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
-    if division is None or optimiser is None or not is_plain_sgd(optimiser):
+    if not clips or optimiser is None or not is_plain_sgd(optimiser):
         return None
-    clipped = {
-        facts.tensors[i].first for clip in clips if clip.span == division.span for i in clip.tensors
-    }
-    if not clipped >= {facts.tensors[i].first for i in optimiser.tensors}:
+    clip = clips[0]
+    if not facts.held_by(optimiser) <= set(map(facts.flow.tensor, clip.tensors)):
         return None
-    inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
-    norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
-    value = facts.tensors[norm].value
-    before = 0.0 if value is None else highest(value) or 0.0
-    bound = float(division.constants[0])
+    before = clip.norm or 0.0
+    bound = clip.limit or 0.0
     lr = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
     sizes = [
         v.norm
@@ -357,16 +318,13 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     if not 0 < bound < before or not lr * bound < least <= lr * before:
         return None
     norms = f"from {_number(before)} to {_number(bound)}"
+    step = facts.step(facts.operations[clip.after - 1])
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, "
+        f"clip_grad_norm_{facts.at_line(clip.span)} reduces the norm of the gradients {norms}, "
         f"and lr={lr:g} times that is less than {SPACING:g} of the parameters' norm, "
         f"{_number(hypot(*sizes))}",
-        (
-            facts.at(
-                f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span
-            ),
-        ),
+        (facts.at(f"the norm of all gradients goes {norms} here{step}", clip.span),),
         ("a larger norm, for instance 1.0",),
         symptom="next to nothing is updated",
     )
@@ -376,10 +334,6 @@ def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
     return optimiser.kind == "SGD" and not any(
         setting(optimiser, name) for name in ("momentum", "weight_decay")
     )
-
-
-def _is_zero(texts: tuple[str, ...]) -> bool:
-    return texts[:1] in (("0",), ("0.0",))
 
 
 def _number(x: Any) -> str:

@@ -37,7 +37,7 @@ class Question(NamedTuple):
     """
 
     ask: Callable[[Facts], Cause | None]
-    codes: tuple[tuple[str, str], ...]
+    codes: dict[str, str]
     unless: tuple[str, ...] = ()
 
 
@@ -54,170 +54,157 @@ def of_law(law: Law) -> Question:
 
 QUESTIONS = (
     Question(
-        loops.not_called, (("not called", "backward, step or zero_grad without its parentheses"),)
+        loops.not_called, {"not called": "backward, step or zero_grad without its parentheses"}
     ),
-    Question(
-        loops.rebound, (("rebound", "a parameter's name is bound to the result of its update"),)
-    ),
+    Question(loops.rebound, {"rebound": "a parameter's name is bound to the result of its update"}),
     Question(
         sums.other_loss,
-        (("another loss", "a step that also uses the gradients of another optimiser's loss"),),
+        {"another loss": "a step that also uses the gradients of another optimiser's loss"},
     ),
     Question(
         loops.never_cleared,
-        (("accumulated", "gradients are never cleared between steps"),),
+        {"accumulated": "gradients are never cleared between steps"},
         unless=("another loss",),
     ),
     *map(of_law, ANSWERS),
     Question(
-        sums.scaled_step, (("scaled step", "a step with gradients that still have the loss scale"),)
+        sums.scaled_step, {"scaled step": "a step with gradients that still have the loss scale"}
     ),
     Question(
         divergence.diverges,
-        (
-            ("diverges", "the loss grows from step to step"),
-            ("ascent", "an update that adds the gradient"),
-        ),
+        {
+            "diverges": "the loss grows from step to step",
+            "ascent": "an update that adds the gradient",
+        },
         unless=("clips nothing", "scaled step"),
     ),
     Question(
         order.not_finite,
-        (
-            ("nan in data", "a tensor was given, or written, with NaN"),
-            ("inf in data", "a tensor was given, or written, with an infinity"),
-            ("0 / 0", "a division of 0 by 0"),
-            ("0 * inf", "0 times an infinity that was given"),
-            ("empty softmax", "a softmax over a row of -inf alone"),
-            ("spread of one", "the standard deviation or variance of one element"),
-            ("mean of nothing", "a mean over no element"),
-            (
-                "gradient overflow",
-                "a gradient beyond what float16 holds, and what made it so large",
+        {
+            "nan in data": "a tensor was given, or written, with NaN",
+            "inf in data": "a tensor was given, or written, with an infinity",
+            "0 / 0": "a division of 0 by 0",
+            "0 * inf": "0 times an infinity that was given",
+            "empty softmax": "a softmax over a row of -inf alone",
+            "spread of one": "the standard deviation or variance of one element",
+            "mean of nothing": "a mean over no element",
+            "gradient overflow": "a gradient beyond what float16 holds, and what made it so large",
+            "not finite": (
+                "a value or a derivative outside of an operator's domain, or that is infinite"
             ),
-            (
-                "not finite",
-                "a value or a derivative outside of an operator's domain, or that is infinite",
-            ),
-        ),
+        },
         unless=("diverges", "scaled step"),
     ),
     Question(
-        loops.cleared_early,
-        (("cleared early", "gradients are cleared before the step that should use them"),),
-    ),
-    Question(
         holders.not_held,
-        (
-            ("plain container", "layers or parameters in a plain list or dict of a module"),
-            ("stale optimiser", "an optimiser that was made before a tensor was replaced"),
-            (
-                "other tensors",
-                "an optimiser that holds copies, or tensors that the loss does not depend on",
+        {
+            "plain container": "layers or parameters in a plain list or dict of a module",
+            "stale optimiser": "an optimiser that was made before a tensor was replaced",
+            "other tensors": (
+                "an optimiser that holds copies, or tensors that the loss does not depend on"
             ),
-        ),
+        },
         unless=("cleared early",),
     ),
     Question(
         loops.no_step,
-        (("no step", "an optimiser that never takes a step, or with lr=0"),),
+        {"no step": "an optimiser that never takes a step, or with lr=0"},
         unless=("plain container",),
     ),
     Question(
         rates.zero_rate,
-        (("zero rate", "steps with lr=0, which a scheduler sets"),),
+        {"zero rate": "steps with lr=0, which a scheduler sets"},
         unless=("no step",),
     ),
     Question(
         sums.clipped,
-        (
-            ("clipped to 0", "clip_grad_norm_ with a largest norm of 0, or next to 0"),
-            ("clipped while scaled", "clip_grad_norm_ of gradients that still have the loss scale"),
-        ),
+        {
+            "clipped to 0": "clip_grad_norm_ with a largest norm of 0, or next to 0",
+            "clipped while scaled": "clip_grad_norm_ of gradients that still have the loss scale",
+        },
     ),
     Question(
-        cuts.constant_gradient, (("no create_graph", "a gradient without history, used in a loss"),)
+        cuts.constant_gradient, {"no create_graph": "a gradient without history, used in a loss"}
     ),
     Question(
         cuts.without_gradient,
-        (),
+        {},
         unless=("cleared early", "other tensors", "stale optimiser", "no step", "copied"),
     ),
     Question(
-        silent.constant_sum, (("constant sum", "a softmax that is summed over its own dimension"),)
+        silent.constant_sum, {"constant sum": "a softmax that is summed over its own dimension"}
     ),
     Question(
         divergence.stopped,
-        (("stopped", "a step so large that gradients are 0 after it"),),
+        {"stopped": "a step so large that gradients are 0 after it"},
         unless=("cleared early", "diverges", "not finite", "gradient overflow", "constant sum"),
     ),
     Question(
         cuts.only_zeros,
-        (),
+        {},
         unless=("cleared early", "not finite", "gradient overflow", "constant sum", "stopped"),
     ),
     Question(
         silent.wrong_backward,
-        (("wrong backward", "a Function whose backward is not the derivative of forward"),),
+        {"wrong backward": "a Function whose backward is not the derivative of forward"},
     ),
     Question(
         silent.wrong_softmax,
-        (
-            ("softmax twice", "a softmax or sigmoid of what is one already"),
-            ("no logarithm", "a loss of log-probabilities that gets something else"),
-        ),
+        {
+            "softmax twice": "a softmax or sigmoid of what is one already",
+            "no logarithm": "a loss of log-probabilities that gets something else",
+        },
     ),
     Question(
         silent.over_the_batch,
-        (("softmax over the batch", "a softmax over the samples, not the classes"),),
+        {"softmax over the batch": "a softmax over the samples, not the classes"},
     ),
-    Question(layout.over_the_rows, ()),
+    Question(layout.over_the_rows, {}),
     Question(
         layout.over_the_queries,
-        (("softmax over the queries", "an attention's softmax over the queries"),),
+        {"softmax over the queries": "an attention's softmax over the queries"},
     ),
     Question(
         layout.exchanged,
-        (("view for transpose", "a view that gives the shape of a transposed tensor"),),
+        {"view for transpose": "a view that gives the shape of a transposed tensor"},
     ),
     Question(
         objectives.exchanged_kl,
-        (("kl exchanged", "kl_div with a constant input and what is trained as its target"),),
+        {"kl exchanged": "kl_div with a constant input and what is trained as its target"},
     ),
-    Question(
-        objectives.negative_kl, (("negative kl", "a KL divergence that lost its minus sign"),)
-    ),
+    Question(objectives.negative_kl, {"negative kl": "a KL divergence that lost its minus sign"}),
     Question(
         objectives.large_inputs,
-        (("large inputs", "data so large that they saturate a sigmoid or tanh"),),
+        {"large inputs": "data so large that they saturate a sigmoid or tanh"},
     ),
     Question(
         objectives.one_class,
-        (("one class in a batch", "batches whose labels are of one class each"),),
+        {"one class in a batch": "batches whose labels are of one class each"},
     ),
     Question(
         partial.partial_cut,
-        (("partial cut", "a gradient that lacks a path, cut by item() or detach()"),),
+        {"partial cut": "a gradient that lacks a path, cut by item() or detach()"},
     ),
     Question(
         carried.kept_history,
-        (("kept history", "an average or a sum that keeps the graph of every step"),),
+        {"kept history": "an average or a sum that keeps the graph of every step"},
     ),
     Question(
         sums.undivided,
-        (("undivided", "gradients of micro-batches that are added up, not averaged"),),
+        {"undivided": "gradients of micro-batches that are added up, not averaged"},
     ),
     Question(
         scale.vanishing_or_exploding,
-        (
-            ("vanishes", "a gradient that shrinks on a long way of like factors"),
-            ("explodes", "a gradient that grows on a long way of like factors"),
-        ),
+        {
+            "vanishes": "a gradient that shrinks on a long way of like factors",
+            "explodes": "a gradient that grows on a long way of like factors",
+        },
         unless=("diverges", "not finite", "gradient overflow", "nan in data", "constant sum"),
     ),
     *map(of_law, LATE),
     Question(
         cuts.never_used,
-        (("unused layer", "a layer that an optimiser holds and that nothing uses"),),
+        {"unused layer": "a layer that an optimiser holds and that nothing uses"},
         unless=("plain container", "stale optimiser", "other tensors", "no step", "cleared early"),
     ),
 )

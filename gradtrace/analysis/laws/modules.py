@@ -194,35 +194,34 @@ def exhausted(facts: Facts, span: Span | None) -> str:
 def modes_agree(ledger: Ledger) -> Iterator[Cause]:
     """What is trained runs in training mode, and what is evaluated does not (a remark)."""
     facts = ledger.facts
-    calls = with_modes(facts)
-    trained = [(o, scope) for o, scope in calls if o.grad_enabled]
-    outer = {id(scope): outermost(facts, scope) for _, scope in calls}
-    still = [(o, s) for o, s in trained if not s.training and not outer[id(s)].training]
+    calls = [call for call in model_calls(facts) if call.operation.scope == call.part.id]
+    trained = [call for call in calls if call.operation.grad_enabled]
+    still = [call for call in trained if not call.part.training and not call.scope.training]
     if still and len(still) == len(trained) and ledger.trained:
-        operation, scope = still[-1]
+        operation, scope, part = still[-1]
         yield Cause(
             "in evaluation mode",
-            f"{outer[id(scope)].name} runs in evaluation mode in all steps, where {scope.detail} "
-            f"{acts(scope)}{facts.at_line(own_span(facts, operation))}",
+            f"{scope.name} runs in evaluation mode in all steps, where {part.detail} "
+            f"{acts(part)}{facts.at_line(own_span(facts, operation))}",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
-    apart = [(o, s) for o, s in trained if s.training is not outer[id(s)].training]
+    apart = [call for call in trained if call.part.training is not call.scope.training]
     if apart:
-        operation, scope = apart[-1]
-        mode = "training" if scope.training else "evaluation"
+        operation, scope, part = apart[-1]
+        mode = "training" if part.training else "evaluation"
         yield Cause(
             "modes apart",
-            f"{scope.name} runs in {mode} mode, and {outer[id(scope)].name} around it does not",
+            f"{part.name} runs in {mode} mode, and {scope.name} around it does not",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
-    evaluated = [(o, s) for o, s in calls if not o.grad_enabled and s.training]
+    evaluated = [call for call in calls if not call.operation.grad_enabled and call.part.training]
     if evaluated and trained:
-        operation, scope = evaluated[-1]
+        operation, scope, part = evaluated[-1]
         yield Cause(
             "evaluated in training mode",
-            f"{outer[id(scope)].name} runs in training mode without gradients"
-            f"{facts.at_line(own_span(facts, operation))}, where {scope.detail} still "
-            f"{acts_in_training(scope)}",
+            f"{scope.name} runs in training mode without gradients"
+            f"{facts.at_line(own_span(facts, operation))}, where {part.detail} still "
+            f"{acts_in_training(part)}",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
 
@@ -230,10 +229,11 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
 def modes_stay(ledger: Ledger) -> Iterator[Cause]:
     """A model that a validation puts into evaluation mode is trained in training mode after it."""
     facts = ledger.facts
-    names: dict[str, list[ModelCall]] = {}
+    names: dict[str, dict[int, ModelCall]] = {}
     for model_call in model_calls(facts):
-        names.setdefault(model_call.scope.name, []).append(model_call)
-    for calls in names.values():
+        scope = model_call.scope
+        names.setdefault(scope.name, {}).setdefault(scope.id, model_call)
+    for calls in map(list, map(dict.values, names.values())):
         trained = [c for c in calls if c.operation.grad_enabled]
         off = next((i for i, c in enumerate(trained) if not c.scope.training), 0)
         if off == 0 or any(c.scope.training for c in trained[off:]):
@@ -255,11 +255,13 @@ def modes_stay(ledger: Ledger) -> Iterator[Cause]:
         yield Cause(
             "evaluation mode",
             f"from step {step} on the model runs in evaluation mode, where {last.part.detail}"
-            f"{facts.at_line(own_span(facts, last.inner))} {acts(last.part)}: {name}.eval()"
+            f"{facts.at_line(own_span(facts, last.operation))} {acts(last.part)}: {name}.eval()"
             f"{facts.at_line(head)} is not undone by {name}.train()",
             (
                 facts.at("this turns evaluation mode on, until train() is called", head),
-                facts.at("the last step in training mode ran here", own_span(facts, last.inner)),
+                facts.at(
+                    "the last step in training mode ran here", own_span(facts, last.operation)
+                ),
             ),
             (f"{name}.train() after the validation, or at the start of each epoch",),
         )
@@ -267,37 +269,35 @@ def modes_stay(ledger: Ledger) -> Iterator[Cause]:
 
 
 class ModelCall(NamedTuple):
-    """A call of an outermost module with a part whose mode matters."""
+    """A call of a module whose mode matters, and of the outermost module around it."""
 
-    operation: Operation  # its first one
-    scope: ScopeRecord
+    operation: Operation  # the first one of the part; of the outermost call, if the part runs none
+    scope: ScopeRecord  # the outermost
     part: ScopeRecord
-    inner: Operation  # of the part; of the call, if the part runs none
 
 
 def model_calls(facts: Facts) -> list[ModelCall]:
-    """Return the calls of models with a dropout or a normalisation, in their order."""
-    roots: dict[int, ScopeRecord] = {}
-    parts: dict[int, ScopeRecord] = {}
+    """Return the calls of dropouts and normalisations, in the order of their operations."""
+    roots: dict[int | None, ScopeRecord] = {}
+    parts: list[ScopeRecord] = []
     for scope in facts.trace.scopes:
-        above = None if scope.parent is None else roots.get(scope.parent)
-        if above is None and (scope.kind != "module" or scope.training is None):
-            continue
-        root = roots[scope.id] = above or scope
-        if any(word in scope.detail for word in WITH_MODES):
-            parts.setdefault(root.id, scope)
+        above = roots.get(scope.parent)
+        is_module = scope.kind == "module" and scope.training is not None
+        if is_module or above is not None:
+            roots[scope.id] = above or scope
+        if is_module and any(word in scope.detail for word in WITH_MODES):
+            parts.append(scope)
     first: dict[int, Operation] = {}
-    inner: dict[int, Operation] = {}
     for operation in facts.operations:
-        if operation.scope in roots and roots[operation.scope].id in parts:
-            root = roots[operation.scope]
-            first.setdefault(root.id, operation)
-            if operation.scope == parts[root.id].id:
-                inner.setdefault(root.id, operation)
-    return [
-        ModelCall(operation, roots[i], parts[i], inner.get(i, operation))
-        for i, operation in first.items()
+        if operation.scope is not None and operation.scope in roots:
+            first.setdefault(operation.scope, operation)
+            first.setdefault(roots[operation.scope].id, operation)
+    calls = [
+        ModelCall(first.get(part.id, first[root.id]), root, part)
+        for part in parts
+        if (root := roots[part.id]).id in first
     ]
+    return sorted(calls, key=lambda call: call.operation.id)
 
 
 def is_eval(call: Any) -> bool:
@@ -355,29 +355,3 @@ def acts_in_training(scope: ScopeRecord) -> str:
 
 def acts(scope: ScopeRecord) -> str:
     return "does nothing" if "Drop" in scope.detail else "uses its running statistics"
-
-
-def with_modes(facts: Facts) -> list[tuple[Operation, ScopeRecord]]:
-    """Return the first operation of each call of a module whose mode matters."""
-    calls: dict[int, tuple[Operation, ScopeRecord]] = {}
-    for operation in facts.operations:
-        scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
-        if (
-            scope is not None
-            and scope.training is not None
-            and any(word in scope.detail for word in WITH_MODES)
-        ):
-            calls.setdefault(scope.id, (operation, scope))
-    return list(calls.values())
-
-
-def outermost(facts: Facts, scope: ScopeRecord) -> ScopeRecord:
-    """Return the outermost module call around a scope."""
-    outer = scope
-    parent = scope.parent
-    while parent is not None:
-        around = facts.trace.scopes[parent]
-        if around.kind == "module" and around.training is not None:
-            outer = around
-        parent = around.parent
-    return outer

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.causes.rates import schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
@@ -13,7 +14,7 @@ from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import BackwardStep, Change, OptimiserRecord, Value
+from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
@@ -34,7 +35,7 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     ]
     if not back:
         return
-    write = last_write(back[0])
+    write = back[0].writes[-1]
     name = labels(facts, back)
     optimiser = facts.trace.optimisers[back[0].holders[0]]
     yield Cause(
@@ -56,16 +57,7 @@ def is_written_back(entry: ParameterEntry) -> bool:
     """Whether other writes than steps can have brought old values back: in between it had others,
     or each step is followed by one.
     """
-    return bool(entry.writes) and (has_moved(entry) or len(entry.writes) >= len(entry.updates))
-
-
-def has_moved(entry: ParameterEntry) -> bool:
-    values = entry.values
-    return any(value != values[0] for value in values)
-
-
-def last_write(entry: ParameterEntry) -> Change:
-    return entry.writes[-1]
+    return bool(entry.writes) and (entry.has_moved or len(entry.writes) >= len(entry.updates))
 
 
 def updates_show(ledger: Ledger) -> Iterator[Cause]:
@@ -84,7 +76,7 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
             continue
         dtype = lost[0].values[-1].dtype
         share = max(share for _, share in shares)
-        schedule = next((s for s in facts.trace.schedules if s.optimiser == number), None)
+        schedule = schedule_of(facts, optimiser)
         rate = f"lr={rates[0]:g}"
         evidence = [facts.at(f"the optimiser has {rate}", optimiser.span)]
         if rates[-1] != rates[0]:
@@ -115,7 +107,7 @@ def share_kept(entry: ParameterEntry) -> float | None:
     """Return the mean share of elements with a gradient that a step left as they were; None if
     that is not known. Where the gradients have become small, as at a minimum, nothing is to move.
     """
-    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
+    turns = entry.used
     values = entry.values[-len(turns) - 1 :]
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return None
@@ -148,8 +140,7 @@ def kept(turn: BackwardStep, before: Value, after: Value) -> float:
 
 def is_moved(entry: ParameterEntry) -> bool:
     """Whether steps used gradients of a parameter that are not 0."""
-    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
-    return len(turns) > 1 and not any(is_zero(turn.grad_after) for turn in turns)
+    return len(entry.used) > 1 and not any(is_zero(turn.grad_after) for turn in entry.used)
 
 
 def digits(dtype: str) -> str:
@@ -168,7 +159,7 @@ def held_by_an_optimiser(ledger: Ledger) -> Iterator[Cause]:
         if not entry.holders
         and facts.tensors[entry.leaf].is_parameter
         and len(entry.gradients) > 1
-        and (is_unused(entry) or not has_moved(entry))
+        and (is_unused(entry) or not entry.has_moved)
     ]
     if loose:
         be = "is" if len(loose) == 1 else "are"
@@ -252,7 +243,7 @@ def copies_follow(ledger: Ledger) -> Iterator[Cause]:
     origins = {
         fingerprint(entry): entry
         for entry in ledger.trained
-        if has_moved(entry) and fingerprint(entry) is not None
+        if entry.has_moved and fingerprint(entry) is not None
     }
     begin = facts.trace.training[0].operations[0] if facts.trace.training else 0
     copies = [

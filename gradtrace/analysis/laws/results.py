@@ -7,12 +7,13 @@ from __future__ import annotations
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
-from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.facts import Facts, is_zero, number_of, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
     loads,
     loop_around,
+    made_by,
     named,
     numbers_in,
     operator,
@@ -27,7 +28,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import Operation, TensorId, TensorRecord, Value
+from gradtrace.trace.record import Operation, Span, TensorId, TensorRecord, Value
 
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
 SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div"))
@@ -47,7 +48,7 @@ FEW = 8  # indices that may be equal by chance
 def terms_train(ledger: Ledger) -> Iterator[Cause]:
     """A term of a loss that depends on trained parameters has a gradient."""
     facts = ledger.facts
-    trained = {entry.leaf for entry in ledger.trained}
+    trained = ledger.leaves
     for root in facts.roots:
         for term, operation in constant_terms(facts, root):
             record = facts.tensors[term]
@@ -66,7 +67,7 @@ def terms_train(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.at_line(operation.span)} has no gradient: {clause}",
                 (*reason.evidence, facts.at("it is added as a constant here", operation.span)),
                 reason.advice,
-                tensors=frozenset(trained),
+                tensors=trained,
             )
 
 
@@ -91,7 +92,7 @@ def constant_terms(facts: Facts, root: TensorId) -> Iterator[tuple[TensorId, Ope
                 yield scaled(facts, operand), maker
 
 
-def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Cause | None:
+def of_numbers(facts: Facts, leaf: TensorRecord, trained: frozenset[TensorId]) -> Cause | None:
     """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
     if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
         return cause
@@ -185,15 +186,8 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
                 facts.backward(facts.storing[-1]),
             ),
             (f"(-{root}).backward()",),
-            tensors=frozenset(entry.leaf for entry in ledger.trained),
+            tensors=ledger.leaves,
         )
-
-
-def number_of(record: TensorRecord) -> float | None:
-    value = record.value
-    if value is None or not value.is_whole or value.numel != 1 or not value.is_float:
-        return None
-    return float(value.data if not value.shape else value.data.flat[0])
 
 
 def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
@@ -205,8 +199,8 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
         name = operator(maker)
         if name in ("log_softmax", "logsigmoid", "log_prob"):
             return maker
-        is_log = name == "sub" and len(maker.tensors) == 2 and is_logsumexp(facts, maker.tensors[1])
-        if is_log:
+        is_ratio = name == "sub" and len(maker.tensors) == 2
+        if is_ratio and made_by(facts, maker.tensors[1], ("logsumexp",)):
             return maker
         is_positive = (
             name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
@@ -215,11 +209,6 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
             return None
         maker = facts.maker(maker.tensors[0])
     return None
-
-
-def is_logsumexp(facts: Facts, tensor: TensorId) -> bool:
-    maker = facts.maker(tensor)
-    return maker is not None and operator(maker) == "logsumexp"
 
 
 def divided_once(ledger: Ledger) -> Iterator[Cause]:
@@ -243,6 +232,29 @@ def divided_once(ledger: Ledger) -> Iterator[Cause]:
                 maker = facts.maker(maker.tensors[0])
 
 
+def differences_vary(ledger: Ledger) -> Iterator[Cause]:
+    """Two results of the parameters that a step compares are not always equal (a remark).
+
+    x - x.detach() is 0 on purpose: it has the gradient of x.
+    """
+    facts = ledger.facts
+    lines: dict[Span | None, list[Operation]] = {}
+    for operation in facts.calls_of(("sub",)):
+        ends = [facts.tensors[i] for i in operation.tensors]
+        if len(ends) == 2 and all(t.requires_grad and not t.is_leaf for t in ends):
+            lines.setdefault(operation.span, []).append(operation)
+    for span, operations in lines.items():
+        differences = [facts.tensors[o.outputs[0]] for o in operations if o.outputs]
+        if len(operations) > 2 and all(is_zero(t.value) for t in differences):
+            first, second = (named(facts, i) for i in operations[-1].tensors)
+            yield Cause(
+                "always equal",
+                f"{first} and {second} are equal each of the {len(operations)} times that their "
+                f"difference is taken{facts.at_line(span)}: both have the same parameters",
+                (facts.at("the difference is 0 here", span),),
+            )
+
+
 def results_used(ledger: Ledger) -> Iterator[Cause]:
     """What is computed is used: by another operation, a loss, or the program (a remark).
 
@@ -251,12 +263,11 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
     inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         if any(operation.id in ran for ran in inside):
             continue
-        if any(facts.readers(i) or i in escaped or i in roots for i in operation.outputs):
+        if any(facts.readers(i) or i in escaped or i in facts.begins for i in operation.outputs):
             continue
         if not operation.outputs or operation.name.endswith("_") or not operation.tensors:
             continue
@@ -268,12 +279,6 @@ def results_used(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.text.cut(statement)}{facts.at_line(operation.span)} {where}",
                 (facts.at("nothing reads the result", operation.span),),
             )
-
-
-def last_of_each_line(facts: Facts) -> list[Operation]:
-    """Return the last operation of each place in the program's own text."""
-    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
-    return sorted(last.values(), key=lambda o: o.id)
 
 
 def dropped(facts: Facts, statement: Any, name: str) -> str:
@@ -299,12 +304,11 @@ def losses_reached(ledger: Ledger) -> Iterator[Cause]:
     if len(facts.trace.training) < 2:
         return
     escaped = {escape.tensor for escape in facts.trace.escapes}
-    roots = {root for pass_ in facts.passes for root in pass_.roots}
-    for operation in last_of_each_line(facts):
+    for operation in facts.last_of_each_line:
         record = facts.tensors[operation.outputs[0]] if operation.outputs else None
         if record is None or not record.requires_grad or record.is_leaf or record.shape:
             continue
-        if record.id in roots or record.id in escaped or facts.readers(record.id):
+        if record.id in facts.begins or record.id in escaped or facts.readers(record.id):
             continue
         if places.method_call(facts.text.statement(operation.span), ("print",)) is not None:
             continue
@@ -407,19 +411,21 @@ def targets_constant(ledger: Ledger) -> Iterator[Cause]:
 def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     """A way from a trained parameter to a loss is cut by the program on purpose (a remark)."""
     facts = ledger.facts
-    into = facts.flow.before(facts.roots)
-    behind = facts.flow.after(entry.leaf for entry in ledger.trained)
+    ends = {pass_.span: pass_.roots for pass_ in facts.passes}
+    ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
+    behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
     for operation in facts.calls_of(CUTTING):
         span = own_span(facts, operation)
         source = next(iter(operation.tensors), None)
         if span is None or span.file or source is None or source not in behind or span in lines:
             continue
-        if not facts.tensors[source].requires_grad or into.isdisjoint(operation.outputs):
+        cut = [roots for roots, before in ways if not before.isdisjoint(operation.outputs)]
+        if not facts.tensors[source].requires_grad or not cut:
             continue
         lines[span] = Cause(
             "cut",
-            f"{facts.root_names()} depends on {named(facts, source)} through {operation.name}"
+            f"{facts.labels(cut[-1])} depends on {named(facts, source)} through {operation.name}"
             f"{facts.at_line(span)}, where no gradient comes back",
             (facts.at("no gradient comes back here", span),),
         )

@@ -7,9 +7,19 @@ from itertools import zip_longest
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import code_of, enclosed, made_at, named, operator, own_span, unit
+from gradtrace.analysis.terms import (
+    code_of,
+    enclosed,
+    made_at,
+    made_by,
+    named,
+    operator,
+    own_span,
+    unit,
+)
 from gradtrace.annotations import Iterator
 from gradtrace.engine.operators.tables import function_table
+from gradtrace.trace.labels import called_by
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Value
 
@@ -42,8 +52,8 @@ def losses_match(ledger: Ledger) -> Iterator[Cause]:
 
 def unexpanded(facts: Facts, pair: Pair) -> Pair:
     """Return the tensor before the loss expanded it to a common shape."""
-    maker = facts.maker(pair[0].id)
-    before = facts.operands(maker) if maker is not None and operator(maker) in EXPANDED else []
+    maker = made_by(facts, pair[0].id, EXPANDED)
+    before = [] if maker is None else facts.operands(maker)
     if maker is None or not before:
         return pair
     return before[maker.outputs.index(pair[0].id) % len(before)]
@@ -54,8 +64,7 @@ def is_difference(facts: Facts, pair: list[Pair]) -> bool:
     short, long = sorted((value.shape for _, value in pair), key=len)
     if len(short) != 1 or long != (short[0], 1) or short[0] == 1:
         return False
-    makers = [facts.maker(record.id) for record, _ in pair]
-    reshaped = any(maker is not None and operator(maker) in RESHAPED for maker in makers)
+    reshaped = any(made_by(facts, record.id, RESHAPED) for record, _ in pair)
     return sum(record.requires_grad for record, _ in pair) == 1 and not reshaped
 
 
@@ -100,16 +109,12 @@ def growth_behind(facts: Facts, record: TensorRecord) -> str | None:
     """Return the broadcast that made an operand, or one of its makers, larger than what it was
     computed from.
     """
-    tensor = record.id
+    maker = facts.maker(record.id)
     for _ in range(6):
-        maker = facts.maker(tensor)
-        if maker is None:
-            return None
-        if (text := broadcast_in(facts, maker)) is not None:
+        text = None if maker is None else broadcast_in(facts, maker)
+        if maker is None or text is not None:
             return text
-        tensor = next(iter(maker.tensors), -1)
-        if tensor < 0:
-            return None
+        maker = facts.maker(next(iter(maker.tensors), None))
     return None
 
 
@@ -137,15 +142,12 @@ def element_by_element(ledger: Ledger) -> Iterator[Cause]:
     A dimension that the program has inserted, or a transposed operand, is meant to broadcast.
     """
     facts = ledger.facts
-    last = {o.span: o for o in facts.operations if o.span is not None and not o.span.file}
-    for operation in last.values():
+    for operation in facts.last_of_each_line:
         text = broadcast_in(facts, operation)
-        if text is None:
+        operands = facts.operands(operation) if text is not None else []
+        if text is None or any(made_by(facts, record.id, VIEWS) for record, _ in operands):
             continue
-        makers = [facts.maker(record.id) for record, _ in facts.operands(operation)]
-        if any(maker is not None and operator(maker) in VIEWS for maker in makers):
-            continue
-        if not any(record.requires_grad for record, _ in facts.operands(operation)):
+        if not any(record.requires_grad for record, _ in operands):
             continue
         yield Cause("broadcast result", text, (facts.at("here", operation.span),))
 
@@ -177,11 +179,6 @@ SOFTMAX = function_table("analysis.laws.shapes.SOFTMAX", ("softmax", "log_softma
 WITHIN = (*SOFTMAX, "norm", "vector_norm")
 
 
-def called(operation: Operation) -> str:
-    """Return the name of the function that the program calls."""
-    return operation.text.partition("(")[0].rpartition(".")[2] or operation.name
-
-
 def samples_apart(ledger: Ledger) -> Iterator[Cause]:
     """A normalisation or a softmax is taken within a sample, not over the batch (a remark)."""
     facts = ledger.facts
@@ -197,8 +194,9 @@ def samples_apart(ledger: Ledger) -> Iterator[Cause]:
         if operation.option("dim") != "0" or len(record.shape) < 2 or record.shape[0] < 2:
             continue
         seen.add(span)
+        name = called_by(operation.text) or operation.name
         yield Cause(
             "over the batch",
-            f"{called(operation)}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
+            f"{name}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
             (facts.at("here", span),),
         )

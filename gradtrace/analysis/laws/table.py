@@ -22,7 +22,7 @@ class Law(NamedTuple):
     """
 
     check: Callable[[Ledger], Iterator[Cause]]
-    codes: tuple[tuple[str, str], ...]
+    codes: dict[str, str]
     is_remark: bool = False
     unless: tuple[str, ...] = ()
 
@@ -36,149 +36,154 @@ SYMPTOMS = (
 LAWS = (
     Law(
         used_gradients.used_once,
-        (("cleared early", "gradients are cleared before a step uses them"),),
+        {"cleared early": "gradients are cleared before a step uses them"},
     ),
     Law(
         used_gradients.of_one_state,
-        (("mixed gradients", "a step adds gradients of two states of the parameters"),),
+        {"mixed gradients": "a step adds gradients of two states of the parameters"},
     ),
     Law(
         used_gradients.once_for_each_loss,
-        (("backward twice", "backward runs twice from a loss before a step"),),
+        {"backward twice": "backward runs twice from a loss before a step"},
     ),
     Law(
         used_gradients.for_parameters,
-        (("gradients of a sampler", "a step also uses gradients of passes for an input"),),
+        {"gradients of a sampler": "a step also uses gradients of passes for an input"},
     ),
-    Law(modules.hooks_once, (("hook twice", "a hook is registered again in each step"),)),
+    Law(modules.hooks_once, {"hook twice": "a hook is registered again in each step"}),
     Law(
         modules.schedules_follow,
-        (("early schedule", "a scheduler that is stepped before the optimiser"),),
+        {"early schedule": "a scheduler that is stepped before the optimiser"},
     ),
     Law(
         modules.modes_stay,
-        (("evaluation mode", "a model that a validation leaves in evaluation mode"),),
+        {"evaluation mode": "a model that a validation leaves in evaluation mode"},
     ),
     Law(
         modules.clips_before_steps,
-        (
-            ("clips nothing", "clip_grad_norm_ of an iterator that has no tensor left"),
-            ("idle clip", "clipping that no step uses"),
-        ),
+        {
+            "clips nothing": "clip_grad_norm_ of an iterator that has no tensor left",
+            "idle clip": "clipping that no step uses",
+        },
     ),
     Law(
         parameters.updates_stay,
-        (("updates undone", "a write brings back what a step has changed"),),
+        {"updates undone": "a write brings back what a step has changed"},
         unless=SYMPTOMS,
     ),
     Law(
         parameters.updates_show,
-        (("updates lost", "updates smaller than the spacing of the dtype"),),
+        {"updates lost": "updates smaller than the spacing of the dtype"},
         unless=SYMPTOMS,
     ),
     Law(
         results.loss_moves,
-        (("computed once", "a loss that is computed before the loop"),),
+        {"computed once": "a loss that is computed before the loop"},
         unless=SYMPTOMS,
     ),
     Law(
         results.terms_train,
-        (("constant term", "a term of the loss without a gradient"),),
+        {"constant term": "a term of the loss without a gradient"},
         unless=SYMPTOMS,
     ),
     Law(
         results.likelihood_falls,
-        (("likelihood falls", "a log-likelihood that is minimised"),),
+        {"likelihood falls": "a log-likelihood that is minimised"},
         unless=SYMPTOMS,
     ),
     Law(
         shapes.losses_match,
-        (("broadcast", "a loss of a prediction and a target of unlike shapes"),),
+        {"broadcast": "a loss of a prediction and a target of unlike shapes"},
     ),
     Law(
         draws.recomputed_alike,
-        (("recomputed otherwise", "a checkpoint that draws other numbers in backward"),),
+        {"recomputed otherwise": "a checkpoint that draws other numbers in backward"},
     ),
     Law(
         parameters.held_by_an_optimiser,
-        (("no optimiser", "parameters with gradients in no optimiser"),),
+        {"no optimiser": "parameters with gradients in no optimiser"},
         True,
     ),
     Law(
         writes.copies_differ,
-        (("copied onto itself", "a copy from the memory that it writes to"),),
+        {"copied onto itself": "a copy from the memory that it writes to"},
         True,
     ),
-    Law(writes.writes_read, (("unread write", "a write to a result that nothing reads"),), True),
+    Law(writes.writes_read, {"unread write": "a write to a result that nothing reads"}, True),
     Law(
         results.divided_once,
-        (("divided twice", "a loss that is divided twice by one number"),),
+        {"divided twice": "a loss that is divided twice by one number"},
         True,
     ),
-    Law(results.results_used, (("dropped result", "a result that nothing reads"),), True),
+    Law(
+        results.differences_vary,
+        {"always equal": "two results that are equal in each step"},
+        True,
+    ),
+    Law(results.results_used, {"dropped result": "a result that nothing reads"}, True),
     Law(
         draws.drawn_again,
-        (("repeated draw", "a line that draws the same numbers in each step"),),
+        {"repeated draw": "a line that draws the same numbers in each step"},
         True,
     ),
-    Law(parameters.flags_exist, (("unknown flag", "a misspelt requires_grad"),), True),
-    Law(modules.dropout_ends, (("dropout stays on", "a dropout in evaluation mode"),), True),
+    Law(parameters.flags_exist, {"unknown flag": "a misspelt requires_grad"}, True),
+    Law(modules.dropout_ends, {"dropout stays on": "a dropout in evaluation mode"}, True),
     Law(
         modules.statistics_known,
-        (("initial statistics", "an evaluation with running statistics of no data"),),
+        {"initial statistics": "an evaluation with running statistics of no data"},
         True,
     ),
     Law(
         shapes.views_keep_order,
-        (("order kept", "a view that exchanges the sizes of two dimensions"),),
+        {"order kept": "a view that exchanges the sizes of two dimensions"},
         True,
     ),
     Law(
         shapes.samples_apart,
-        (("over the batch", "a normalisation over the samples"),),
+        {"over the batch": "a normalisation over the samples"},
         True,
     ),
     Law(
         results.targets_constant,
-        (("trained target", "a regression whose target has a gradient"),),
+        {"trained target": "a regression whose target has a gradient"},
         True,
     ),
-    Law(results.targets_vary, (("one target", "targets of mostly one class"),), True),
+    Law(results.targets_vary, {"one target": "targets of mostly one class"}, True),
     Law(
         results.targets_differ,
-        (("targets are inputs", "a classification whose targets are its inputs"),),
+        {"targets are inputs": "a classification whose targets are its inputs"},
         True,
     ),
     Law(
         shapes.element_by_element,
-        (("broadcast result", "a result larger than its operands"),),
+        {"broadcast result": "a result larger than its operands"},
         True,
     ),
-    Law(results.losses_reached, (("dropped loss", "a number with grad that goes nowhere"),), True),
+    Law(results.losses_reached, {"dropped loss": "a number with grad that goes nowhere"}, True),
     Law(
         modules.modes_agree,
-        (
-            ("in evaluation mode", "a model that is trained in evaluation mode"),
-            ("modes apart", "a module in another mode than the one around it"),
-            ("evaluated in training mode", "a model that runs without gradients in training mode"),
-        ),
+        {
+            "in evaluation mode": "a model that is trained in evaluation mode",
+            "modes apart": "a module in another mode than the one around it",
+            "evaluated in training mode": "a model that runs without gradients in training mode",
+        },
         True,
     ),
     Law(
         modules.schedules_move,
-        (("schedule apart", "a schedule that is not stepped with its optimiser"),),
+        {"schedule apart": "a schedule that is not stepped with its optimiser"},
         True,
     ),
-    Law(parameters.one_holder, (("two optimisers", "two optimisers change a parameter"),), True),
+    Law(parameters.one_holder, {"two optimisers": "two optimisers change a parameter"}, True),
     Law(
         parameters.copies_follow,
-        (("stale copy", "a copy of parameters that never changes"),),
+        {"stale copy": "a copy of parameters that never changes"},
         True,
     ),
-    Law(results.cuts_meant, (("cut", "a way to the loss that detach() cuts"),), True),
+    Law(results.cuts_meant, {"cut": "a way to the loss that detach() cuts"}, True),
     Law(
         parameters.holders_train,
-        (("frozen in optimiser", "an optimiser holds frozen parameters"),),
+        {"frozen in optimiser": "an optimiser holds frozen parameters"},
         True,
     ),
 )

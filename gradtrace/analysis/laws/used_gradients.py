@@ -7,25 +7,27 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry, sums
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import OptimiserRecord, PassRecord, Span, TensorId
+from gradtrace.trace.record import OptimiserRecord, PassRecord, Span
 
 
 def used_once(ledger: Ledger) -> Iterator[Cause]:
     """Gradients are not cleared before a step has used them.
 
     A pass of which some leaves' gradients are used is in order: a generator's loss goes through the
-    discriminator, and an alternating training steps one part at a time. So is one whose gradients
-    the program reads, or that an optimiser's closure runs.
+    discriminator, and an alternating training steps one part at a time. So is one through another
+    optimiser's parameters, which that one's steps move by their own loss, one whose gradients the
+    program reads, or that an optimiser's closure runs.
     """
     facts = ledger.facts
     passes: dict[int, list[GradientEntry]] = {}
+    is_idle = not any(entry.fate == USED for held in ledger.trained for entry in held.gradients)
     for held in ledger.trained:
         holders = [facts.trace.optimisers[n] for n in held.holders]
         if not any(has_closure(facts, holder) for holder in holders):
-            begin = min(passes_before(facts, holder) for holder in holders)
+            begin = 0 if is_idle else min(passes_before(facts, holder) for holder in holders)
             for entry in held.gradients:
                 if entry.turn.number >= begin:
                     passes.setdefault(entry.turn.number, []).append(entry)
@@ -34,13 +36,26 @@ def used_once(ledger: Ledger) -> Iterator[Cause]:
         lines.setdefault(facts.passes[number].span, []).append(entries)
     for groups in lines.values():
         lost = [group for group in groups if all(map(is_lost, group))]
-        if len(lost) < 2 or 2 * len(lost) < len(groups):
+        if len(lost) < 2 - is_idle or 2 * len(lost) < len(groups):
             continue
         entries = [entry for group in lost for entry in group]
         pass_ = ledger.pass_of(entries[0])
         if len(lost) == len(groups) and any(is_read(facts, pass_, entry) for entry in entries):
             continue
+        if all(is_used_elsewhere(ledger, entry) for entry in entries):
+            continue
         yield cleared_unused(facts, pass_, entries, len(lost), len(groups))
+
+
+def is_used_elsewhere(ledger: Ledger, lost: GradientEntry) -> bool:
+    """Whether there are several optimisers, and steps use a parameter's gradients of another
+    line's passes.
+    """
+    place = ledger.pass_of(lost).span
+    return sum(o.steps > 0 for o in ledger.facts.trace.optimisers) > 1 and any(
+        entry.fate == USED and ledger.pass_of(entry).span != place
+        for entry in ledger.gradients[lost.leaf]
+    )
 
 
 def passes_before(facts: Facts, optimiser: OptimiserRecord) -> int:
@@ -80,14 +95,8 @@ def cleared_unused(
     assert end is not None
     call = end.text or "zero_grad()"
     leaves = frozenset(entry.leaf for entry in lost)
-    optimiser = next(
-        (
-            o
-            for o in facts.trace.optimisers
-            if not leaves.isdisjoint(map(facts.flow.tensor, o.tensors))
-        ),
-        None,
-    )
+    optimisers = facts.trace.optimisers
+    optimiser = next((o for o in optimisers if not leaves.isdisjoint(facts.held_by(o))), None)
     evidence = [facts.backward(pass_), facts.at("they are cleared here", end.span)]
     step = ""
     if optimiser is not None and optimiser.step_span is not None:
@@ -134,23 +143,14 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
                 facts.backward(after),
             ),
             (f"clear the gradients before backward{facts.at_line(after.span)}",),
-            tensors=frozenset(entry.leaf for entry in ledger.trained),
+            tensors=ledger.leaves,
         )
         return
 
 
 def together(entries: Sequence[GradientEntry]) -> list[tuple[GradientEntry, GradientEntry]]:
     """Return the first and the last of those entries that one step used, for each such step."""
-    return [(used[0], used[-1]) for used in by_step(entries) if len(used) > 1]
-
-
-def by_step(entries: Sequence[GradientEntry]) -> list[list[GradientEntry]]:
-    """Return the entries that were used, those of each step in a list."""
-    steps: dict[int, list[GradientEntry]] = {}
-    for entry in entries:
-        if entry.fate == USED:
-            steps.setdefault(id(entry.end), []).append(entry)
-    return list(steps.values())
+    return [(group[0], group[-1]) for group in sums(entries) if len(group) > 1]
 
 
 def for_parameters(ledger: Ledger) -> Iterator[Cause]:
@@ -165,7 +165,7 @@ def for_parameters(ledger: Ledger) -> Iterator[Cause]:
         for turn in turns
     }
     for held in ledger.trained:
-        for used in by_step(held.gradients):
+        for used in sums(held.gradients):
             others = [entry for entry in used if entry.turn.number in inputs]
             if not 1 < len(others) < len(used):
                 continue
@@ -185,7 +185,7 @@ def for_parameters(ledger: Ledger) -> Iterator[Cause]:
                     f"or zero_grad() before the backward of the loss"
                     f"{facts.at_line(ledger.pass_of(used[-1]).span)}",
                 ),
-                tensors=leaves_of(ledger),
+                tensors=ledger.leaves,
             )
             return
 
@@ -210,10 +210,6 @@ def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
             "each gradient is added twice",
             (facts.backward(first), facts.backward(last)),
             (f"call backward once for each {root}",),
-            tensors=leaves_of(ledger),
+            tensors=ledger.leaves,
         )
         return
-
-
-def leaves_of(ledger: Ledger) -> frozenset[TensorId]:
-    return frozenset(entry.leaf for entry in ledger.trained)

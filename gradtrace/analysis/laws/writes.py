@@ -40,7 +40,8 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     escaped = {escape.tensor for escape in facts.trace.escapes if escape.how != "data"}
     roots = {root for pass_ in facts.passes for root in pass_.roots}
-    for change, operation in writes(facts):
+    last = {id(change.tensors): (change, operation) for change, operation in writes(facts)}
+    for change, operation in last.values():
         held = facts.held(change)
         makers = [maker for i in held if (maker := facts.maker(i)) is not None]
         results = [maker for maker in makers if reads_parameters(facts, maker)]

@@ -5,10 +5,10 @@ the line that cleared it.
 from __future__ import annotations
 
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.numbers import CLEARS
 from gradtrace.annotations import Final, NamedTuple, Sequence
 from gradtrace.trace.record import BackwardStep, Change, TensorId
 
+CLEARS = ("cleared", "zero_")
 USED: Final = "used"  # by an optimiser's step, or by the program's own write to the leaf
 CLEARED: Final = "cleared"  # before anything used it
 LEFT: Final = "left"  # on the leaf when the run ended, unused
@@ -87,3 +87,12 @@ def entries(
                 entry.writes.append(change)
     waiting += [Waiting(turn, used) for turn in turns[at:]]
     return closed + [entry.closed(leaf, LEFT, None) for entry in waiting]
+
+
+def sums(entries: Sequence[GradientEntry]) -> list[list[GradientEntry]]:
+    """Return the gradients of a leaf that each update of it used, in the order of the updates."""
+    updates: dict[int, list[GradientEntry]] = {}
+    for entry in entries:
+        if entry.fate == USED:
+            updates.setdefault(id(entry.end), []).append(entry)
+    return list(updates.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.ledger.gradients import GradientEntry
+from gradtrace.analysis.ledger.gradients import USED, GradientEntry
 from gradtrace.annotations import Iterable, NamedTuple, Sequence
-from gradtrace.trace.record import Change, TensorId, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, TensorId, TensorRecord, Value
 
 
 class ParameterEntry(NamedTuple):
@@ -26,6 +26,11 @@ class ParameterEntry(NamedTuple):
         return [t.value for t in self.versions if t.value is not None and t.value.is_measured]
 
     @property
+    def used(self) -> list[BackwardStep]:
+        """The turns that left the gradients which updates used."""
+        return [entry.turn for entry in self.gradients if entry.fate == USED]
+
+    @property
     def others(self) -> tuple[Change, ...]:
         """The writes that changed it besides steps: none if steps alone explain its values."""
         values = self.values
@@ -33,6 +38,12 @@ class ParameterEntry(NamedTuple):
         if len(values) == len(self.versions) and moves <= len(self.updates):
             return ()
         return self.writes
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether a value that it had is known to differ from the first one."""
+        values = self.values
+        return any(value != values[0] for value in values)
 
     @property
     def is_still(self) -> bool:

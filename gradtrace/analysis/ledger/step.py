@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, USED, GradientEntry
+from gradtrace.analysis.ledger.gradients import CLEARED, LEFT, USED, GradientEntry, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named, optimiser_name
 from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import Change, Span, TensorRecord
+from gradtrace.trace.labels import called_by
+from gradtrace.trace.record import Change, Span
 
 
 class Source(NamedTuple):
@@ -100,7 +101,7 @@ def sources(ledger: Ledger, gradients: list[GradientEntry]) -> tuple[Source, ...
 
 def name_of(change: Change) -> str:
     """Return the call of a write: "clip_grad_norm_"."""
-    return change.text.partition("(")[0].rpartition(".")[2] or change.how
+    return called_by(change.text) or change.how
 
 
 def user(ledger: Ledger, entry: ParameterEntry, gradient: GradientEntry) -> str:
@@ -114,7 +115,7 @@ def change_of(entry: ParameterEntry, gradient: GradientEntry) -> float | None:
     """Return how far the update with a gradient moved a parameter, relative to its norm."""
     if gradient.fate != USED:
         return None
-    ends = list(dict.fromkeys(id(g.end) for g in entry.gradients if g.fate == USED))
-    place = ends.index(id(gradient.end))
-    versions: list[TensorRecord] = list(entry.versions)[-len(ends) - 1 :]
-    return update_of(versions[place], list(entry.versions)) if place < len(versions) else None
+    ends = [group[0].end for group in sums(entry.gradients)]
+    place = next(i for i, end in enumerate(ends) if end is gradient.end)
+    versions = entry.versions[-len(ends) - 1 :]
+    return update_of(versions[place], entry.versions) if place < len(versions) else None

@@ -49,21 +49,20 @@ def with_counters(trace: Trace, texts: Sequence[str]) -> list[str]:
     loops in that step, unless they are the same. Of the steps without, the first one says that it
     is counted.
     """
-    variables = {str(step.number): step.variables for step in trace.training}
+    notes = {str(step.number): step.variables or "counted from 1" for step in trace.training}
     message = "" if trace.failure is None else trace.failure.message
+    said = {""}
 
     def noted(text: str) -> str:
         start, *parts = f" {text}".split(" step ")
         for part in parts:
             number = part[: len(part) - len(part.lstrip("0123456789"))]
+            note = notes.get(number, "")
             # a program's message has its own numbers
-            own = None if f"step {number}" in message else variables.pop(number, None)
-            if own == "":
-                own = "counted from 1"
-                for other in [other for other, values in variables.items() if not values]:
-                    del variables[other]
-            is_new = own is not None and own.partition("=")[2] != number
-            start += f" step {number}" + f" ({own})" * is_new + part[len(number) :]
+            is_own = f"step {number}" in message or note.partition("=")[2] == number
+            shown = "" if is_own or note in said else f" ({note})"
+            said.add(note)
+            start += f" step {number}{shown}{part[len(number) :]}"
         return start[1:]
 
     return list(map(noted, texts))

@@ -40,8 +40,12 @@ def taken_together(trace: Trace, fold: Fold, lines: Sequence[range] = ()) -> Fol
     """Return the fold with the operations that are still shown put into chains of one scope each,
     except those of `lines`.
     """
-    pieces = loose(trace, fold, lines)
     room = max(6, LONGEST // 2 - len(fold.groups))
+    pieces = [
+        (place, part)
+        for place, ids in loose(trace, fold, lines)
+        for part in independent(trace, ids, FITS // 4)
+    ]
     size = max(2, -(-sum(len(ids) for _, ids in pieces) // room))
     member = list(fold.member)
     groups = list(fold.groups)
@@ -100,6 +104,24 @@ def loose(trace: Trace, fold: Fold, lines: Sequence[range]) -> list[tuple[int | 
         pieces[-1][1].append(operation.id)
         broken = False
     return pieces
+
+
+def independent(trace: Trace, ids: list[int], most: int) -> list[list[int]]:
+    """Return the parts of a run of operations that share no tensor, if these are at most `most`, of
+    more than one operation each; else the whole run.
+    """
+    parts: list[tuple[list[int], set[int]]] = []
+    for index in ids:
+        tensors = {*trace.operations[index].tensors, *trace.operations[index].outputs}
+        own = [index]
+        # what came after a part with a common tensor is between two operations of one part
+        while any(not tensors.isdisjoint(used) for _, used in parts):
+            before, used = parts.pop()
+            own = [*before, *own]
+            tensors |= used
+        parts.append((own, tensors))
+    fits = len(parts) <= most and all(len(part) > 1 for part, _ in parts)
+    return [part for part, _ in parts] if fits else [ids]
 
 
 def stretches(names: list[str], size: int) -> list[Stretch]:

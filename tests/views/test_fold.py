@@ -10,6 +10,7 @@ from gradtrace.trace.capture import capture
 from gradtrace.trace.keeper import Keeper
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image
+from gradtrace.views.chains import taken_together
 from gradtrace.views.dot_extras import level_of
 from gradtrace.views.fold import EVERYTHING, FITS, LONGEST, fold, folded_length
 from gradtrace.views.model import model
@@ -176,6 +177,20 @@ def test_statements_in_a_row_are_folded_by_repetition_and_by_lines():
     ran = {o.span.line for o in trace.operations}
     assert {100, 101, 102, 103} & ran <= set(lone) and 101 in lone
     assert len(level_of(model(trace, "data", opened))) == len(model(trace, "data", opened).nodes)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_independent_examples_are_not_one_box(joined):
+    examples = "".join(
+        f"x{i} = torch.tensor({i}.0, requires_grad=True)\n"
+        f"y{i} = torch.sin(x{i}) * x{i} + torch.exp(x{i}) - x{i} ** 2\ny{i}.backward()\n"
+        for i in range(1, 15)
+    )
+    total = "total = " + " + ".join(f"y{i}.detach()" for i in range(1, 15)) + "\n"
+    trace = traced("import torch\n" + examples + total * joined)
+    groups = taken_together(trace, fold(trace)).groups
+    assert (len(groups) < 14) is joined
+    assert joined or {len(group.operations) for group in groups} == {6}
 
 
 def test_a_name_that_nothing_has():

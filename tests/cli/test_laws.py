@@ -17,6 +17,7 @@ ANSWERS = {
     "below_spacing": ("updates lost", 12),
     "cleared_micro_batches": ("cleared early", 7),
     "clip_after_step": ("idle clip", 15),
+    "closure_adds_up": ("closure accumulates", 12),
     "grown_target": ("broadcast", 11),
     "hook_in_loop": ("hook twice", 8),
     "likelihood_minimised": ("likelihood falls", 9),

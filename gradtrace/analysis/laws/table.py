@@ -47,6 +47,10 @@ LAWS = (
         {"backward twice": "backward runs twice from a loss before a step"},
     ),
     Law(
+        used_gradients.closures_clear,
+        {"closure accumulates": "an LBFGS closure that clears no gradients"},
+    ),
+    Law(
         used_gradients.for_parameters,
         {"gradients of a sampler": "a step also uses gradients of passes for an input"},
     ),

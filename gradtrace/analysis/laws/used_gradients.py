@@ -8,7 +8,7 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, is_finite
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry, sums
-from gradtrace.analysis.terms import named
+from gradtrace.analysis.terms import named, settings
 from gradtrace.annotations import Iterator, Sequence
 from gradtrace.trace.record import OptimiserRecord, PassRecord, Span
 
@@ -151,6 +151,37 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
 def together(entries: Sequence[GradientEntry]) -> list[tuple[GradientEntry, GradientEntry]]:
     """Return the first and the last of those entries that one step used, for each such step."""
     return [(group[0], group[-1]) for group in sums(entries) if len(group) > 1]
+
+
+def closures_clear(ledger: Ledger) -> Iterator[Cause]:
+    """What LBFGS calls clears the gradients before each of its passes.
+
+    PyTorch's record has one update for a step, gradtrace's own one for each of its iterations.
+    """
+    facts = ledger.facts
+    for held in ledger.trained:
+        optimiser = facts.trace.optimisers[held.holders[0]]
+        added = [entry for entry in held.gradients if entry.stale]
+        if facts.trace.engine:
+            added = [entry for used in sums(held.gradients) for entry in used[1:]]
+        if (
+            optimiser.kind != "LBFGS"
+            or settings(optimiser).get("max_iter") == "1"
+            or len(added) < 2
+            or any(entry.fate == CLEARED for entry in held.gradients)
+        ):
+            continue
+        pass_ = ledger.pass_of(added[-1])
+        yield Cause(
+            "closure accumulates",
+            f"LBFGS{facts.at_line(optimiser.step_span)} calls its closure several times in a step, "
+            f"and nothing in it clears the gradients: {len(added)} passes"
+            f"{facts.at_line(pass_.span)} add to those before",
+            (facts.backward(pass_), facts.at("the steps are taken here", optimiser.step_span)),
+            (f"zero_grad() in the closure, before backward{facts.at_line(pass_.span)}",),
+            tensors=ledger.leaves,
+        )
+        return
 
 
 def for_parameters(ledger: Ledger) -> Iterator[Cause]:

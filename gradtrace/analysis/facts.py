@@ -154,6 +154,15 @@ class Facts:
         return [s for s in self.steps if s.hooks and any(hook.changed for hook in s.hooks)]
 
     @lazy
+    def stepped(self) -> frozenset[int]:
+        """The passes right after which an optimiser took a step."""
+        return frozenset(
+            self.steps[change.after_steps - 1].number
+            for change in self.trace.changes
+            if change.how == "step" and change.after_steps
+        )
+
+    @lazy
     def last_of_each_line(self) -> list[Operation]:
         """The last operation of each place in the program's own text, in their order."""
         own = (o for o in self.operations if o.span is not None and not o.span.file)

@@ -109,13 +109,8 @@ def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
     """Yield the losses of passes that other optimisers' steps used, also in other loops, by the
     places of the passes, without the places `shown`.
     """
-    used = {
-        facts.steps[c.after_steps - 1].number
-        for c in facts.trace.changes
-        if c.how == "step" and c.after_steps
-    }
     losses: dict[Span | None, list[TensorRecord]] = {}
-    for pass_ in (facts.passes[i] for i in sorted(used)):
+    for pass_ in (facts.passes[i] for i in sorted(facts.stepped)):
         loss = loss_among(facts.trace, pass_.roots)
         if loss is not None and pass_.span not in shown:
             losses.setdefault(pass_.span, []).append(loss)

@@ -9,15 +9,15 @@ from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
 from gradtrace.analysis.flow import leading_to
+from gradtrace.analysis.ledger.book import ledger_of
+from gradtrace.analysis.ledger.gradients import CLEARS, USED
 from gradtrace.analysis.symmetries import cancellation, keys_cancel
-from gradtrace.analysis.updates import updates_between
 from gradtrace.analysis.words import brief
 from gradtrace.trace.labels import called_by
 from gradtrace.trace.record import BackwardStep, Change, PassRecord, TensorId, TensorRecord, Value
 
 SHOWN = 3  # passes that are listed one by one
 TIMES = {2: "twice"}
-CLEARS = ("cleared", "zero_")
 
 # ---- a number
 
@@ -197,10 +197,12 @@ def update_of_sum(facts: Facts, record: TensorRecord, summed: list[BackwardStep]
     """Return the first update after some passes if there is none between them: their sum is the
     gradient of a batch.
     """
-    leaf, (first, last) = facts.flow.tensor(record.id), (summed[0].number, summed[-1].number)
-    if summed[0].grad_before is not None or updates_between(facts, leaf, first, last):
-        return None
-    return next(iter(updates_between(facts, leaf, last, len(facts.passes))), None)
+    turns = set(map(id, summed))
+    entries = ledger_of(facts).gradients.get(facts.flow.tensor(record.id), ())
+    used = [entry for entry in entries if entry.fate == USED and id(entry.turn) in turns]
+    is_batch = len(used) == len(summed) and not used[0].writes
+    ends = {id(entry.end): entry.end for entry in used}
+    return used[0].end if is_batch and len(ends) == 1 and summed[0].grad_before is None else None
 
 
 def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:

@@ -1,30 +1,15 @@
-"""The updates of a parameter: when they were made, and their size relative to the parameter."""
+"""The size of a parameter's updates relative to the parameter."""
 
 from __future__ import annotations
 
 import math
 
-from gradtrace.analysis.facts import Facts
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.trace.array_summary import norm_of
-from gradtrace.trace.record import Change, TensorRecord
+from gradtrace.trace.record import TensorRecord
 
 
-def updates_between(facts: Facts, leaf: int, first: int, last: int) -> list[Change]:
-    """Return the writes to a leaf itself after the pass `first` and before the pass `last`, by
-    their numbers.
-    """
-    return [
-        change
-        for change in facts.trace.changes
-        if not change.of_grad
-        and leaf in facts.leaves_of(change)
-        and change.after_steps
-        and first <= facts.steps[change.after_steps - 1].number < last
-    ]
-
-
-def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
+def update_of(t: TensorRecord, versions: Sequence[TensorRecord]) -> float | None:
     """Return the norm of the change from this version to the next, relative to this version's
     norm.
     """

@@ -121,14 +121,8 @@ def skipped(facts: Facts) -> set[int]:
     for a smaller scale and found one later.
     """
     scaled = [pass_.number for pass_ in facts.passes if ".scale(" in facts.text.line(pass_.span)]
-    if not scaled:
-        return set()
-    ran = {
-        facts.steps[c.after_steps - 1].number
-        for c in facts.trace.changes
-        if c.how == "step" and c.after_steps
-    }
-    return {number for number in scaled if number not in ran and max(ran, default=-1) > number}
+    last = max(facts.stepped, default=-1) if scaled else -1
+    return {number for number in scaled if number not in facts.stepped and last > number}
 
 
 # ---- forward

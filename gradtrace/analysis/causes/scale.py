@@ -7,11 +7,12 @@ from math import isfinite, log10
 
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_zero
+from gradtrace.analysis.ledger.book import ledger_of
 from gradtrace.analysis.symmetries import cancellation
 from gradtrace.analysis.terms import named, operator
 from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import BackwardStep, Span, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Span, Value
 
 TINY, HUGE = 1e-8, 1e8  # norms of gradients that are asked about
 SPAN = 1e6  # by how much a gradient shrinks or grows on the way
@@ -47,10 +48,7 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
                 continue
             if norm < 1:
                 trained = usually_updated(facts) if trained is None else trained
-                if (
-                    facts.tensors[leaf].first in trained
-                    or cancellation(facts, facts.tensors[leaf]) is not None
-                ):
+                if leaf in trained or cancellation(facts, facts.tensors[leaf]) is not None:
                     break
             if worst is None or abs(log10(norm)) > abs(log10(worst[0])):
                 worst = (norm, leaf, step)
@@ -58,21 +56,21 @@ def vanishing_or_exploding(facts: Facts) -> Cause | None:
 
 
 def usually_updated(facts: Facts) -> frozenset[int]:
-    """Return the leaves (first versions) that an update changed by an ordinary share, as Adam's do
+    """Return the leaves that an update changed by an ordinary share, as Adam's do
     however small the gradient is.
     """
-    held = {facts.tensors[i].first for i in facts.optimised}
-    versions: dict[int, list[TensorRecord]] = {}
-    for t in facts.tensors:
-        if t.first in held:
-            versions.setdefault(t.first, []).append(t)
+    held = [entry for entry in ledger_of(facts).parameters.values() if entry.holders]
     shares = {  # a later version that an operation made is an initialisation, not an update
-        first: [update_of(t, records) for t, later in pairwise(records) if later.operation is None]
-        for first, records in versions.items()
+        entry.leaf: [
+            update_of(t, entry.versions)
+            for t, later in pairwise(entry.versions)
+            if later.operation is None
+        ]
+        for entry in held
     }
     return frozenset(
-        first
-        for first, updates in shares.items()
+        leaf
+        for leaf, updates in shares.items()
         if any(x is not None and x > USUAL for x in updates)
     )
 

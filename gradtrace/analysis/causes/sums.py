@@ -10,9 +10,8 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
-from gradtrace.analysis.ledger.gradients import sums
+from gradtrace.analysis.ledger.gradients import CLEARS, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
-from gradtrace.analysis.numbers import CLEARS
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
     code_at,
@@ -24,11 +23,10 @@ from gradtrace.analysis.terms import (
     setting,
 )
 from gradtrace.analysis.words import short_number as short
-from gradtrace.annotations import Any, Iterator, NamedTuple
+from gradtrace.annotations import Any, Iterator, NamedTuple, Sequence
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
-from gradtrace.trace.labels import is_number
-from gradtrace.trace.record import Change, Operation, OptimiserRecord, PassRecord, Span
+from gradtrace.trace.record import Change, ClipRecord, Operation, OptimiserRecord, PassRecord, Span
 
 SPACING = 1e-7  # of a number: about what float32 keeps of it
 MEANS = function_table(
@@ -203,9 +201,7 @@ def is_mean(operation: Operation | None) -> bool:
 
 def clipped(facts: Facts) -> Cause | None:
     """Find clip_grad_norm_ of gradients that still have the loss scale, or with a norm of 0."""
-    clips = [
-        c for c in facts.trace.changes if "clip_grad_norm_" in c.text and c.operation is not None
-    ]
+    clips = [clip for clip in facts.trace.clips if clip.how == "norm"]
     return (
         clipped_to_nothing(facts, clips)
         or clipped_scaled(facts, clips)
@@ -214,11 +210,11 @@ def clipped(facts: Facts) -> Cause | None:
 
 
 class Scaled(NamedTuple):
-    """A write that uses gradients with the loss scale, after the pass from a loss that a GradScaler
-    has multiplied at `span`.
+    """A clipping or a step that uses gradients with the loss scale, after the pass from a loss that
+    a GradScaler has multiplied at `span`.
     """
 
-    change: Change
+    use: Change | ClipRecord
     pass_: PassRecord
     span: Span | None
     factor: str
@@ -227,38 +223,31 @@ class Scaled(NamedTuple):
     def evidence(self, facts: Facts, text: str) -> tuple[Evidence, ...]:
         return (
             facts.at(f"the loss is multiplied by {self.factor} here", self.span),
-            facts.at(text, self.change.span),
+            facts.at(text, self.use.span),
         )
 
 
-def while_scaled(facts: Facts, changes: list[Change]) -> Iterator[Scaled]:
-    """Yield the first change at each place, if nothing has divided the gradients before it."""
-    for change in {change.span: change for change in reversed(changes)}.values():
-        pass_ = next(
-            (p for p in reversed(facts.passes) if p.stores and p.until <= change.after), None
-        )
+def while_scaled(facts: Facts, uses: Sequence[Change | ClipRecord]) -> Iterator[Scaled]:
+    """Yield the first use at each place, if nothing has divided the gradients before it."""
+    calls = facts.trace.scalings
+    scaled = {call.span for call in calls if call.how == "scale"}
+    for use in {use.span: use for use in reversed(uses)}.values() if scaled else ():
+        pass_ = next((p for p in reversed(facts.storing) if p.until <= use.after), None)
         root = facts.maker(pass_.roots[0]) if pass_ is not None and pass_.roots else None
-        if (
-            pass_ is None
-            or root is None
-            or operator(root) != "mul"
-            or ".scale(" not in facts.text.line(root.span)
-        ):
+        if pass_ is None or root is None or operator(root) != "mul" or root.span not in scaled:
             continue
         scales = [highest(value) or 0.0 for _, value in facts.operands(root)[1:]]
         factor = max([*scales, *numbers_in(root)], default=0.0)
-        between = facts.operations[pass_.until : change.after]
-        # the division by the scale, also in a library's own clip_grad_norm_
-        if factor > 1 and not any(
-            operator(o) == "reciprocal" or "unscale_(" in facts.text.line(o.span) for o in between
-        ):
+        # also in a library's own clip_grad_norm_
+        divided = (c for c in calls if c.how in ("unscale_", "step"))
+        if factor > 1 and not any(pass_.until <= c.after <= use.after for c in divided):
             scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
-            yield Scaled(change, pass_, root.span, _number(factor), scaler)
+            yield Scaled(use, pass_, root.span, _number(factor), scaler)
 
 
-def clipped_scaled(facts: Facts, clips: list[Change]) -> Cause | None:
+def clipped_scaled(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
     for clip in while_scaled(facts, clips):
-        span = clip.change.span
+        span = clip.use.span
         held = optimiser_name(facts, updated(facts))
         return Cause(
             "clipped while scaled",
@@ -274,10 +263,10 @@ def scaled_step(facts: Facts) -> Cause | None:
     """Find an optimiser's own step with gradients that still have the loss scale."""
     changes = facts.trace.changes
     for step in while_scaled(facts, [change for change in changes if change.how == "step"]):
-        span = step.change.span
+        span = step.use.span
         held = code_at(facts, span).partition(".step(")[0]
-        since = (c for c in changes if step.pass_.until <= c.after <= step.change.after)
-        if held in ("", step.scaler) or any(c.of_grad and c.how not in CLEARS for c in since):
+        since = (c for c in changes if step.pass_.until <= c.after <= step.use.after)
+        if not held or any(c.of_grad and c.how not in CLEARS for c in since):
             continue
         code = f"{step.scaler}.step({held}); {step.scaler}.update()"
         text = f"{code} in place of {held}.step(){facts.at_line(span)}"
@@ -291,12 +280,8 @@ def scaled_step(facts: Facts) -> Cause | None:
     return None
 
 
-def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
-    spans = {clip.span for clip in clips}
-    zero = next(
-        (o for o in facts.calls_of(("div", "mul")) if o.span in spans and _is_zero(o.constants)),
-        None,
-    )
+def clipped_to_nothing(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
+    zero = next((clip for clip in clips if clip.limit == 0), None)
     if zero is None:
         return None
     return Cause(
@@ -311,26 +296,18 @@ def clipped_to_nothing(facts: Facts, clips: list[Change]) -> Cause | None:
     )
 
 
-def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
+def clipped_away(facts: Facts, clips: list[ClipRecord]) -> Cause | None:
     """Find a largest norm so small that the steps of SGD, which are lr times the gradient, change
     next to nothing.
     """
-    spans = {clip.span for clip in clips}
     optimiser = updated(facts)
-    divisions = (o for o in facts.calls_of(("div", "mul")) if o.span in spans and o.tensors)
-    division = next((o for o in divisions if is_number("".join(o.constants[:1]))), None)
-    if division is None or optimiser is None or not is_plain_sgd(optimiser):
+    if not clips or optimiser is None or not is_plain_sgd(optimiser):
         return None
-    clipped = {
-        facts.tensors[i].first for clip in clips if clip.span == division.span for i in clip.tensors
-    }
-    if not clipped >= {facts.tensors[i].first for i in optimiser.tensors}:
+    clip = clips[0]
+    if not facts.held_by(optimiser) <= set(map(facts.flow.tensor, clip.tensors)):
         return None
-    inverse = facts.maker(division.tensors[0])  # of c / norm, which may be c times its reciprocal
-    norm = (division if inverse is None or inverse.name != "reciprocal" else inverse).tensors[0]
-    value = facts.tensors[norm].value
-    before = 0.0 if value is None else highest(value) or 0.0
-    bound = float(division.constants[0])
+    before = clip.norm or 0.0
+    bound = clip.limit or 0.0
     lr = max((rate for _, rate in optimiser.rates), default=optimiser.lr or 0.0)
     sizes = [
         v.norm
@@ -341,16 +318,13 @@ def clipped_away(facts: Facts, clips: list[Change]) -> Cause | None:
     if not 0 < bound < before or not lr * bound < least <= lr * before:
         return None
     norms = f"from {_number(before)} to {_number(bound)}"
+    step = facts.step(facts.operations[clip.after - 1])
     return Cause(
         "clipped to 0",
-        f"clip_grad_norm_{facts.at_line(division.span)} reduces the norm of the gradients {norms}, "
+        f"clip_grad_norm_{facts.at_line(clip.span)} reduces the norm of the gradients {norms}, "
         f"and lr={lr:g} times that is less than {SPACING:g} of the parameters' norm, "
         f"{_number(hypot(*sizes))}",
-        (
-            facts.at(
-                f"the norm of all gradients goes {norms} here{facts.step(division)}", division.span
-            ),
-        ),
+        (facts.at(f"the norm of all gradients goes {norms} here{step}", clip.span),),
         ("a larger norm, for instance 1.0",),
         symptom="next to nothing is updated",
     )
@@ -360,10 +334,6 @@ def is_plain_sgd(optimiser: OptimiserRecord) -> bool:
     return optimiser.kind == "SGD" and not any(
         setting(optimiser, name) for name in ("momentum", "weight_decay")
     )
-
-
-def _is_zero(texts: tuple[str, ...]) -> bool:
-    return texts[:1] in (("0",), ("0.0",))
 
 
 def _number(x: Any) -> str:

@@ -107,7 +107,7 @@ def share_kept(entry: ParameterEntry) -> float | None:
     """Return the mean share of elements with a gradient that a step left as they were; None if
     that is not known. Where the gradients have become small, as at a minimum, nothing is to move.
     """
-    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
+    turns = entry.used
     values = entry.values[-len(turns) - 1 :]
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return None
@@ -140,8 +140,7 @@ def kept(turn: BackwardStep, before: Value, after: Value) -> float:
 
 def is_moved(entry: ParameterEntry) -> bool:
     """Whether steps used gradients of a parameter that are not 0."""
-    turns = [e.turn for e in entry.gradients if e.end is not None and e.end.how == "step"]
-    return len(turns) > 1 and not any(is_zero(turn.grad_after) for turn in turns)
+    return len(entry.used) > 1 and not any(is_zero(turn.grad_after) for turn in entry.used)
 
 
 def digits(dtype: str) -> str:

@@ -47,7 +47,7 @@ FEW = 8  # indices that may be equal by chance
 def terms_train(ledger: Ledger) -> Iterator[Cause]:
     """A term of a loss that depends on trained parameters has a gradient."""
     facts = ledger.facts
-    trained = {entry.leaf for entry in ledger.trained}
+    trained = ledger.leaves
     for root in facts.roots:
         for term, operation in constant_terms(facts, root):
             record = facts.tensors[term]
@@ -66,7 +66,7 @@ def terms_train(ledger: Ledger) -> Iterator[Cause]:
                 f"{facts.at_line(operation.span)} has no gradient: {clause}",
                 (*reason.evidence, facts.at("it is added as a constant here", operation.span)),
                 reason.advice,
-                tensors=frozenset(trained),
+                tensors=trained,
             )
 
 
@@ -91,7 +91,7 @@ def constant_terms(facts: Facts, root: TensorId) -> Iterator[tuple[TensorId, Ope
                 yield scaled(facts, operand), maker
 
 
-def of_numbers(facts: Facts, leaf: TensorRecord, trained: set[TensorId]) -> Cause | None:
+def of_numbers(facts: Facts, leaf: TensorRecord, trained: frozenset[TensorId]) -> Cause | None:
     """Explain a leaf that was made of numbers of what was computed from the trained parameters."""
     if (cause := copied(facts, leaf)) is not None or leaf.operation is not None:
         return cause
@@ -183,7 +183,7 @@ def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
                 facts.backward(facts.storing[-1]),
             ),
             (f"(-{root}).backward()",),
-            tensors=frozenset(entry.leaf for entry in ledger.trained),
+            tensors=ledger.leaves,
         )
 
 
@@ -365,7 +365,7 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     """A way from a trained parameter to a loss is cut by the program on purpose (a remark)."""
     facts = ledger.facts
     into = facts.flow.before(facts.roots)
-    behind = facts.flow.after(entry.leaf for entry in ledger.trained)
+    behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
     for operation in facts.calls_of(CUTTING):
         span = own_span(facts, operation)

@@ -10,7 +10,7 @@ from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.ledger.gradients import CLEARED, USED, GradientEntry, sums
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator, Sequence
-from gradtrace.trace.record import OptimiserRecord, PassRecord, Span, TensorId
+from gradtrace.trace.record import OptimiserRecord, PassRecord, Span
 
 
 def used_once(ledger: Ledger) -> Iterator[Cause]:
@@ -129,7 +129,7 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
                 facts.backward(after),
             ),
             (f"clear the gradients before backward{facts.at_line(after.span)}",),
-            tensors=frozenset(entry.leaf for entry in ledger.trained),
+            tensors=ledger.leaves,
         )
         return
 
@@ -159,10 +159,6 @@ def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
             "each gradient is added twice",
             (facts.backward(first), facts.backward(last)),
             (f"call backward once for each {root}",),
-            tensors=leaves_of(ledger),
+            tensors=ledger.leaves,
         )
         return
-
-
-def leaves_of(ledger: Ledger) -> frozenset[TensorId]:
-    return frozenset(entry.leaf for entry in ledger.trained)

@@ -36,6 +36,11 @@ class Ledger:
             if any(optimisers[number].steps for number in entry.holders)
         ]
 
+    @lazy
+    def leaves(self) -> frozenset[TensorId]:
+        """The leaves of these parameters."""
+        return frozenset(entry.leaf for entry in self.trained)
+
     @property
     def entries(self) -> Iterator[GradientEntry]:
         """The gradients of all leaves."""

@@ -5,10 +5,10 @@ the line that cleared it.
 from __future__ import annotations
 
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.numbers import CLEARS
 from gradtrace.annotations import Final, NamedTuple, Sequence
 from gradtrace.trace.record import BackwardStep, Change, TensorId
 
+CLEARS = ("cleared", "zero_")
 USED: Final = "used"  # by an optimiser's step, or by the program's own write to the leaf
 CLEARED: Final = "cleared"  # before anything used it
 LEFT: Final = "left"  # on the leaf when the run ended, unused

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.ledger.gradients import GradientEntry
+from gradtrace.analysis.ledger.gradients import USED, GradientEntry
 from gradtrace.annotations import Iterable, NamedTuple, Sequence
-from gradtrace.trace.record import Change, TensorId, TensorRecord, Value
+from gradtrace.trace.record import BackwardStep, Change, TensorId, TensorRecord, Value
 
 
 class ParameterEntry(NamedTuple):
@@ -24,6 +24,11 @@ class ParameterEntry(NamedTuple):
     def values(self) -> list[Value]:
         """The values that it had, one for each version that was noted."""
         return [t.value for t in self.versions if t.value is not None and t.value.is_measured]
+
+    @property
+    def used(self) -> list[BackwardStep]:
+        """The turns that left the gradients which updates used."""
+        return [entry.turn for entry in self.gradients if entry.fate == USED]
 
     @property
     def others(self) -> tuple[Change, ...]:

@@ -10,7 +10,7 @@ from gradtrace.analysis.updates import update_of
 from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.labels import called_by
-from gradtrace.trace.record import Change, Span, TensorRecord
+from gradtrace.trace.record import Change, Span
 
 
 class Source(NamedTuple):
@@ -114,5 +114,5 @@ def change_of(entry: ParameterEntry, gradient: GradientEntry) -> float | None:
         return None
     ends = [group[0].end for group in sums(entry.gradients)]
     place = next(i for i, end in enumerate(ends) if end is gradient.end)
-    versions: list[TensorRecord] = list(entry.versions)[-len(ends) - 1 :]
-    return update_of(versions[place], list(entry.versions)) if place < len(versions) else None
+    versions = entry.versions[-len(ends) - 1 :]
+    return update_of(versions[place], entry.versions) if place < len(versions) else None

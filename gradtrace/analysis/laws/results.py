@@ -42,6 +42,7 @@ CUTTING = function_table(
     "analysis.laws.results.CUTTING",
     words("detach argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
 )
+MOST_SHIFT = 3  # places
 FEW = 8  # indices that may be equal by chance
 
 
@@ -361,7 +362,9 @@ def shift_between(tokens: Any, targets: Any) -> int | None:
     if targets.size % rows or not targets.size:
         return None
     targets = targets.reshape(rows, -1)
-    for shift in (1, 0, 2, 3):
+    if abs(targets.shape[1] - tokens.shape[1]) > MOST_SHIFT:
+        return None
+    for shift in (1, 0, 2, MOST_SHIFT):
         width = min(targets.shape[1], tokens.shape[1] - shift)
         own = targets[:, :width]
         counted = own >= 0

@@ -316,7 +316,7 @@ def far_parameters_are_trained(trace: Trace, depths: dict[int, int], whole: Trac
     far = {i: depth for i, depth in depths.items() if trace.tensors[i].is_parameter}
     ends = {trace.tensors[i].name for i, depth in far.items() if depth == max(far.values())}
     trained = usually_updated(Facts(whole))
-    return bool(ends) and ends <= {t.name for t in whole.tensors if t.first in trained}
+    return bool(ends) and ends <= {whole.tensors[leaf].name for leaf in trained}
 
 
 def modules(trace: Trace) -> tuple[Module, ...]:

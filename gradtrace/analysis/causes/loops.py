@@ -8,11 +8,11 @@ from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.facts import Facts, is_nonzero
 from gradtrace.analysis.ledger.book import ledger_of
-from gradtrace.analysis.ledger.gradients import GradientEntry
+from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import assigned_name, loads, named, optimiser_name
 from gradtrace.analysis.words import brief
-from gradtrace.annotations import Any, Sequence
+from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
 
@@ -42,7 +42,7 @@ def never_cleared(facts: Facts) -> Cause | None:
     leaves = [
         entry.leaf
         for entry in ledger.trained or ledger.parameters.values()
-        if entry.leaf not in facts.assigned and is_sum(entry.gradients)
+        if entry.leaf not in facts.assigned and is_sum(facts, entry)
     ]
     if not leaves:
         return None
@@ -73,10 +73,14 @@ def never_cleared(facts: Facts) -> Cause | None:
     )
 
 
-def is_sum(entries: Sequence[GradientEntry]) -> bool:
-    """Whether a step used gradients of a leaf, and each was added to those before it."""
-    sums = [entry.turn.grad_before for entry in entries[1:]]
-    return any(entry.stale for entry in entries) and all(map(is_nonzero, sums))
+def is_sum(facts: Facts, entry: ParameterEntry) -> bool:
+    """Whether a leaf with gradients was changed, and each was added to those before it; a change of
+    which no place is recorded counts.
+    """
+    sums = [gradient.turn.grad_before for gradient in entry.gradients[1:]]
+    is_used = any(gradient.stale for gradient in entry.gradients)
+    is_moved = facts.tensors[entry.leaf].version > 0 and not (entry.updates or entry.writes)
+    return bool(sums) and (is_used or is_moved) and all(map(is_nonzero, sums))
 
 
 def no_step(facts: Facts) -> Cause | None:

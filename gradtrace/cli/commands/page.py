@@ -22,8 +22,8 @@ HELP = """Write a page about a run of SOURCE: its graph to search and fold, and 
 The page is one HTML file that loads nothing. Where the run is of numbers and has no branch, its inputs can be changed
 in the page, and a derivation that is typed there (dy/dx = ...) is compared with the gradients.
 
-Of a training loop the last step is shown, unless --step says otherwise, and beside the program what became of each
-gradient (gradtrace ledger)."""
+Of a training loop the last step is shown, unless --step says otherwise, and beside the program
+what became of each gradient (gradtrace ledger)."""
 
 EXAMPLES = """Examples:
   gradtrace page "(x+w)*(w+1)" --x 2 --w 1 -o page.html

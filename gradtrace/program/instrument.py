@@ -117,8 +117,8 @@ def counter_of(loop: Any) -> str | None:
     """Return the variable of a `for` that may count its iterations: `i`, also in `i, batch`; None
     for `_`.
     """
-    target = loop.target.elts[0] if hasattr(loop.target, "elts") else loop.target
-    name = getattr(target, "id", "_")
+    parts: Any = getattr(loop.target, "elts", None) or [loop.target]
+    name = getattr(parts[0], "id", "_")
     return None if name.startswith("_") else name
 
 

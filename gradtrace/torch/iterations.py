@@ -9,6 +9,7 @@ the loop around the end of a step, an earlier instruction means that the next it
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.program import syntax as ast
@@ -52,7 +53,6 @@ def iterations(rec: Recorder) -> list[StepCalls]:
     loop = Loop(rec, ends[0].origin)
     steps: list[StepCalls] = []
     done = passes = 0
-    names: dict[int, list[str]] = {}
     for end, following in zip(ends, [*ends[1:], None], strict=True):
         limit = len(rec.calls) if following is None else following.calls
         last = loop.end(end.calls, limit)
@@ -64,27 +64,26 @@ def iterations(rec: Recorder) -> list[StepCalls]:
             else 0
         )
         numbers = [event.counters for event in rec.passes[passes:until] if event.stores]
-        variables = loop_variables(rec, numbers[-1] if numbers else [], names)
+        variables = loop_variables(rec, numbers[-1] if numbers else [])
         steps.append(StepCalls((first, last), (passes, until), end.origin, variables))
         done = last
         passes = until
     return steps
 
 
-def loop_variables(
-    rec: Recorder, counters: list[tuple[int, dict[str, int]]], names: dict[int, list[str]]
-) -> str:
+def loop_variables(rec: Recorder, counters: list[tuple[int, dict[str, int]]]) -> str:
     """Return the integers that the loops around the places of a call stack count by, outermost
-    first: "epoch=0, i=3"; `names` keeps the names at each place.
+    first: "epoch=0, i=3".
     """
-    shown = []
-    for place, numbers in reversed(counters):
-        if place not in names:
-            names[place] = counter_names(*rec.places.instruction(place))
-        shown += [f"{name}={numbers[name]}" for name in names[place] if name in numbers]
-    return ", ".join(shown)
+    return ", ".join(
+        f"{name}={numbers[name]}"
+        for place, numbers in reversed(counters)
+        for name in counter_names(*rec.places.instruction(place))
+        if name in numbers
+    )
 
 
+@lru_cache(maxsize=256)
 def counter_names(code: Any, at: int) -> list[str]:
     """Return the variables of the `for` loops around an instruction, outermost first."""
     mark = None if code is None else as_span([*code.co_positions()][at // 2])

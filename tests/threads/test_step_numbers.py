@@ -22,6 +22,7 @@ LOOPS = {
     ),
     "def train(data):\n    for i, x in enumerate(data):\n        update(x)\n"
     "for epoch in range(6):\n    train(data[:2])\n": "step 1 (epoch=0, i=0) to 3.169e+25 in step 3 (epoch=1, i=0)",
+    "for (i, _), x in zip(enumerate(data), data):\n    update(x)\n": "step 1 (counted from 1) to",
     "for x in data:\n    update(x)\n": "step 1 (counted from 1) to 3.169e+25 in step 3 and is inf in step 4.",
     "for _ in range(12):\n    update(1.0)\n": "step 1 (counted from 1) to 3.169e+25 in step 3 and",
     "i = 0\nwhile i < 12:\n    update(1.0)\n    i += 1\n": "step 1 (counted from 1) to 3.169e+25 in step 3 and",

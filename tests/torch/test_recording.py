@@ -265,7 +265,7 @@ def test_a_recorded_step_is_bit_equal_and_its_record_is_whole(make, level):
     assert trace.operations
     read = file.read("step.gt", io.BytesIO(recording.file_content(trace)))
     assert read.trace("all") == trace
-    fields.check(read.trace("graph"))
+    fields.check(read.trace("all"))
     assert recorded.why() and recorded.stats() and recorded.steps()
 
 

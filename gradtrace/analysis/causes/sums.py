@@ -10,7 +10,7 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
-from gradtrace.analysis.ledger.gradients import CLEARS, sums
+from gradtrace.analysis.ledger.gradients import CLEARS, GradientEntry, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
@@ -54,9 +54,9 @@ def trained_by(ledger: Ledger) -> Iterator[tuple[int, ParameterEntry]]:
             yield number, entry
 
 
-def sums_of(ledger: Ledger, entry: ParameterEntry) -> list[list[PassRecord]]:
-    """Return the passes whose gradients each step on a parameter used."""
-    return [list(map(ledger.pass_of, group)) for group in sums(entry.gradients)]
+def size(group: list[GradientEntry]) -> int:
+    """Return of how many passes a step used the sum, also of those that a step had used before."""
+    return group[-1].stale + len(group)
 
 
 def name_of_root(facts: Facts, pass_: PassRecord) -> str:
@@ -80,10 +80,11 @@ def other_loss(facts: Facts) -> Cause | None:
         optimiser = optimisers.pop(number)
         marks = [mark.after for rival in optimisers for mark in rival.marks]
         mixed = []
-        for passes in sums_of(ledger, entry):
+        for group in sums(entry.gradients):
+            passes = list(map(ledger.pass_of, group))
             added = foreign(passes, marks)
             if added is not None:
-                mixed.append((passes, added))
+                mixed.append((passes[-1], added, size(group)))
         if len(mixed) > 1:
             return of_two(facts, optimiser, entry.leaf, *mixed[-1])
     return None
@@ -104,10 +105,10 @@ def of_two(
     facts: Facts,
     optimiser: OptimiserRecord,
     leaf: int,
-    passes: list[PassRecord],
+    last: PassRecord,
     added: PassRecord,
+    count: int,
 ) -> Cause:
-    last = passes[-1]
     name = named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
     loss = name_of_root(facts, added)
@@ -123,7 +124,7 @@ def of_two(
                 added.span,
             ),
             facts.at(f"{own} adds its own to them", last.span),
-            facts.at(f"the step uses the sum of {len(passes)} passes", optimiser.step_span),
+            facts.at(f"the step uses the sum of {count} passes", optimiser.step_span),
         ),
         (
             f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
@@ -144,10 +145,10 @@ def undivided(facts: Facts) -> Cause | None:
     ledger = ledger_of(facts)
     for number, entry in trained_by(ledger):
         optimiser = facts.trace.optimisers[number]
-        steps = sums_of(ledger, entry)
+        steps = sums(entry.gradients)
         if not steps or not every_few(facts, optimiser.step_span):
             continue
-        passes = steps[0]
+        passes = list(map(ledger.pass_of, steps[0]))
         makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
         if (
             len(passes) < 2
@@ -160,7 +161,7 @@ def undivided(facts: Facts) -> Cause | None:
         line = facts.at_line(passes[0].span)
         count = len(passes)
         loss = name_of_root(facts, passes[0])
-        which = "each step" if all(len(group) == count for group in steps) else "the first step"
+        which = "each step" if all(size(group) == count for group in steps) else "the first step"
         return Cause(
             "undivided",
             f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "

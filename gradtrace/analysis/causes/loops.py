@@ -143,7 +143,7 @@ def not_called(facts: Facts) -> Cause | None:
     because = f"line {head.line} names {text} without parentheses, so it is not called"
     evidence = [facts.at("this only looks the method up", head)]
     advice: tuple[str, ...] = (
-        with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
+        with_statement(statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
     )
     root = facts.variable(text.removesuffix(".backward"))
     if root is not None and not root.requires_grad:

@@ -47,9 +47,10 @@ MEANS = function_table(
 
 def trained_by(ledger: Ledger) -> Iterator[tuple[int, ParameterEntry]]:
     """Yield the index of each optimiser that takes steps, with a parameter that gets gradients."""
-    for number, optimiser in enumerate(ledger.facts.trace.optimisers):
+    facts = ledger.facts
+    for number, optimiser in enumerate(facts.trace.optimisers):
         held = (entry for entry in ledger.trained if number in entry.holders and entry.gradients)
-        entry = next(held, None)
+        entry = next((entry for entry in held if entry.leaf not in facts.assigned), None)
         if optimiser.steps > 1 and entry is not None:
             yield number, entry
 
@@ -276,7 +277,7 @@ def scaled_step(facts: Facts) -> Cause | None:
             f"{held}.step(){facts.at_line(span)} uses gradients that are still multiplied by the "
             f"loss scale, {step.factor}: neither unscale_() nor {step.scaler}.step() divides them",
             step.evidence(facts, "the step uses the multiplied gradients"),
-            (with_statement(facts, facts.text.statement(span), code, text),),
+            (with_statement(facts.text.statement(span), code, text),),
         )
     return None
 

@@ -107,7 +107,7 @@ def no_step(facts: Facts) -> Cause | None:
     ):
         return None
     idle = optimisers[0]
-    if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):
+    if any(facts.tensors[i].version for i in facts.held_by(idle)):
         return None
     name = assigned_name(facts, idle.span) or "optimizer"
     because = (

@@ -12,6 +12,7 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
 from gradtrace.analysis.ledger.gradients import CLEARS, GradientEntry, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
+from gradtrace.analysis.places import lines_of
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
     code_at,
@@ -179,14 +180,10 @@ def undivided(facts: Facts) -> Cause | None:
 
 def every_few(facts: Facts, span: Span | None) -> bool:
     """Whether a place is under a condition with a remainder, such as `if (i + 1) % 4 == 0`."""
-    around = [
-        s
-        for s in facts.text.statements
-        if isinstance(s, ast.If) and span is not None and not span.file
-    ]
-    tests = [
-        s.test for s in around if span is not None and s.lineno <= span.line <= (s.end_lineno or 0)
-    ]
+    if span is None or span.file:
+        return False
+    around = (s for s in facts.text.statements if isinstance(s, ast.If))
+    tests = [s.test for s in around if span.line in lines_of(s)]
     return any(isinstance(node, ast.Mod) for test in tests for node in ast.walk(test))
 
 

@@ -24,19 +24,15 @@ def copied(facts: Facts, record: TensorRecord, subject: str = "it") -> Cause | N
     name = plain(record.name or record.label)
     if record.operation is not None or not name:
         return None
-    taken = [
-        e
-        for e in facts.trace.escapes
-        if e.span is not None and e.tensor is not None and e.how in NUMBERS
-    ]
     for statement in facts.text.assignments(name):
         line = statement.lineno
         lines = range(line, line + 1) if hasattr(statement, "body") else places.lines_of(statement)
         escape = next(
             (
                 e
-                for e in taken
-                if e.span is not None
+                for e in facts.trace.escapes
+                if e.how in NUMBERS
+                and e.span is not None
                 and e.span.line in lines
                 and e.tensor is not None
                 and facts.tensors[e.tensor].requires_grad

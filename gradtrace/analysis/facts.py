@@ -275,15 +275,11 @@ class Facts:
     def step_number(self, operation: Operation) -> int | None:
         """Return the number of the training step that an operation ran in."""
         steps = self.trace.training
-        return next(
-            (s.number for s in steps if s.operations[0] <= operation.id < s.operations[1]), None
-        )
+        return next((s.number for s in steps if operation.id in range(*s.operations)), None)
 
     def step_of_pass(self, number: int) -> int | None:
         """Return the number of the training step that a pass ran in."""
-        return next(
-            (s.number for s in self.trace.training if s.passes[0] <= number < s.passes[1]), None
-        )
+        return next((s.number for s in self.trace.training if number in range(*s.passes)), None)
 
     @property
     def roots(self) -> tuple[int, ...]:

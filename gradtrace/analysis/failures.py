@@ -140,7 +140,7 @@ def out_of_place(facts: Facts, statement: Any) -> str:
         )
     line = facts.at_line(places.head_of(statement))
     return with_statement(
-        facts, statement, code, f"make a new tensor instead of changing this one: {code}{line}"
+        statement, code, f"make a new tensor instead of changing this one: {code}{line}"
     )
 
 

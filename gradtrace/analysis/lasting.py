@@ -20,9 +20,7 @@ def lasting(trace: Trace) -> frozenset[int]:
     pass, a result of the program, or a NaN. Other infinities end where an operation makes finite
     numbers of them.
     """
-    ends = (
-        {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
-    )
+    ends = ends_of(trace)
     blank = uninitialised(trace)
     bad = {t.id for t in trace.tensors if t.id not in blank and has_nan(t.value)}
     for operation in reversed(trace.operations):
@@ -30,6 +28,12 @@ def lasting(trace: Trace) -> frozenset[int]:
             bad.update(operation.outputs)
             bad.update(i for i in operation.tensors if i not in blank and not is_finite(trace, i))
     return frozenset(bad)
+
+
+def ends_of(trace: Trace) -> frozenset[int]:
+    """Return the tensors at which passes began, and the results of the program."""
+    begun = (i for pass_ in trace.passes for i in pass_.roots)
+    return frozenset((*trace.roots, *trace.outputs, *begun))
 
 
 def uninitialised(trace: Trace) -> set[int]:

@@ -96,9 +96,7 @@ def nothing_wrong(traces: Sequence[Trace]) -> str:
 
 def own_causes(rank: int, facts: Facts) -> Iterator[Cause]:
     for cause in causes_in(facts):
-        yield cause._replace(
-            symptom=f"On rank {rank}, {cause.symptom}" if cause.symptom else f"On rank {rank}"
-        )
+        yield cause._replace(symptom=", ".join(filter(None, (f"On rank {rank}", cause.symptom))))
 
 
 # ---- gradients that a rank did not compute
@@ -234,9 +232,8 @@ def other_failures(ranks: Ranks) -> Iterator[Cause]:
             continue
         cause = explain_failure(trace)
         if cause is not None:
-            yield cause._replace(
-                symptom=f"On rank {rank}: {cause.symptom}" if cause.symptom else f"On rank {rank}"
-            )
+            symptom = ": ".join(filter(None, (f"On rank {rank}", cause.symptom)))
+            yield cause._replace(symptom=symptom)
     # `absent` explains the failure if some ranks left no record.
     is_explained = any(facts.trace.processes > len(ranks) for facts in ranks.values())
     if followed and len(followed) == len(failed) and not is_explained:

@@ -102,7 +102,7 @@ def with_argument(facts: Facts, call: Any, argument: str, text: str) -> str:
     return Fix(text, [(span_of(call), f"{code[:-1].rstrip().removesuffix(',')}{comma}{argument})")])
 
 
-def with_statement(facts: Facts, statement: Any, code: str, text: str) -> str:
+def with_statement(statement: Any, code: str, text: str) -> str:
     """Return an advice to write another statement, which can be tried if there is one to
     replace.
     """

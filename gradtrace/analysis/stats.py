@@ -11,7 +11,7 @@ from itertools import pairwise
 from gradtrace.analysis.causes.scale import usually_updated
 from gradtrace.analysis.facts import Facts, goes_bad, is_finite
 from gradtrace.analysis.flow import Flow
-from gradtrace.analysis.lasting import lasting
+from gradtrace.analysis.lasting import ends_of, lasting
 from gradtrace.analysis.steps import label_of, made_by, size_of
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.trace.functions import targets_of
@@ -385,10 +385,7 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
     """Return the levels (operations that could run in parallel), repeated computations, and unused
     ones.
     """
-    roots = (
-        {i for pass_ in trace.passes for i in pass_.roots} | set(trace.roots) | set(trace.outputs)
-    )
-    needed = flow.before(roots)
+    needed = flow.before(ends_of(trace))
     shown: dict[int, list[str]] = {}
     for t in trace.tensors:
         if flow.tensor(t.id) in needed and t.operation not in inside:

@@ -135,7 +135,7 @@ def uncalled(facts: Facts, origin: Evidence) -> Cause:
     if statement is not None:
         text = facts.text.cut(statement)
         head = places.head_of(statement)
-        fix = with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}")
+        fix = with_statement(statement, f"{text}()", f"{text}(){facts.at_line(head)}")
         here = facts.at("this only looks the method up", head)
         because = f"backward was not called: line {head.line} names {text} without parentheses"
         return Cause("never called", because, [origin, here], (fix,))

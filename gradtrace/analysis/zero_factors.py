@@ -72,7 +72,9 @@ def product(
             f"{factor.rpartition('.')[2]}",
         )
         return Cause(code, is_zero_factor(factor, where), advice=advice)
-    if first is not None and (leaf := zero_leaf(facts, first.id)) is not None:
+    start = None if first is None else leaf_of_zeros(facts, first.id)
+    if start is not None:
+        leaf = named(facts, start)
         advice = (
             f"start {leaf} from other values than zeros: "
             f"nn.init.kaiming_normal_({code_of(leaf) or '...'})",
@@ -185,12 +187,6 @@ RECTIFIED = (
     "change the inputs or the bias so that some are positive",
     "leaky_relu or softplus never die",
 )
-
-
-def zero_leaf(facts: Facts, tensor: int) -> str | None:
-    """Return the name of the parameter of zeros from which a zero value was computed."""
-    leaf = leaf_of_zeros(facts, tensor)
-    return None if leaf is None else named(facts, leaf)
 
 
 def leaf_of_zeros(facts: Facts, tensor: int, smallest: int = 2) -> int | None:

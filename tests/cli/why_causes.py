@@ -288,6 +288,14 @@ CAUSES = {
         NET + LOOP.replace("    opt.step()", "    nn.utils.clip_grad_norm_(net.parameters(), 0.0)\n    opt.step()"),
         "clipped to 0", 12, "clip_grad_norm_ on line 12 makes every gradient 0", "a norm above 0", "(), 0.0)", "(), 1.0)",
     ),
+    "a clip of scaled gradients": (
+        NET + "scaler = torch.amp.GradScaler('cpu')\n"
+        "for i in range(4):\n    loss = ((net(x) - y) ** 2).mean()\n    opt.zero_grad()\n"
+        "    scaler.scale(loss).backward()\n    nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n"
+        "    scaler.step(opt)\n    scaler.update()\n",
+        "clipped while scaled", 13, "are still multiplied by the loss scale", "scaler.unscale_(opt) before line 13",
+        "    nn.utils.clip", "    scaler.unscale_(opt)\n    nn.utils.clip",
+    ),
     "a validation that stays": (
         TORCH + "net = nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))\n"
         "opt = torch.optim.SGD(net.parameters(), lr=0.01)\nx, y = torch.randn(6, 2), torch.randn(6, 1)\ndef validate():\n"

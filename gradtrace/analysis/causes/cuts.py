@@ -45,7 +45,7 @@ def without_gradient(facts: Facts) -> Cause | None:
     for record in lacking:
         cause = explain(facts, record)
         if cause.code in CUTS:
-            return of_several(facts, cause, lacking)
+            return of_several(cause, lacking)
     return None
 
 
@@ -78,7 +78,7 @@ def only_zeros(facts: Facts) -> Cause | None:
     cause = explain(facts, shown)
     if cause.code == "cancelled" and len(zero) < len(facts.optimised):
         return None  # a bias whose gradients cancel out is usual where two outputs are compared
-    return of_several(facts, cause, zero)
+    return of_several(cause, zero)
 
 
 def is_zero_at_first(facts: Facts, record: TensorRecord) -> bool:
@@ -131,7 +131,7 @@ def never_used(facts: Facts) -> Cause | None:
             if assignment is not None and f"self.{last}" in facts.text.cut(assignment)
             else layer
         )
-        cause = of_several(facts, explain(facts, record), own)
+        cause = of_several(explain(facts, record), own)
         evidence = [] if head is None else [facts.at("the layer is made here", head)]
         unused = "is never used: no operation reads its parameters"
         if any(facts.readers(t.id) for t in own):
@@ -190,7 +190,7 @@ def layer_made(facts: Facts, layer: str) -> Any:
     return None
 
 
-def of_several(facts: Facts, cause: Cause, records: list[TensorRecord]) -> Cause:
+def of_several(cause: Cause, records: list[TensorRecord]) -> Cause:
     """Return the explanation of one tensor as a cause of the run, for all tensors that it applies
     to.
     """

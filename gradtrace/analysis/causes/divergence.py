@@ -349,7 +349,7 @@ def stopped(facts: Facts) -> Cause | None:
         facts.at(f"the steps are made with lr={rate:g}", optimiser.span),
         Evidence(f"the norm of {layer} is {before:.3g} before step {step}, {after:.3g} after it"),
     ]
-    return of_several(facts, cause, dead)._replace(
+    return of_several(cause, dead)._replace(
         code="stopped",
         because=f"{cause.because}; it is 0 since step {end}, and step {step} with "
         f"lr={rate:g}{facts.at_line(optimiser.span)} made {layer} {growth:.2g} times as large",

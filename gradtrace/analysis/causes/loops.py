@@ -111,7 +111,7 @@ def no_step(facts: Facts) -> Cause | None:
     ):
         return None
     idle = optimisers[0]
-    if any(facts.tensors[facts.flow.tensor(i)].version for i in idle.tensors):
+    if any(facts.tensors[i].version for i in facts.held_by(idle)):
         return None
     name = assigned_name(facts, idle.span) or "optimizer"
     because = (
@@ -147,7 +147,7 @@ def not_called(facts: Facts) -> Cause | None:
     because = f"line {head.line} names {text} without parentheses, so it is not called"
     evidence = [facts.at("this only looks the method up", head)]
     advice: tuple[str, ...] = (
-        with_statement(facts, statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
+        with_statement(statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
     )
     root = facts.variable(text.removesuffix(".backward"))
     if root is not None and not root.requires_grad:

@@ -156,17 +156,12 @@ def own_factor(facts: Facts, operation: Operation) -> Cut | None:
         if not facts.tensors[factor].requires_grad or facts.tensors[constant].requires_grad:
             continue
         cut = facts.flow.cut_before(constant)
-        maker = facts.maker(constant)
-        at_once = cut is not None and (cut.operation is None or maker == cut.operation)
-        is_own = (
-            cut is not None
-            and at_once
-            and cut.result == constant
-            and facts.flow.tensor(cut.tensor) == factor
-        )
-        if named(facts, constant).isidentifier():
-            continue  # a variable of its own, as a weight has that is meant to be constant
-        if cut is not None and is_own and history.describe(facts, cut).code in ("detach", ".data"):
+        # a variable of its own has a weight that is meant to be constant
+        if cut is None or cut.result != constant or named(facts, constant).isidentifier():
+            continue
+        at_once = cut.operation is None or facts.maker(constant) == cut.operation
+        is_own = at_once and facts.flow.tensor(cut.tensor) == factor
+        if is_own and history.describe(facts, cut).code in ("detach", ".data"):
             return cut
     return None
 

@@ -7,13 +7,22 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.terms import assigned_name
+from gradtrace.trace.labels import called_by
 from gradtrace.trace.record import OptimiserRecord, ScheduleRecord
 
 
 def schedule_of(facts: Facts, optimiser: OptimiserRecord) -> ScheduleRecord | None:
-    """Return the schedule of an optimiser's learning rates."""
+    """Return the schedule of an optimiser's learning rates; of one that a library has made, its
+    name and place are those of the program's own call.
+    """
     number = facts.trace.optimisers.index(optimiser)
-    return next((s for s in facts.trace.schedules if s.optimiser == number), None)
+    schedule = next((s for s in facts.trace.schedules if s.optimiser == number), None)
+    leads = facts.trace.leads
+    place = next((own for inner, own in leads if schedule and inner == schedule.span), None)
+    call = next(iter(facts.text.calls_at(place)), None)
+    if schedule is None or call is None:
+        return schedule
+    return schedule._replace(kind=called_by(facts.text.cut(call)), span=place)
 
 
 def rate_at(optimiser: OptimiserRecord, step: int) -> float | None:

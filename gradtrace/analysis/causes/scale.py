@@ -115,14 +115,14 @@ def along_the_way(facts: Facts, norm: float, leaf: int, step: BackwardStep) -> C
         f"{main.name}{facts.at_line(main.span)}, {main.times} times a factor of about "
         f"{main.factor:.2g}{others}",
         evidence,
-        shrink_fixes(main, name) if vanishes else grow_fixes(facts),
+        shrink_fixes(main) if vanishes else grow_fixes(facts),
         symptom=f"{name}.grad is {norm:.2g}",
         tensors=leaves_like(facts, norm),
         status="gradient",
     )
 
 
-def shrink_fixes(main: Stretch, name: str) -> tuple[str, ...]:
+def shrink_fixes(main: Stretch) -> tuple[str, ...]:
     if main.name in ("sigmoid", "tanh"):
         return (
             f"nn.ReLU() in place of {main.name}, whose derivative is at most "

@@ -10,8 +10,9 @@ from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.causes.loops import updated
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
-from gradtrace.analysis.ledger.gradients import CLEARS, sums
+from gradtrace.analysis.ledger.gradients import CLEARS, GradientEntry, sums
 from gradtrace.analysis.ledger.parameters import ParameterEntry
+from gradtrace.analysis.places import lines_of
 from gradtrace.analysis.rewrites import with_statement
 from gradtrace.analysis.terms import (
     code_at,
@@ -47,16 +48,17 @@ MEANS = function_table(
 
 def trained_by(ledger: Ledger) -> Iterator[tuple[int, ParameterEntry]]:
     """Yield the index of each optimiser that takes steps, with a parameter that gets gradients."""
-    for number, optimiser in enumerate(ledger.facts.trace.optimisers):
+    facts = ledger.facts
+    for number, optimiser in enumerate(facts.trace.optimisers):
         held = (entry for entry in ledger.trained if number in entry.holders and entry.gradients)
-        entry = next(held, None)
+        entry = next((entry for entry in held if entry.leaf not in facts.assigned), None)
         if optimiser.steps > 1 and entry is not None:
             yield number, entry
 
 
-def sums_of(ledger: Ledger, entry: ParameterEntry) -> list[list[PassRecord]]:
-    """Return the passes whose gradients each step on a parameter used."""
-    return [list(map(ledger.pass_of, group)) for group in sums(entry.gradients)]
+def size(group: list[GradientEntry]) -> int:
+    """Return of how many passes a step used the sum, also of those that a step had used before."""
+    return group[-1].stale + len(group)
 
 
 def name_of_root(facts: Facts, pass_: PassRecord) -> str:
@@ -80,10 +82,11 @@ def other_loss(facts: Facts) -> Cause | None:
         optimiser = optimisers.pop(number)
         marks = [mark.after for rival in optimisers for mark in rival.marks]
         mixed = []
-        for passes in sums_of(ledger, entry):
+        for group in sums(entry.gradients):
+            passes = list(map(ledger.pass_of, group))
             added = foreign(passes, marks)
             if added is not None:
-                mixed.append((passes, added))
+                mixed.append((passes[-1], added, size(group)))
         if len(mixed) > 1:
             return of_two(facts, optimiser, entry.leaf, *mixed[-1])
     return None
@@ -104,10 +107,10 @@ def of_two(
     facts: Facts,
     optimiser: OptimiserRecord,
     leaf: int,
-    passes: list[PassRecord],
+    last: PassRecord,
     added: PassRecord,
+    count: int,
 ) -> Cause:
-    last = passes[-1]
     name = named(facts, leaf)
     variable = optimiser_name(facts, optimiser)
     loss = name_of_root(facts, added)
@@ -123,7 +126,7 @@ def of_two(
                 added.span,
             ),
             facts.at(f"{own} adds its own to them", last.span),
-            facts.at(f"the step uses the sum of {len(passes)} passes", optimiser.step_span),
+            facts.at(f"the step uses the sum of {count} passes", optimiser.step_span),
         ),
         (
             f"{variable}.zero_grad() right before backward{facts.at_line(last.span)}",
@@ -144,10 +147,10 @@ def undivided(facts: Facts) -> Cause | None:
     ledger = ledger_of(facts)
     for number, entry in trained_by(ledger):
         optimiser = facts.trace.optimisers[number]
-        steps = sums_of(ledger, entry)
+        steps = sums(entry.gradients)
         if not steps or not every_few(facts, optimiser.step_span):
             continue
-        passes = steps[0]
+        passes = list(map(ledger.pass_of, steps[0]))
         makers = [facts.maker(pass_.roots[0]) for pass_ in passes if pass_.roots]
         if (
             len(passes) < 2
@@ -160,7 +163,7 @@ def undivided(facts: Facts) -> Cause | None:
         line = facts.at_line(passes[0].span)
         count = len(passes)
         loss = name_of_root(facts, passes[0])
-        which = "each step" if all(len(group) == count for group in steps) else "the first step"
+        which = "each step" if all(size(group) == count for group in steps) else "the first step"
         return Cause(
             "undivided",
             f"{which}{facts.at_line(optimiser.step_span)} uses the sum of {count} passes{line}, "
@@ -177,14 +180,10 @@ def undivided(facts: Facts) -> Cause | None:
 
 def every_few(facts: Facts, span: Span | None) -> bool:
     """Whether a place is under a condition with a remainder, such as `if (i + 1) % 4 == 0`."""
-    around = [
-        s
-        for s in facts.text.statements
-        if isinstance(s, ast.If) and span is not None and not span.file
-    ]
-    tests = [
-        s.test for s in around if span is not None and s.lineno <= span.line <= (s.end_lineno or 0)
-    ]
+    if span is None or span.file:
+        return False
+    around = (s for s in facts.text.statements if isinstance(s, ast.If))
+    tests = [s.test for s in around if span.line in lines_of(s)]
     return any(isinstance(node, ast.Mod) for test in tests for node in ast.walk(test))
 
 
@@ -275,7 +274,7 @@ def scaled_step(facts: Facts) -> Cause | None:
             f"{held}.step(){facts.at_line(span)} uses gradients that are still multiplied by the "
             f"loss scale, {step.factor}: neither unscale_() nor {step.scaler}.step() divides them",
             step.evidence(facts, "the step uses the multiplied gradients"),
-            (with_statement(facts, facts.text.statement(span), code, text),),
+            (with_statement(facts.text.statement(span), code, text),),
         )
     return None
 

@@ -44,7 +44,7 @@ def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
     if earlier is None:
         return []
     cells = [(VALUE, earlier)]
-    if earlier in run.grads or tensor_is_trained(run, earlier):
+    if earlier in run.grads or run.tensors[earlier].requires_grad:
         return [*cells, (GRAD, earlier)]
     return cells + [
         (VALUE, i)
@@ -52,10 +52,6 @@ def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
         for i in run.operations[o].tensors
         if i != earlier
     ]
-
-
-def tensor_is_trained(run: RecordedRun, tensor: int) -> bool:
-    return run.tensors[tensor].requires_grad
 
 
 def gradient_sources(run: RecordedRun, tensor: int) -> list[Cell]:

@@ -146,7 +146,12 @@ def is_before(schedule: ScheduleRecord, optimiser: OptimiserRecord) -> bool:
 def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
     """Clipping stands between backward and step, and gets parameters."""
     facts = ledger.facts
-    edits = {edit.span for entry in ledger.entries for edit in entry.edits}
+    edits = {
+        edit.span
+        for entries in ledger.gradients.values()
+        for entry in entries
+        for edit in entry.edits
+    }
     # gradients that the program sets are no pass's, so that no book has them
     written = {
         change.span

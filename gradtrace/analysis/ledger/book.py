@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.gradients import GradientEntry, gradients
 from gradtrace.analysis.ledger.parameters import ParameterEntry, parameters
-from gradtrace.annotations import Iterator
 from gradtrace.engine.operators.op import lazy
 from gradtrace.trace.record import PassRecord, TensorId
 
@@ -40,11 +39,6 @@ class Ledger:
     def leaves(self) -> frozenset[TensorId]:
         """The leaves of these parameters."""
         return frozenset(entry.leaf for entry in self.trained)
-
-    @property
-    def entries(self) -> Iterator[GradientEntry]:
-        """The gradients of all leaves."""
-        return (entry for entries in self.gradients.values() for entry in entries)
 
     def pass_of(self, entry: GradientEntry) -> PassRecord:
         return self.facts.passes[entry.turn.number]

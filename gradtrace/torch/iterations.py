@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.program import syntax as ast
 from gradtrace.program.instrument import counter_of
-from gradtrace.torch.places import text_of, tree_of
+from gradtrace.torch.places import (
+    OPTIMIZED,
+    is_hidden,
+    is_installed,
+    local_variables,
+    text_of,
+    tree_of,
+)
 from gradtrace.trace.training import StepCalls, accumulate, repeated
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+READING = frozenset(("locals", "vars"))  # functions that return the dict of a frame's variables
 REPEATING = (*LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Position = tuple[int, int]  # line and column
@@ -63,30 +71,37 @@ def iterations(rec: Recorder) -> list[StepCalls]:
             if first > done
             else 0
         )
-        numbers = [event.counters for event in rec.passes[passes:until] if event.stores]
-        variables = loop_variables(rec, numbers[-1] if numbers else [])
+        counters = [event.counters for event in rec.passes[passes:until] if event.stores]
+        variables = counters[-1] if counters else ""
         steps.append(StepCalls((first, last), (passes, until), end.origin, variables))
         done = last
         passes = until
     return steps
 
 
-def loop_variables(rec: Recorder, counters: list[tuple[int, dict[str, int]]]) -> str:
+def loop_variables(frame: Any) -> str:
     """Return the integers that the loops around the places of a call stack count by, outermost
     first: "epoch=0, i=3".
     """
-    return ", ".join(
-        f"{name}={numbers[name]}"
-        for place, numbers in reversed(counters)
-        for name in counter_names(*rec.places.instruction(place))
-        if name in numbers
-    )
+    texts: list[str] = []
+    while frame is not None:
+        code = frame.f_code
+        is_library = is_hidden(code.co_filename) or is_installed(code.co_filename)
+        names = () if is_library else counter_names(code, frame.f_lasti)
+        # the dict of a function's variables is not cleared if the function may hold it
+        if names and not (code.co_flags & OPTIMIZED and READING.intersection(code.co_names)):
+            variables = local_variables(frame) if code.co_flags & OPTIMIZED else frame.f_globals
+            texts[:0] = [
+                f"{name}={variables[name]}" for name in names if type(variables.get(name)) is int
+            ]
+        frame = frame.f_back
+    return ", ".join(texts)
 
 
 @lru_cache(maxsize=256)
 def counter_names(code: Any, at: int) -> list[str]:
     """Return the variables of the `for` loops around an instruction, outermost first."""
-    mark = None if code is None else as_span([*code.co_positions()][at // 2])
+    mark = as_span([*code.co_positions()][at // 2])
     tree = None if mark is None else tree_of(text_of(code.co_filename))
     if mark is None or tree is None:
         return []

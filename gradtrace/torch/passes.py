@@ -7,6 +7,7 @@ the next node receives.
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import torch
 
 from gradtrace.torch import apply, operators, private
 from gradtrace.torch.contents import Noted, mark
+from gradtrace.torch.iterations import loop_variables
 from gradtrace.torch.measure import count_zeros
 from gradtrace.trace.events import Call, Entry, PassEvent, Turn
 
@@ -102,7 +104,7 @@ class PassWatch:
         event = self.event = PassEvent(
             len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores
         )
-        event.counters = rec.places.counters()
+        event.counters = loop_variables(sys._getframe(1))
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
         event.vectors = [

@@ -55,7 +55,6 @@ def is_installed(name: str) -> bool:
     return not {*name.split(os.sep)}.isdisjoint(PACKAGES)
 
 
-READING = frozenset(("locals", "vars"))  # functions that return the dict of f_locals
 OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 
 
@@ -121,22 +120,6 @@ class RecordedPlaces(Places):
         if frame is not None:
             self.leads.setdefault(place, set()).add(self.number(frame.f_code, frame.f_lasti))
         return place
-
-    def counters(self) -> list[tuple[int, dict[str, int]]]:
-        """Return the places on the call stack outside of packages, innermost first, each with its
-        variables that are integers.
-        """
-        frame: Any = sys._getframe(1)
-        noted = []
-        while frame is not None:
-            code = frame.f_code
-            # the dict of a function's variables is not cleared if the function may hold it
-            holds = code.co_flags & OPTIMIZED and not READING.isdisjoint(code.co_names)
-            if not (holds or is_hidden(code.co_filename) or is_installed(code.co_filename)):
-                numbers = {k: v for k, v in local_variables(frame).items() if type(v) is int}
-                noted.append((self.number(code, frame.f_lasti), numbers))
-            frame = frame.f_back
-        return noted
 
     def add(self, code: Any, instruction: int) -> int:
         self._instructions.append((code, instruction))

@@ -80,8 +80,7 @@ class PassEvent:
         self.wanted: list[Any] | None = None  # the inputs that it was for, if for these alone
         self.error = ""
         self.turns: list[Turn] = []
-        # the program's places on the stack, innermost first, each with its variables' integers
-        self.counters: list[tuple[int, dict[str, int]]] = []
+        self.counters = ""  # of the loops around it: "epoch=0, i=3"
 
 
 class Turn:

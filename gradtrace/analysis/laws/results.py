@@ -256,6 +256,29 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
             )
 
 
+def paths_remain(ledger: Ledger) -> Iterator[Cause]:
+    """A result keeps the gradient of its terms: x + (y - x) is y (a remark)."""
+    facts = ledger.facts
+    seen = set()
+    for operation in facts.calls_of(("add",)):
+        ends = operation.tensors
+        for term, rest in (ends, ends[::-1]) if len(ends) == 2 else ():
+            maker = facts.maker(rest)
+            if operation.span in seen or not facts.tensors[term].requires_grad or maker is None:
+                continue
+            if operator(maker) == "sub" and maker.tensors[1:] == (term,):
+                seen.add(operation.span)
+                name = named(facts, term)
+                result = named(facts, maker.tensors[0])
+                yield Cause(
+                    "path cancelled",
+                    f"{name} is added{facts.at_line(operation.span)} to {result} - {name}: no "
+                    f"gradient of the sum reaches {name}, as it would with detach() around the "
+                    "difference",
+                    (facts.at("the two paths cancel here", operation.span),),
+                )
+
+
 def results_used(ledger: Ledger) -> Iterator[Cause]:
     """What is computed is used: by another operation, a loss, or the program (a remark).
 

@@ -119,6 +119,8 @@ LAWS = (
         {"divided twice": "a loss that is divided twice by one number"},
         True,
     ),
+    Law(writes.data_stays, {"data changed": "in-place arithmetic on a part of the data"}, True),
+    Law(results.paths_remain, {"path cancelled": "a term that a difference takes away"}, True),
     Law(
         results.differences_vary,
         {"always equal": "two results that are equal in each step"},

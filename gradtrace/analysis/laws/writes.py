@@ -9,7 +9,11 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator
-from gradtrace.trace.record import Change, Operation
+from gradtrace.trace.record import Change, Operation, Span, TensorId
+
+ARITHMETIC = ("add_", "sub_", "mul_", "div_")
+PARTS = ("index", "getitem", "slice", "select", "narrow")  # that share the memory of their tensor
+OFTEN = 8  # writes of one line
 
 
 def copies_differ(ledger: Ledger) -> Iterator[Cause]:
@@ -59,6 +63,34 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
                 f"{named(facts, source)}, which {results[0].name}{facts.at_line(results[0].span)} "
                 "has computed from parameters, and nothing reads it afterwards",
                 (facts.at("the parameters stay as they are", change.span),),
+            )
+            return
+
+
+def data_stays(ledger: Ledger) -> Iterator[Cause]:
+    """What a program computes in place on a part of its data does not change the data (a remark).
+
+    An item that is assigned is meant to be written: `buffer[i] = x`.
+    """
+    facts = ledger.facts
+    lines: dict[Span | None, list[tuple[Change, TensorId]]] = {}
+    for change, operation in writes(facts):
+        if operation.name not in ARITHMETIC or not operation.tensors:
+            continue
+        part = facts.tensors[operation.tensors[0]]
+        view = facts.maker(part.first)
+        if view is not None and view.name in PARTS and view.tensors:
+            source = facts.tensors[view.tensors[0]]
+            if source.is_leaf and not source.requires_grad and not source.is_parameter:
+                lines.setdefault(change.span, []).append((change, source.id))
+    for span, entries in lines.items():
+        change, whole = entries[0]
+        if len(entries) >= OFTEN:
+            yield Cause(
+                "data changed",
+                f"{facts.text.line(span) or change.text}{facts.at_line(span)} changes "
+                f"{named(facts, whole)}, of which it has a part, {len(entries)} times",
+                (facts.at("the data is changed here", span),),
             )
             return
 

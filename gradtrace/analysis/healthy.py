@@ -50,21 +50,22 @@ def short_answer(facts: Facts) -> list[str]:
 def changes(ledger: Ledger) -> Iterator[str]:
     """Yield what changed the parameters that optimisers hold, and which did not change."""
     trace = ledger.facts.trace
-    groups: dict[int, list[ParameterEntry]] = {}
+    groups: dict[tuple[int, ...], list[ParameterEntry]] = {}
     for entry in ledger.trained:
-        number = next(n for n in entry.holders if trace.optimisers[n].steps)
-        groups.setdefault(number, []).append(entry)
-    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for number, entries in groups.items():
+        numbers = tuple(n for n in entry.holders if trace.optimisers[n].steps)
+        groups.setdefault(numbers, []).append(entry)
+    counts: dict[tuple[str, str, bool], list[tuple[int, int]]] = {}
+    for numbers, entries in groups.items():
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
         others = {write.text or write.how: write for entry in moved for write in entry.others}
         calls = [
             f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
             for text, write in list(others.items())[:2]
         ]
-        key = trace.optimisers[number].kind, " and ".join(calls) or "nothing else"
+        kinds = " and ".join(trace.optimisers[number].kind for number in numbers)
+        key = kinds, " and ".join(calls) or "nothing else", bool(moved)
         counts.setdefault(key, []).append((len(moved), len(entries)))
-    for (kind, besides), pairs in counts.items():
+    for (kind, besides, _), pairs in counts.items():
         count, held = map(sum, zip(*pairs, strict=True))
         changed = f"{count} of {held}" if count < held else f"{count}"
         by = kind if len(pairs) == 1 else f"{len(pairs)} {kind} optimisers"
@@ -72,7 +73,7 @@ def changes(ledger: Ledger) -> Iterator[str]:
         yield (
             f"{changed} {noun} changed by {by} and by {besides}"
             if count
-            else f"{by} did not change its {held} {noun}"
+            else f"the {held} {noun} of {by} did not change"
         )
 
 

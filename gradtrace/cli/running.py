@@ -21,10 +21,10 @@ def has_decimal_comma(program: Program) -> bool:
     """Whether the value is a tuple because of a number written as 1,5."""
     value: Any = getattr(program.tree.body[-1], "value", None)
     text = program.source.text
-    if type(value).__name__ != "Tuple" or not value.elts or "." in text:
+    if type(value).__name__ != "Tuple" or len(value.elts) != 2 or "." in text:
         return False
-    end = value.elts[0].end_col_offset or 0
-    return text[end - 1 : end].isdigit() and text[end + 1 : end + 2].isdigit()
+    whole, fraction = (text.strip().partition(",")[i] for i in (0, 2))
+    return whole.isdigit() and fraction[:1].isdigit()
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:

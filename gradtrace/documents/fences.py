@@ -158,7 +158,7 @@ def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
     """
     first = next((i for i in range(start, end) if lines[i].strip()), end)
     last = first
-    for i in range(first, end if lines[start - 1][:1] in "`~" else first):
+    for i in range(first, end if lines[start - 1].startswith(("`", "~")) else first):
         if lines[i].strip() and not lines[i].startswith(INDENT):
             break
         last = i + 1 if lines[i].strip() else last

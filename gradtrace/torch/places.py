@@ -62,12 +62,14 @@ def local_variables(frame: Any) -> dict[str, Any]:
     """Return the variables of a frame.
 
     Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor
-    in it.
+    in it. Names that are in no variable of the function, as exec() makes them, are in it alone.
     """
     held = frame.f_locals
     variables = dict(held)
-    if frame.f_code.co_flags & OPTIMIZED and type(held) is dict:
-        held.clear()
+    code = frame.f_code
+    if code.co_flags & OPTIMIZED and type(held) is dict:
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            held.pop(name, None)
     return variables
 
 

@@ -12,8 +12,7 @@ pickle.
 
 A record holds several traces of one run, since commands differ in what they keep. `variants` maps
 the name of each ("all", "eval", "graph", "watched") to the number of its trace, which is read when
-it is first used. A program that failed and a run
-of PyTorch have only "all".
+it is first used. A program that failed and a run of PyTorch have only "all".
 
 A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field
 has a type, every id a range. Anything else than what `write` writes raises UsageError with the

@@ -110,18 +110,27 @@ def independent(trace: Trace, ids: list[int], most: int) -> list[list[int]]:
     """Return the parts of a run of operations that share no tensor, if these are at most `most`, of
     more than one operation each; else the whole run.
     """
-    parts: list[tuple[list[int], set[int]]] = []
+    parts: list[list[int]] = []
+    numbers: dict[int, int] = {}  # of the part that a tensor is in
     for index in ids:
-        tensors = {*trace.operations[index].tensors, *trace.operations[index].outputs}
-        own = [index]
+        tensors = tensors_of(trace, index)
+        number = min((numbers[i] for i in tensors if i in numbers), default=len(parts))
+        if number == len(parts):
+            parts.append([])
         # what came after a part with a common tensor is between two operations of one part
-        while any(not tensors.isdisjoint(used) for _, used in parts):
-            before, used = parts.pop()
-            own = [*before, *own]
-            tensors |= used
-        parts.append((own, tensors))
-    fits = len(parts) <= most and all(len(part) > 1 for part, _ in parts)
-    return [part for part, _ in parts] if fits else [ids]
+        for later in parts[number + 1 :]:
+            parts[number] += later
+            numbers.update((i, number) for part in later for i in tensors_of(trace, part))
+        del parts[number + 1 :]
+        parts[number].append(index)
+        numbers.update(dict.fromkeys(tensors, number))
+    fits = len(parts) <= most and all(len(part) > 1 for part in parts)
+    return parts if fits else [ids]
+
+
+def tensors_of(trace: Trace, index: int) -> tuple[int, ...]:
+    operation = trace.operations[index]
+    return (*operation.tensors, *operation.outputs)
 
 
 def stretches(names: list[str], size: int) -> list[Stretch]:

@@ -64,15 +64,15 @@ def clauses(row: LedgerRow) -> Iterator[str]:
             yield text if title == "used by" and row.fate != "used" else f"{title} {text}"
 
 
-def loss(source: Source) -> str:
-    """Return a loss with its line, of several passes their number, and those that no step used:
-    "loss (line 9), 3 of 4 passes cleared".
+def loss(source: Source, is_used: bool) -> str:
+    """Return a loss with its line, of several passes their number, and those that no step used,
+    unless the row says so: "loss (line 9), 3 of 4 passes cleared".
     """
     passes = source.passes
     unused = [
         f"{count} of {passes} passes {fate}" if passes > 1 else fate
         for count, fate in ((source.cleared, "cleared"), (source.left, "left"))
-        if count
+        if count and (is_used or passes > 1)
     ]
     several = [f"{passes} passes"] if passes > 1 and not unused else []
     return ", ".join([f"{source.loss}{at(source.span)}", *several, *unused])
@@ -90,7 +90,7 @@ def end(row: LedgerRow) -> str:
 
 
 FACTS: dict[str, Callable[[LedgerRow], str]] = {
-    "from": lambda r: visible(", ".join(map(loss, r.losses))),
+    "from": lambda r: visible(", ".join(loss(s, r.fate == "used") for s in r.losses)),
     "norm": lambda r: "" if r.norm is None else f"{r.norm:.3g}",
     "edits": lambda r: visible(", ".join(r.edits)),
     "used by": lambda r: visible(end(r)),

@@ -54,6 +54,10 @@ def page(
     pictures = drawings(views, drawn, options)
     name = trace.source_name.rpartition("/")[2] or trace.source_name
     data = {**document(trace, views, start), **lesson._asdict()}
+    texts = {
+        "TITLE": escape(visible(name)),
+        "BOOKS": "" if books is None else books_html(books),
+    }
     templates = "\n".join(
         f'<template id="{key}">{picture}</template>' for key, picture in pictures.items()
     )
@@ -66,9 +70,7 @@ def page(
             f"<title>{escape(visible(name))} – gradtrace</title>",
             f"<style>\n{own_file('page.css')}{dark_rules()}</style></head>",
             f'<body class="{" ".join(body_classes(lesson))}">',
-            own_file("page.html")
-            .replace("TITLE", escape(visible(name)))
-            .replace("BOOKS", "" if books is None else books_html(books)),
+            re.sub("TITLE|BOOKS", lambda place: texts[place[0]], own_file("page.html")),
             templates,
             f'<script type="application/json" id="data">{embedded(data)}</script>',
             f"<script>\n{script()}</script>",

@@ -112,6 +112,14 @@ def test_what_may_be_meant_is_a_remark(ask, program):
     assert "Checked: " in said and re.search(REMARKS[program], said), said
 
 
+@pytest.mark.parametrize(
+    "program", ["both_dead", "leaf_trained_by_hand", "printed_write", "two_schedules"]
+)
+def test_what_only_looks_like_a_broken_law(ask, program):
+    said = ask("why", str(PROGRAMS / f"{program}.py"))
+    assert len(said[said.index("Checked: ") :].strip().split("\n\n")) == 1, said
+
+
 def test_the_books_of_a_step(gt):
     path = str(PROGRAMS / "cleared_micro_batches.py")
     document = json.loads(gt("ledger", path, "--step", "2", "--format", "json").stdout)

@@ -41,6 +41,14 @@ def test_a_message_keeps_its_own_numbers(by_engine):
     assert "bad in step 2" in text and "bad in step 2 (" not in text
 
 
+def test_what_exec_binds_in_a_function_stays(by_engine):
+    loop = (
+        "def train():\n    exec('number = 7')\n    for i in range(12):\n"
+        "        update(1.0)\n        assert eval('number') == 7\ntrain()\n"
+    )
+    assert "the loss grows from 1 in step 1 (" in " ".join(by_engine("why", START + loop).split())
+
+
 def test_the_dict_of_a_function_stays(by_engine):
     loop = (
         "def train():\n    held = locals()\n    number = 7\n    locals()\n    for i in range(12):\n"

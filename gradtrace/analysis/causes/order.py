@@ -207,8 +207,8 @@ def read_there(facts: Facts, record: TensorRecord, span: Span, kind: str) -> Cau
     names = loads(statement) if isinstance(statement, (ast.Assign, ast.Expr)) else set()
     holds = has_nan if kind == "nan" else has_inf
     for earlier in facts.tensors[: record.id]:
-        is_read = earlier.operation is not None and named(facts, earlier.id) in names
-        if is_read and holds(earlier.value):
+        is_bad = earlier.operation is not None and holds(earlier.value)
+        if is_bad and named(facts, earlier.id) in names:
             return forward_cause(facts, earlier.id, kind)
     return None
 

@@ -60,7 +60,7 @@ def without_rate(facts: Facts, optimiser: OptimiserRecord, first: int, last: int
     fix = "a schedule that is above 0 in the first steps: / in place of //, fewer steps of warm-up"
     if schedule is not None and first == 1 and not schedule.steps:
         name = assigned_name(facts, schedule.span) or "schedule"
-        by += f" before its first step, and no line of this file calls {name}.step()"
+        by += f" before its first step, and {name}.step() did not run"
         fix = f"{name}.step() after the optimiser's step{facts.at_line(optimiser.step_span)}"
     if first > 1:
         fix = (

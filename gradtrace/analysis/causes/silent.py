@@ -119,8 +119,8 @@ def twice(facts: Facts, operation: Operation, earlier: Operation) -> Cause:
 
 
 def not_logs(facts: Facts, operation: Operation, tensor: int | None) -> Cause | None:
-    """Explain nll_loss, kl_div or ctc_loss of a tensor with positive elements, which a log-probability cannot
-    have.
+    """Explain nll_loss, kl_div or ctc_loss of a tensor with positive elements, which a
+    log-probability cannot have.
     """
     value = None if tensor is None else facts.tensors[tensor].value
     top, low = (None, None) if value is None else (highest(value), lowest(value))

@@ -240,8 +240,10 @@ def while_scaled(facts: Facts, uses: Sequence[Change | ClipRecord]) -> Iterator[
         # also in a library's own clip_grad_norm_
         divided = (c for c in calls if c.how in ("unscale_", "step"))
         if factor > 1 and not any(pass_.until <= c.after <= use.after for c in divided):
-            scaler = facts.text.line(root.span).partition(".scale(")[0].split()[-1].lstrip("(")
-            yield Scaled(use, pass_, root.span, _number(factor), scaler)
+            before, call, _ = facts.text.line(root.span).partition(".scale(")
+            scaler = f" {before}".split(" ")[-1].lstrip("(") if call else ""
+            is_name = all(part.isidentifier() for part in scaler.split("."))
+            yield Scaled(use, pass_, root.span, _number(factor), scaler if is_name else "scaler")
 
 
 def clipped_scaled(facts: Facts, clips: list[ClipRecord]) -> Cause | None:

@@ -77,7 +77,11 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
                 f"{name} has brought the learning rate of {optimiser_name(facts, optimiser)} from "
                 f"{optimiser.lr:g} to {half:g} after half of the steps"
             )
-        elif schedule.kind == "CosineAnnealingLR" and (again := rising(optimiser)):
+        elif (
+            schedule.kind == "CosineAnnealingLR"
+            and [s.optimiser for s in facts.trace.schedules].count(schedule.optimiser) == 1
+            and (again := rising(optimiser))
+        ):
             because = (
                 f"{name} raises the learning rate of {optimiser_name(facts, optimiser)} again from "
                 f"step {again} on: T_max counts calls of its step(), which are {count}"
@@ -88,8 +92,8 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
 
 
 def rising(optimiser: OptimiserRecord) -> int:
-    """Return the first step whose learning rate is above an earlier one that had fallen; 0 if there
-    is none.
+    """Return the first step with a larger learning rate than the one before, after the rate had
+    fallen; 0 if there is none.
     """
     rates = optimiser.rates
     fallen = False

@@ -246,12 +246,15 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
             lines.setdefault(operation.span, []).append(operation)
     for span, operations in lines.items():
         differences = [facts.tensors[o.outputs[0]] for o in operations if o.outputs]
-        if len(operations) > 2 and all(is_zero(t.value) for t in differences):
+        operands = [facts.tensors[i].value for o in operations for i in o.tensors]
+        if len(differences) > 2 and all(is_zero(t.value) for t in differences):
+            if all(map(is_zero, operands)):
+                continue
             first, second = (named(facts, i) for i in operations[-1].tensors)
             yield Cause(
                 "always equal",
                 f"{first} and {second} are equal each of the {len(operations)} times that their "
-                f"difference is taken{facts.at_line(span)}: both have the same parameters",
+                f"difference is taken{facts.at_line(span)}",
                 (facts.at("the difference is 0 here", span),),
             )
 

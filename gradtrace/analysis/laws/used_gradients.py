@@ -123,8 +123,8 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
     """The gradients that one step adds up were computed at the same parameters."""
     facts = ledger.facts
     for held in ledger.trained:
-        sums = together(held.gradients)
-        mixed = [(a, b) for a, b in sums if any(w not in b.writes for w in a.writes)]
+        ends = together(held.gradients)
+        mixed = [(a, b) for a, b in ends if any(w not in b.writes for w in a.writes)]
         if len(mixed) < 2:
             continue
         first, last = mixed[-1]
@@ -160,7 +160,8 @@ def closures_clear(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     for held in ledger.trained:
-        optimiser = facts.trace.optimisers[held.holders[0]]
+        holders = [facts.trace.optimisers[number] for number in held.holders]
+        optimiser = next((o for o in holders if o.kind == "LBFGS"), holders[0])
         added = [entry for entry in held.gradients if entry.stale]
         if facts.trace.engine:
             added = [entry for used in sums(held.gradients) for entry in used[1:]]
@@ -192,29 +193,35 @@ def for_parameters(ledger: Ledger) -> Iterator[Cause]:
     inputs = {
         turn.number: leaf
         for leaf, turns in facts.stored.items()
-        if leaf not in facts.optimised and not facts.tensors[leaf].is_parameter
+        if leaf not in facts.optimised
+        and not facts.tensors[leaf].is_parameter
+        and not ledger.parameters[leaf].writes
         for turn in turns
     }
     for held in ledger.trained:
         for used in sums(held.gradients):
-            others = [entry for entry in used if entry.turn.number in inputs]
-            if not 1 < len(others) < len(used):
+            last = ledger.pass_of(used[-1])
+            aside = [
+                entry
+                for entry in used
+                if entry.turn.number in inputs and ledger.pass_of(entry).span != last.span
+            ]
+            if len(aside) < 2 or used[-1].turn.number in inputs:
                 continue
-            pass_ = ledger.pass_of(others[-1])
-            name = named(facts, inputs[others[-1].turn.number])
-            end = others[-1].end
+            pass_ = ledger.pass_of(aside[-1])
+            name = named(facts, inputs[aside[-1].turn.number])
+            end = aside[-1].end
             assert end is not None
             yield Cause(
                 "gradients of a sampler",
                 f"{end.text}{facts.at_line(end.span)} also uses the gradients of "
-                f"{len(others)} passes{facts.at_line(pass_.span)} that run for {name}.grad: they "
+                f"{len(aside)} passes{facts.at_line(pass_.span)} that run for {name}.grad: they "
                 f"add to {named(facts, held.leaf)}.grad, and nothing clears it",
                 (facts.backward(pass_), facts.at("the step uses the sum", end.span)),
                 (
                     f"torch.autograd.grad(..., {name}) in place of backward"
                     f"{facts.at_line(pass_.span)}",
-                    f"or zero_grad() before the backward of the loss"
-                    f"{facts.at_line(ledger.pass_of(used[-1]).span)}",
+                    f"or zero_grad() before the backward of the loss{facts.at_line(last.span)}",
                 ),
                 tensors=ledger.leaves,
             )
@@ -228,7 +235,7 @@ def once_for_each_loss(ledger: Ledger) -> Iterator[Cause]:
         twice = [
             (a, b)
             for a, b in together(held.gradients)
-            if a is not b and ledger.pass_of(a).roots == ledger.pass_of(b).roots
+            if ledger.pass_of(a).roots == ledger.pass_of(b).roots
         ]
         if len(twice) < 2:
             continue

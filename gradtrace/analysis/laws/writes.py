@@ -53,6 +53,8 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
         if (
             results
             and held.isdisjoint(escaped | roots)
+            and held.isdisjoint((*facts.trace.outputs, *facts.trace.roots))
+            and not any(name in held for name in facts.names.values())
             and not any(facts.tensors[i].is_parameter for i in held)
             and all(held.issuperset(reader.outputs) for reader in readers)
         ):

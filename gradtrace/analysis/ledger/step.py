@@ -60,7 +60,7 @@ def step_books(ledger: Ledger, number: int | None = None) -> StepBooks:
     elif number is not None:
         raise UsageError("the program has no training loop", "leave out --step")
     rows = (row(ledger, entry, passes) for entry in ledger.parameters.values())
-    return StepBooks(number, len(steps), tuple(r for r in rows if r.fate or r.change is not None))
+    return StepBooks(number, len(steps), tuple(r for r in rows if r.fate))
 
 
 def row(ledger: Ledger, entry: ParameterEntry, passes: range) -> LedgerRow:
@@ -108,7 +108,8 @@ def user(ledger: Ledger, entry: ParameterEntry, gradient: GradientEntry) -> str:
     assert gradient.end is not None
     if gradient.end.how != "step" or not entry.holders:
         return gradient.end.text or gradient.end.how
-    return optimiser_name(ledger.facts, ledger.facts.trace.optimisers[entry.holders[0]])
+    number = entry.holders[0] if gradient.end.optimiser is None else gradient.end.optimiser
+    return optimiser_name(ledger.facts, ledger.facts.trace.optimisers[number])
 
 
 def change_of(entry: ParameterEntry, gradient: GradientEntry) -> float | None:

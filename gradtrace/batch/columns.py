@@ -115,11 +115,11 @@ def number(cell: Any) -> Any:
         return None
 
 
-def fault(cell: Any, cell_shape: Any, shape: tuple[int, ...]) -> str:
+def fault(cell: Any, array: Any, shape: tuple[int, ...]) -> str:
     if cell is None or (isinstance(cell, str) and not cell):
         return "is missing"
-    if cell_shape is not None:
-        return f"has the shape {cell_shape.shape}, not {shape}"
+    if array is not None:
+        return f"has the shape {array.shape}, not {shape}"
     text = str(cell)
     return f"'{text if len(text) <= SHOWN else text[:SHOWN] + '…'}' is not a number"
 

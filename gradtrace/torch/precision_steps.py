@@ -175,10 +175,8 @@ def loss(tensor: int, after: int, parameter: Any, old: Any, exact: Any) -> recor
         if is_lost is not None and (count := int(torch.count_nonzero(is_lost))):
             lost += count
             largest = max(largest, float(asked.abs()[is_lost].max()))
-        norm, error = (
-            math.hypot(size, length(vector))
-            for size, vector in ((norm, asked), (error, change.sub_(asked)))
-        )
+        norm = math.hypot(norm, length(asked))
+        error = math.hypot(error, length(change.sub_(asked)))
         if not math.isfinite(error):
             broken += int((torch.isfinite(asked) & ~torch.isfinite(new)).sum())
     return record.UpdateLoss(

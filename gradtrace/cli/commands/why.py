@@ -51,7 +51,8 @@ def why(request: Request, words: tuple[str, ...], precision: bool) -> int:
     begin = time.monotonic()
     how = request.how
     if request.program.imports_torch and how.backward is None:
-        how = how._replace(no_backward=True)  # that a script does not call it may be the answer
+        # A script without backward() may itself be the answer, so it is not called for the script.
+        how = how._replace(no_backward=True)
     trace = session.record(
         request._replace(how=how), session.GRADIENTS._replace(failing=True, checking=True)
     )

@@ -35,9 +35,9 @@ class _Composed(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        state = super().state_dict()
-        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
-        return state
+        saved = super().state_dict()
+        saved["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._take_state(state_dict, "_schedulers")

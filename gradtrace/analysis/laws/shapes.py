@@ -88,7 +88,7 @@ def unexpanded(facts: Facts, pair: Pair) -> Pair:
     before = [] if maker is None else facts.operands(maker)
     if maker is None or not before:
         return pair
-    if len(maker.outputs) < len(before):  # an operand that has the common shape is no new tensor
+    if len(maker.outputs) < len(before):  # an operand that has the common shape stays as it is
         before = [operand for operand in before if operand[1].shape != pair[1].shape] or before
     return before[maker.outputs.index(pair[0].id) % len(before)]
 

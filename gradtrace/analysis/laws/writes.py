@@ -9,10 +9,12 @@ from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import named
 from gradtrace.annotations import Iterator
+from gradtrace.engine.operators.tables import record_table
 from gradtrace.trace.record import Change, Operation, Span, TensorId
 
 ARITHMETIC = ("add_", "sub_", "mul_", "div_")
-PARTS = ("index", "getitem", "slice", "select", "narrow")  # that share the memory of their tensor
+# operators of which a result shares the memory of its tensor
+PARTS = record_table("analysis.laws.writes.PARTS", ("index", "slice", "select"))
 OFTEN = 8  # writes of one line
 
 

@@ -28,6 +28,14 @@ def saved(here):
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
 
 
+# The number that the program itself gives to a step, which an earlier file does not have.
+OWN_NUMBER = re.compile(r"\s\((?:counted from 1|\w+=\d+(?:,\s\w+=\d+)*)\)")
+
+
+def unnumbered(text):
+    return " ".join(OWN_NUMBER.sub("", text).split())
+
+
 def assert_same_but_for_rounding(a, b):
     """Compare texts; numbers may differ in float32's last digits, as products of matrices do between processors."""
     assert NUMBER.sub("#", a) == NUMBER.sub("#", b)
@@ -44,7 +52,7 @@ def test_a_file_answers_as_its_program_does_today(gt, saved, program, command):
     from_file = gt(*command.split(), Path(program).with_suffix(".gt"))
     from_program = gt(*command.split(), program, *ARGUMENTS.get(program, []))
     assert from_file.exit_code == from_program.exit_code
-    assert_same_but_for_rounding(from_file.stdout, from_program.stdout)
+    assert_same_but_for_rounding(unnumbered(from_file.stdout), unnumbered(from_program.stdout))
     assert from_program.stdout or from_program.exit_code
 
 

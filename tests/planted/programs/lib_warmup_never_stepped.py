@@ -3,7 +3,7 @@
 # cause: the warm-up starts at 0, and the loop never steps the schedule
 # line: schedule = get_linear_schedule_with_warmup(opt, 10, 100)
 # must: lr=0
-# must: no line of this file calls schedule.step\(\)
+# must: schedule.step\(\) did not run
 # never: dead|vanishes|fewer steps
 # right: opt.step() ==> opt.step()\n    schedule.step()
 import torch

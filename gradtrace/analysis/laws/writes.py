@@ -51,7 +51,9 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
         held = facts.held(change)
         makers = [maker for i in held if (maker := facts.maker(i)) is not None]
         results = [maker for maker in makers if reads_parameters(facts, maker)]
-        readers = [reader for i in held for reader in facts.readers(i)]
+        # of versions of one tensor the readers are the same
+        tensors = set(map(facts.flow.tensor, held))
+        readers = [reader for i in tensors for reader in facts.readers(i)]
         if (
             results
             and held.isdisjoint(escaped | roots)

@@ -13,6 +13,8 @@ REASONS = {
     "no tensor": "The script makes no tensor, or writes files: gradtrace records nothing of it.",
     "header": "What the header of a loop draws (the batch of a DataLoader) belongs to the step in PyTorch's record"
     " alone.",
+    "counter": "The number that the program gives to the last step of a loop which an error ended is known in"
+    " PyTorch's record alone.",
     "last update": "What the last update of a tensor has left is known in PyTorch's record alone.",
     "earlier gradients": "What changed or cleared a gradient that is gone at the end of the run is known in PyTorch's"
     " record alone.",
@@ -171,6 +173,7 @@ DIFFERS = {
     },
     "tutorials/d2l_linear_concise.py": {"parts": "header"},
     "tutorials/gentle_intro_vector.py": {"kinds": "filled"},
+    "tutorials/newton_root.py": {"numbers": "counter"},
     "tutorials/jacobian_by_rows.py": {"labels": "derivatives"},
     "tutorials/char_mlp_embedding.py": {"parts": "views"},
     "tutorials/legendre_function.py": {

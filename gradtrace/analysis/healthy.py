@@ -149,15 +149,13 @@ def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     if any(has_closure(ledger.facts, o) for o in ledger.facts.trace.optimisers if o.steps):
         lost = 0  # a closure clears what its optimiser has read
     used = ""
-    once = ""
     if lost:
         used = f", {lost} of {len(entries)} of them cleared before a step"
     elif ledger.trained and not any(entry.stale for entry in entries):
-        used = ", each used once"
-        once = ", used once"
+        used = f", {'each ' * (len(trained) > 1)}used once"
     if len(trained) > 1:
         return f"all {len(trained)} parameters have gradients{between}{used}"
-    return f"the parameter has a gradient{once or used}"
+    return f"the parameter has a gradient{used}"
 
 
 def short(x: float) -> str:

@@ -23,7 +23,7 @@ def has_decimal_comma(program: Program) -> bool:
     text = program.source.text
     if type(value).__name__ != "Tuple" or len(value.elts) != 2 or "." in text:
         return False
-    whole, fraction = (text.strip().partition(",")[i] for i in (0, 2))
+    whole, _, fraction = text.strip().partition(",")
     return whole.isdigit() and fraction[:1].isdigit()
 
 

@@ -247,9 +247,8 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
     for span, operations in lines.items():
         differences = [facts.tensors[o.outputs[0]] for o in operations if o.outputs]
         operands = [facts.tensors[i].value for o in operations for i in o.tensors]
-        if len(differences) > 2 and all(is_zero(t.value) for t in differences):
-            if all(map(is_zero, operands)):
-                continue
+        are_equal = len(differences) > 2 and all(is_zero(t.value) for t in differences)
+        if are_equal and not all(map(is_zero, operands)):
             first, second = (named(facts, i) for i in operations[-1].tensors)
             yield Cause(
                 "always equal",

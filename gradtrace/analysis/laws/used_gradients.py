@@ -161,16 +161,13 @@ def closures_clear(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     for held in ledger.trained:
         holders = [facts.trace.optimisers[number] for number in held.holders]
-        optimiser = next((o for o in holders if o.kind == "LBFGS"), holders[0])
+        optimiser = next((o for o in holders if o.kind == "LBFGS"), None)
+        if optimiser is None or settings(optimiser).get("max_iter") == "1":
+            continue
         added = [entry for entry in held.gradients if entry.stale]
         if facts.trace.engine:
             added = [entry for used in sums(held.gradients) for entry in used[1:]]
-        if (
-            optimiser.kind != "LBFGS"
-            or settings(optimiser).get("max_iter") == "1"
-            or len(added) < 2
-            or any(entry.fate == CLEARED for entry in held.gradients)
-        ):
+        if len(added) < 2 or any(entry.fate == CLEARED for entry in held.gradients):
             continue
         pass_ = ledger.pass_of(added[-1])
         yield Cause(

@@ -25,12 +25,13 @@ def copies_differ(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     for change, operation in writes(facts):
-        shapes = [facts.tensors[i].shape for i in operation.tensors]
+        if operation.name != "copy_" or len(operation.tensors) != 2:
+            continue
         held = facts.held(change)
-        if operation.name != "copy_" or len(shapes) != 2 or not held.issuperset(operation.tensors):
+        if not held.issuperset(operation.tensors):
             continue
         whole = max(math.prod(facts.tensors[i].shape) for i in held)
-        if all(math.prod(shape) == whole for shape in shapes):
+        if all(math.prod(facts.tensors[i].shape) == whole for i in operation.tensors):
             yield Cause(
                 "copied onto itself",
                 f"{change.text or change.how}{facts.at_line(change.span)} copies "

@@ -49,6 +49,7 @@ def handle_signals() -> None:
     to both processes, and the parent passes its own on.
     """
     import _signal  # type: ignore[import-not-found]  # signal itself loads enum
+    import _thread
 
     for number in main.ENDING:  # the parent tidies up, and a program cannot catch them
         if _signal.getsignal(number) is main.end_by:  # nohup has SIGHUP ignored
@@ -65,12 +66,18 @@ def handle_signals() -> None:
         if now - before > 0.3:
             raise KeyboardInterrupt
 
-    def report_ignored(ignored: Any) -> None:
-        """Raise Ctrl-C again where Python ignores exceptions: in callbacks and destructors."""
+    def interrupt_again() -> None:
         nonlocal last
+        time.sleep(0.01)
+        last = 0.0
+        _thread.interrupt_main()
+
+    def report_ignored(ignored: Any) -> None:
+        """Raise Ctrl-C again where Python ignores exceptions: in callbacks and destructors. A
+        thread does it, for what is raised in here is ignored too.
+        """
         if ignored.exc_type is KeyboardInterrupt:
-            last = 0.0
-            _signal.raise_signal(_signal.SIGINT)
+            _thread.start_new_thread(interrupt_again, ())
         else:
             sys.__unraisablehook__(ignored)
 

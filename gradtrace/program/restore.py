@@ -22,15 +22,14 @@ class restored:
 
     def __enter__(self) -> None:
         self.modes = state.modes()
-        self.dtype, self.options, self.generator = (
-            dtypes.get_default_dtype(),
-            print_options(),
-            random_state(),
-        )
+        self.dtype = dtypes.get_default_dtype()
+        self.options = print_options()
+        self.generator = random_state()
         self.others = other_random_states()
-        self.graphs, self.validates = graphs([None]), validates_arguments(True)
+        self.graphs = graphs([None])
+        self.validates = validates_arguments(True)
         self.hook = sys.unraisablehook
-        sys.unraisablehook = lambda unraisable: None
+        sys.unraisablehook = self.report_interrupt
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
 
@@ -44,6 +43,11 @@ class restored:
         put_other_random_states(self.others)
         graphs(self.graphs)
         validates_arguments(self.validates)
+
+    def report_interrupt(self, ignored: Any) -> None:
+        """Report Ctrl-C alone of the exceptions that Python ignores, to the hook before."""
+        if ignored.exc_type is KeyboardInterrupt:
+            self.hook(ignored)
 
 
 def validates_arguments(value: bool) -> bool:

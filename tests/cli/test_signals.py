@@ -21,7 +21,20 @@ OUTPUTS = {
     "verify": ("verify", "n.md"),
 }
 ENDLESS = "import torch\nw = torch.ones(3, requires_grad=True)\nfor i in range(10 ** 8):\n    y = (w * w).sum()\n"
+DESTRUCTOR = """\
+import torch
+class Endless:
+    def __del__(self):
+        for i in range(10 ** 10):
+            pass
+w = torch.ones(3, requires_grad=True)
+Endless()
+(w * w).sum().backward()
+while True:
+    pass
+"""
 FILES = {
+    "d.py": DESTRUCTOR,
     "t.txt": "x*x + sin(x)\n",
     "l.txt": "y = x\nfor i in range(5000):\n    y = sin(y) + x\n",
     "p.py": ENDLESS,
@@ -58,6 +71,12 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
     code, said, left = ended(here, clean, OUTPUTS[name], signal.SIGINT, seconds, to_group)
     assert code == 130 and said.endswith("gradtrace: interrupted\n") and "report" not in said
     assert not [file for file in left if file.endswith(".tmp") or not file.startswith("parts/")]
+
+
+@pytest.mark.parametrize("command", ["run", "why"])
+def test_an_interrupt_in_a_destructor_which_python_ignores_ends_the_program(command, here, clean):
+    code, said, left = ended(here, clean, (command, "d.py"), signal.SIGINT, 1.5, to_group=False)
+    assert (code, said, left) == (130, "gradtrace: interrupted\n", [])
 
 
 @pytest.mark.sampled(4)

@@ -15,12 +15,12 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 else:
     # the home of collections.abc, loaded by Python itself when it starts
     from _collections import deque
-    from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from _collections_abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     try:
         from _collections import _tuplegetter as place  # what collections.namedtuple takes
@@ -134,6 +134,6 @@ else:
 AnyFunction = Callable[..., Any]
 
 __all__ = [
-    "TYPE_CHECKING", "Any", "AnyFunction", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple",
-    "NoReturn", "Protocol", "Sequence", "TypeVar", "deque",
+    "TYPE_CHECKING", "Any", "AnyFunction", "Callable", "Container", "Final", "Iterable", "Iterator", "Mapping",
+    "NamedTuple", "NoReturn", "Protocol", "Sequence", "TypeVar", "deque",
 ]  # fmt: skip

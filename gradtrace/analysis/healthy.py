@@ -21,6 +21,7 @@ from gradtrace.annotations import Iterator
 from gradtrace.trace.record import PIPELINE, Change, Span, TensorRecord
 
 REMARKS = 3  # of a short answer
+FEW = 16  # parameters whose reasons are compared
 
 
 def short_answer(facts: Facts) -> list[str]:
@@ -162,9 +163,13 @@ def short(x: float) -> str:
     return short_number(float(f"{x:.1g}"))
 
 
-def argument(label: str) -> str:
-    """Return a label as an argument of a command line: "a parameter of Linear" in quotes."""
-    return f"'{label}'" if " " in label and "'" not in label else label
+def reason(facts: Facts, records: list[TensorRecord]) -> str:
+    """Return why some parameters have the gradients that they have; of many, or for other reasons,
+    why the first one has its.
+    """
+    because = list(dict.fromkeys(explain(facts, t).because for t in records[:FEW]))
+    is_all = len(because) == 1 and len(records) <= FEW
+    return because[0] if is_all else f"of {records[0].label}, {because[0]}"
 
 
 def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
@@ -183,13 +188,7 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
         if t.id not in facts.stored and t.id not in assigned and facts.readers(t.id)
     ]
     if others:
-        cause = explain(facts, others[0])
-        reason = (
-            f": {cause.because}"
-            if cause.code == "not on a path"
-            else f" (gradtrace why SOURCE {argument(others[0].label)} says why)"
-        )
-        yield f"{names(others)} got no gradient{reason}."
+        yield f"{names(others)} got no gradient: {reason(facts, others)}."
     zero = [
         t
         for t in trained
@@ -208,10 +207,7 @@ def remarks(facts: Facts, trained: list[TensorRecord]) -> Iterator[str]:
             f"The gradient of {names(shown)} is 0 until an update of {names(factors)}, {noun} at 0."
         )
     if left := [t for t in zero if t.id not in early]:
-        yield (
-            f"The gradient of {names(left)} is 0 (gradtrace why SOURCE {argument(left[0].label)} "
-            "says why)."
-        )
+        yield f"The gradient of {names(left)} is 0: {reason(facts, left)}."
     yield from (f"{said}." for said in meant_numbers(facts))
     frozen = [
         t

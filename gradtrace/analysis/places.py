@@ -40,6 +40,12 @@ class Text:
         return [node for node in self.statements if isinstance(node, ast.FunctionDef)]
 
     @property
+    def blocks(self) -> list[list[Any]]:
+        """The bodies of the module, and of its functions, loops and branches."""
+        nodes = [self.tree, *self.statements]
+        return [body for node in nodes if (body := getattr(node, "body", None))]
+
+    @property
     def calls(self) -> list[Any]:
         """The calls in the text."""
         return [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]

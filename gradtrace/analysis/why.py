@@ -15,7 +15,7 @@ from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, leading_to
 from gradtrace.analysis.rewrites import with_line_after, with_statement
-from gradtrace.analysis.terms import plain
+from gradtrace.analysis.terms import plain, spans_of
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import OVERWRITTEN, PassRecord, TensorRecord, Trace
 
@@ -300,6 +300,9 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
     replaced = history.rebound(facts, record)
     if replaced is not None:
         return replaced._replace(evidence=[*replaced.evidence, run])
+    unseen = without_grad_mode(facts, record)
+    if unseen is not None:
+        return Cause("no grad mode", unseen[0], [origin, unseen[1], run])
     returned = next(
         (p for p in reversed(facts.passes) if not p.stores and not reached.isdisjoint(p.roots)),
         None,
@@ -319,6 +322,25 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
         f"what was computed from it is not part of {roots}",
         [origin, *list({use.span: use for use in uses}.values())[:3], run],
         (f"let {roots} depend on {differentiable(facts, reached)}, or call backward from there",),
+    )
+
+
+def without_grad_mode(facts: Facts, record: TensorRecord) -> tuple[str, Evidence] | None:
+    """Return a sentence and a line about the uses of a leaf if all outside of the passes are in
+    grad mode off, as a Function's forward is; else None.
+    """
+    inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
+    readers = [
+        reader for reader in facts.readers(record.id) if not any(reader.id in ran for ran in inside)
+    ]
+    if not readers or any(reader.grad_enabled for reader in readers):
+        return None
+    lines = [span for span in reversed(spans_of(facts, readers[-1])) if not span.file]
+    through = f", called{facts.at_line(lines[0])}" if len(lines) > 1 else ""
+    return (
+        f"in the forward pass it is used with grad mode off alone{facts.at_line(readers[-1].span)}"
+        f"{through}",
+        facts.at("grad mode is off here", readers[-1].span),
     )
 
 

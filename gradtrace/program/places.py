@@ -75,15 +75,15 @@ class ProgramPlaces(Places):
         super().__init__()
         self.spans = [Span(0, 0, 0, 0)] if spans is None else spans
         self.sources: list[Source] = []
-        self._files: dict[str, int] = {}  # by the file name of code objects
+        self.files: dict[str, int] = {}  # by the file name of code objects
         self._trees: list[ast.Module] = []
-        self._positions = Positions(lambda name: self._trees[self._files[name]])
+        self._positions = Positions(lambda name: self._trees[self.files[name]])
 
     def add_source(self, source: Source, tree: ast.Module, name: str) -> int:
         """Add a source whose code objects have this file name; return its number."""
         file = len(self.sources)
         self.sources.append(source)
-        self._files[name] = file
+        self.files[name] = file
         self._trees.append(tree)
         return file
 
@@ -105,7 +105,7 @@ class ProgramPlaces(Places):
         """
         while frame is not None:
             code = frame.f_code
-            if code.co_filename in self._files:
+            if code.co_filename in self.files:
                 return self.number(code, frame.f_lasti)
             frame = frame.f_back
         return 0
@@ -115,7 +115,7 @@ class ProgramPlaces(Places):
         number = 0
         while traceback is not None:
             code = traceback.tb_frame.f_code
-            if code.co_filename in self._files:
+            if code.co_filename in self.files:
                 number = self.number(code, traceback.tb_lasti)
             traceback = traceback.tb_next
         return number
@@ -128,7 +128,7 @@ class ProgramPlaces(Places):
         return len(self.spans) - 1
 
     def find_span(self, code: Any, instruction: int) -> Span:
-        file = self._files[code.co_filename]
+        file = self.files[code.co_filename]
         position = self._positions.find(code, instruction)
         if position is None:
             return Span(code.co_firstlineno, 0, code.co_firstlineno, 0, file)

@@ -38,6 +38,8 @@ class Run(NamedTuple):
     keeper: Any = None
     # by Span.file: the program, and the modules of its own that it imported
     sources: list[Source] = []
+    # what variables of functions held: `trace.frame_variables.FunctionVariables`
+    functions: list[Any] = []
 
 
 class EarlierRecords(NamedTuple):

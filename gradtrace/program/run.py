@@ -197,6 +197,7 @@ class Execution:
         self.records: list[Any] = []
         self.scopes: list[Any] = []
         self.keeper: Any = None
+        self.watcher: Any = None
         self.recorder: Callable[..., None] | None = None
         self.builtins: dict[str, Any] = dict(vars(builtins))
         self.last: Any = None
@@ -210,6 +211,9 @@ class Execution:
             else:
                 self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
             self.recorder = make_recorder(self.records, self.scopes, watcher)
+            if watcher is not None:
+                self.watcher = watcher
+                watcher.program_files = self.places.files
         self.is_instrumented = make_keeper is not None
         if self.is_instrumented:
             from gradtrace.program.instrument import Scopes
@@ -290,6 +294,7 @@ class Execution:
             self.scopes,
             self.keeper,
             self.places.sources,
+            [] if self.watcher is None else self.watcher.function_variables(),
         )
 
 

@@ -62,20 +62,24 @@ class Ending:
                 rec.entry(tensor)
                 rec.check_contents(tensor, identity)
         self.paths = names.bind(rec, env)
+        names.give_local(rec)
         self.modules = {key for key, value in env.items() if isinstance(value, ModuleType)}
         self.grads: dict[int, Any] = {}
         self.grad_fns: dict[int, str] = {}
         self.last_of_all()
+        self.last_of_gone()
         self.gradients = self.gradient_names()
         holders: list[Any] = [*rec.scopes, *(hook for hook in rec.hooks.values() if hook.subject)]
-        self.scope_paths = {id(holder): self.path_of(holder.subject()) for holder in holders}
+        self.scope_paths = {id(holder): self.path_of(holder.subject) for holder in holders}
         optimizers.end(rec)
         training.end(rec)
         rec.identities.clear()
         rec.storages.clear()
 
-    def path_of(self, module: Any) -> str:
-        return "" if module is None else self.paths.get(id(module), "")
+    def path_of(self, reference: Any) -> str:
+        module = reference()
+        path = "" if module is None else self.paths.get(id(module), "")
+        return path or self.rec.local_paths.get(id(reference), (None, ""))[1]
 
     def last_of_all(self) -> None:
         """Note the last version of every tensor that still exists, and its gradient."""
@@ -102,6 +106,17 @@ class Ending:
                 )
                 if gradient.grad_fn is not None:
                     self.grad_fns[entry.id] = private.name_of(gradient.grad_fn).rpartition("::")[2]
+
+    def last_of_gone(self) -> None:
+        """Note the last known gradients of leaves that functions' variables held."""
+        rec = self.rec
+        fates = {id(tensor): change.how for change in rec.changed for tensor in change.tensors}
+        for identity in rec.local_names:
+            if identity.ref() is None:
+                noted = rec.grads.get(identity)
+                gradient = identity.last.grad if noted is None else noted[1]
+                if gradient is not None and (noted or fates.get(id(identity)) != "cleared"):
+                    self.grads[identity.last.id] = gradient
 
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""

@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.program import syntax as ast
 from gradtrace.program.instrument import counter_of
-from gradtrace.torch.places import (
-    OPTIMIZED,
-    is_hidden,
-    is_installed,
-    local_variables,
-    text_of,
-    tree_of,
-)
+from gradtrace.torch.places import is_hidden, is_installed, text_of, tree_of
+from gradtrace.trace.frame_variables import OPTIMIZED, local_variables, reads_own_variables
 from gradtrace.trace.training import StepCalls, accumulate, repeated
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-READING = frozenset(("locals", "vars"))  # functions that return the dict of a frame's variables
 REPEATING = (*LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Position = tuple[int, int]  # line and column
@@ -86,16 +79,19 @@ def loop_variables(frame: Any) -> str:
     texts: list[str] = []
     while frame is not None:
         code = frame.f_code
-        is_library = is_hidden(code.co_filename) or is_installed(code.co_filename)
-        names = () if is_library else counter_names(code, frame.f_lasti)
-        # the dict of a function's variables is not cleared if the function may hold it
-        if names and not (code.co_flags & OPTIMIZED and READING.intersection(code.co_names)):
+        names = counter_names(code, frame.f_lasti) if is_own(code.co_filename) else ()
+        if names and not reads_own_variables(code):
             variables = local_variables(frame) if code.co_flags & OPTIMIZED else frame.f_globals
             texts[:0] = [
                 f"{name}={variables[name]}" for name in names if type(variables.get(name)) is int
             ]
         frame = frame.f_back
     return ", ".join(texts)
+
+
+def is_own(name: str) -> bool:
+    """Whether a file is the program's own."""
+    return not (is_hidden(name) or is_installed(name))
 
 
 @lru_cache(maxsize=256)

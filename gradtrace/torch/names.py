@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import torch
 
 from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
+from gradtrace.torch.iterations import is_own
 from gradtrace.torch.patches import EAGER
 from gradtrace.trace.events import Entry
 from gradtrace.trace.failed import dotted
@@ -38,6 +40,35 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
     sharded.note_computing(rec, names.parameters)
     note_compiled(rec, names.modules)
     return names.paths()
+
+
+def note_functions(rec: Recorder, frame: Any) -> None:
+    """Note the names that the variables of the functions under way give to tensors and modules."""
+    for function, variables in rec.frame_variables.changes(frame, is_own):
+        names = Names(variables, LIBRARY)
+        note_buffers(rec, names.modules)
+        for path, module in names.modules:
+            reference = weakref.ref(module)  # a module may have no hash
+            rec.local_paths.setdefault(id(reference), (reference, path))
+        for name, tensor in names.tensors():
+            tensor = sharded.whole(rec, tensor)
+            if rec.is_of_this_run(tensor):
+                local = rec.local_names.setdefault(rec.entry(tensor).tensor, {})
+                local.setdefault(name, function)
+
+
+def give_local(rec: Recorder) -> None:
+    """Give tensors the names of functions' variables, after the module's. "w in f" is another
+    tensor than "w".
+    """
+    holders = {name: entry.tensor for entry in rec.entries for name in entry.names}
+    for identity, local in rec.local_names.items():
+        named = identity.last.names
+        for name, function in local.items():
+            if holders.get(name, identity) is not identity:
+                named.append(f"{name} in {function}")
+            elif name not in named:
+                named.append(name)
 
 
 def note_compiled(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
@@ -87,6 +118,13 @@ def is_tensor(value: Any) -> bool:
 def is_module(value: Any) -> bool:
     """Whether a value is a module whose class has called the __init__ of Module."""
     return issubclass(type(value), Module) and private.is_initialized(value)
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is a module, or a leaf that requires grad."""
+    if is_tensor(value):
+        return private.is_leaf(value) and private.needs_gradient(value)
+    return is_module(value)
 
 
 def is_readable(tensor: Any) -> bool:

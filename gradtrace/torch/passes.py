@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import apply, operators, private
+from gradtrace.torch import apply, names, operators, private
 from gradtrace.torch.contents import Noted, mark
 from gradtrace.torch.iterations import loop_variables
 from gradtrace.torch.measure import count_zeros
@@ -92,10 +92,10 @@ class PassWatch:
 
     def __init__(self, rec: Recorder, outputs: Any, args: Any, kwargs: Any) -> None:
         self.rec = rec
-        names = ("grad_outputs", "keep_graph", "create_graph", "inputs")
+        options = ("grad_outputs", "keep_graph", "create_graph", "inputs")
         arguments: dict[str, Any] = {
-            **dict.fromkeys(names),
-            **dict(zip(names, args, strict=False)),
+            **dict.fromkeys(options),
+            **dict(zip(options, args, strict=False)),
             **kwargs,
         }
         keep = bool(arguments["keep_graph"])
@@ -105,6 +105,7 @@ class PassWatch:
             len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores
         )
         event.counters = loop_variables(sys._getframe(1))
+        names.note_functions(rec, sys._getframe(1))
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
         event.vectors = [

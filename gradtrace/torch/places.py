@@ -55,24 +55,6 @@ def is_installed(name: str) -> bool:
     return not {*name.split(os.sep)}.isdisjoint(PACKAGES)
 
 
-OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
-
-
-def local_variables(frame: Any) -> dict[str, Any]:
-    """Return the variables of a frame.
-
-    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor
-    in it. Names that are in no variable of the function, as exec() makes them, are in it alone.
-    """
-    held = frame.f_locals
-    variables = dict(held)
-    code = frame.f_code
-    if code.co_flags & OPTIMIZED and type(held) is dict:
-        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
-            held.pop(name, None)
-    return variables
-
-
 class RecordedPlaces(Places):
     """The places of a recorded program and of the libraries that it calls."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from gradtrace.torch import apply, calls, private
+from gradtrace.torch import apply, calls, names, private
 from gradtrace.torch.contents import SMALL, Contents, Noted, device_name, mark
 from gradtrace.torch.functions import FirstCall
 from gradtrace.torch.measure import is_dense
@@ -25,6 +25,7 @@ from gradtrace.torch.precision import PrecisionMode
 from gradtrace.torch.references import Known, Node, Scope, StorageUsers
 from gradtrace.torch.saved import saved_of
 from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream
+from gradtrace.trace.frame_variables import FrameVariables
 from gradtrace.trace.record import BufferRecord, Shard
 
 KEY = "gradtrace"  # in a node's metadata
@@ -131,6 +132,11 @@ class Recorder(TorchFunctionMode, EventStream):
         self.watching = False  # a pass is being watched
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
+        self.frame_variables = FrameVariables(names.is_named)
+        # the names that variables of functions give, with the function
+        self.local_names: dict[Known, dict[str, str]] = {}
+        # the same of modules, by the id() of a weak reference
+        self.local_paths: dict[int, tuple[Any, str]] = {}
         self.buffers: list[BufferRecord] = []
         self.parts: list[Shard] = []  # what the shards hold at the end
         self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter

@@ -286,7 +286,7 @@ def program_frame(frame: Any) -> Any:
 
 def variables_of(frame: Any) -> dict[str, Any]:
     """Return the variables that a frame's code can name."""
-    from gradtrace.torch.places import local_variables
+    from gradtrace.trace.frame_variables import local_variables
 
     return {**frame.f_globals, **local_variables(frame)}
 

@@ -66,7 +66,7 @@ class Captured:
         self.keeper = getattr(run, "keeper", None)
         history = self.history = History(run.records or (), getattr(run, "scopes", ()), self.keeper)
         history.add_inputs(variables)
-        bound = list(bound_names(run.env))
+        bound = list(bound_names(run.env, getattr(run, "functions", ())))
         history.read(bound)
         history.add_names(bound)
         derived = derived_gradients([*variables.items(), *bound]) if gradients else []

@@ -46,7 +46,7 @@ class EngineBuilder(Builder):
         watch: Watch | None,
     ) -> None:
         source = labels.SourceText(run)
-        scopes = Scopes(source, getattr(run, "modules", run.env))
+        scopes = Scopes(source, getattr(run, "modules", run.env), getattr(run, "functions", ()))
         super().__init__(source, scopes, EventStream() if watch is None else watch, entries, calls)
         self.env = run.env
         self.run_scopes = getattr(run, "scopes", ())

@@ -21,6 +21,7 @@ from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data.node import AccumulateGrad, Node
 from gradtrace.trace import functions, operands
 from gradtrace.trace.events import Call, Entry
+from gradtrace.trace.frame_variables import FunctionVariables
 from gradtrace.trace.keeper import Keeper, storage_of
 from gradtrace.trace.names import Names
 from gradtrace.trace.scopes import LIBRARY
@@ -89,7 +90,9 @@ class History:
         for entry in self.entries:
             entry.names = [name for name in entry.names if name not in taken]
         for name, tensor in pairs:
-            self.entry(tensor).names.append(name)
+            names = self.entry(tensor).names
+            if name not in names:
+                names.append(name)
 
     def read(self, bound: Iterable[tuple[str, Tensor]] = ()) -> None:
         """Read the recorded calls; `bound` are the tensors that variables hold."""
@@ -323,9 +326,20 @@ def _function_before(later: Entry) -> Node | None:
     return None if isinstance(before, AccumulateGrad) else before
 
 
-def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Return the tensors that variables hold, by name, see `names.Names.tensors`."""
-    return ((name, in_trace(tensor)) for name, tensor in Names(env, LIBRARY).tensors())
+def bound_names(
+    env: Mapping[str, Any], functions: Iterable[FunctionVariables] = ()
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors that variables hold, by name, see `names.Names.tensors`; then those of
+    functions' variables. "w in f" is another tensor than "w".
+    """
+    holders = {}
+    for name, tensor in Names(env, LIBRARY).tensors():
+        holders[name] = tensor
+        yield name, in_trace(tensor)
+    for function, variables in functions:
+        for name, tensor in Names(variables, LIBRARY).tensors():
+            is_other = holders.get(name, tensor) is not tensor
+            yield f"{name} in {function}" if is_other else name, in_trace(tensor)
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:

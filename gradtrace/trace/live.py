@@ -65,6 +65,7 @@ class LiveRun(NamedTuple):
     scopes: tuple[Any, ...] = ()
     spans: tuple[Any, ...] = ()
     modules: Mapping[str, Any] = {}  # the variables that hold modules, which name the scopes
+    functions: tuple[Any, ...] = ()
 
 
 def trace_of(

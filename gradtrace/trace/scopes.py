@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import Any, Mapping
+from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import Scope
+from gradtrace.trace.frame_variables import FunctionVariables
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import ScopeRecord
@@ -17,9 +18,15 @@ from gradtrace.trace.record import ScopeRecord
 class Scopes:
     """The table of the scopes' ids and records, in the order of first use, outer scopes first."""
 
-    def __init__(self, source: Texts, env: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        source: Texts,
+        env: Mapping[str, Any],
+        functions: Iterable[FunctionVariables] = (),
+    ) -> None:
         self.source = source
         self.env = env
+        self.functions = functions
         self.records: list[ScopeRecord] = []
         self._ids: dict[int, int | None] = {}
         self._paths: dict[int, str] | None = None
@@ -111,7 +118,9 @@ class Scopes:
     def _path(self, module: Any) -> str:
         """Where a variable holds a module: "net.layers.0"; "" if none does."""
         if self._paths is None:
-            self._paths = Names(self.env, LIBRARY).paths()
+            self._paths = {}
+            for variables in (self.env, *(held.variables for held in self.functions)):
+                self._paths = Names(variables, LIBRARY).paths() | self._paths
         return self._paths.get(id(module), "")
 
 

@@ -32,7 +32,7 @@ def variants(
     plain = whole if not watch.saved and not watch.leaves_begun_at else None
     evaluated = captured.trace(backward_runs, whole=plain)
     traces = {"all": whole, "eval": evaluated, "graph": evaluated, "watched": watched}
-    if derived_gradients([*inputs.items(), *bound_names(run.env)]):
+    if derived_gradients([*inputs.items(), *bound_names(run.env, getattr(run, "functions", ()))]):
         for name, by in (("graph", None), ("watched", watch)):
             traces[name] = capture(
                 run, roots, backward_runs, inputs=inputs, watch=by, gradients=True, final=True

@@ -20,6 +20,7 @@ ANSWERS = {
     "closure_adds_up": ("closure accumulates", 12),
     "grown_target": ("broadcast", 11),
     "hook_in_loop": ("hook twice", 8),
+    "evidence_minimised": ("likelihood falls", 17),
     "likelihood_minimised": ("likelihood falls", 9),
     "one_against_many": ("broadcast", 8),
     "overwritten": ("updates undone", 15),
@@ -36,6 +37,14 @@ ANSWERS = {
 }
 # program: a remark of a run in which nothing else is wrong
 REMARKS = {
+    "another_sample": r"pd\.sample\(\) draws on line 10 and on line 11, other numbers each time",
+    "average_with_itself": r"on line 25 adds pair\.online\.weight to itself, .*self\.target are one object on line 10",
+    "diagonal_kept": r"\w+ on line 12 has on its diagonal the products of z with itself on line 11",
+    "last_block_only": r"each turn of the loop binds forecast again on line 11",
+    "margin_outside": r"0\.5 is added to the result of relu on line 11",
+    "padding_attended": r"the mask of masked_fill on line 15 hides \d+ tokens of ids .* from ne on line 14",
+    "perturbation_stays": r"on line 12 changes net\.\w+ and net\.\w+ in each step, and nothing takes that back",
+    "two_time_steps": r"draw\(len\(x\)\) draws on line 15 and on line 16",
     "best_is_a_reference": r"load_state_dict\(best\) on line 15 copies net\.weight onto itself",
     "cosine_stepped_by_batch": r"CosineAnnealingLR on line 7 raises the learning rate of opt again",
     "divided_twice": r"loss / 4 is divided by 4 on line 14 and once more on line 10",
@@ -113,11 +122,41 @@ def test_what_may_be_meant_is_a_remark(ask, program):
 
 
 @pytest.mark.parametrize(
-    "program", ["both_dead", "leaf_trained_by_hand", "printed_write", "two_schedules"]
+    "program",
+    [
+        "both_dead",
+        "diagonal_masked",
+        "leaf_trained_by_hand",
+        "padding_hidden",
+        "printed_write",
+        "two_schedules",
+    ],
 )
 def test_what_only_looks_like_a_broken_law(ask, program):
     said = ask("why", str(PROGRAMS / f"{program}.py"))
     assert len(said[said.index("Checked: ") :].strip().split("\n\n")) == 1, said
+
+
+def test_what_variables_of_functions_hold_has_their_names(ask):
+    path = str(PROGRAMS / "under_main.py")
+    assert "model.spare.weight.grad is None" in ask("why", path)
+    assert "model.first.weight.grad is between" in ask("why", path, "model.first.weight")
+    assert "model.first.weight.grad is between" in ask("why", path, "self.net.first.weight")
+
+
+def test_a_name_of_a_function_is_not_the_one_of_the_program(ask, tmp_path):
+    path = tmp_path / "names.py"
+    path.write_text(
+        "import torch\n"
+        "w = torch.ones(2, requires_grad=True)\n"
+        "def inner():\n"
+        "    w = torch.full((3,), 2.0, requires_grad=True)\n"
+        "    (w * w).sum().backward()\n"
+        "inner()\n"
+        "(3 * w).sum().backward()\n"
+    )
+    assert "[3, 3]" in ask("why", str(path), "w")
+    assert "[4, 4, 4]" in ask("why", str(path), "w in inner")
 
 
 def test_the_books_of_a_step(gt):

@@ -34,6 +34,7 @@ OF_TENSORS = {
     "detach_": "cut off by detach_()",
     ".data": "cut off by .data",
     "no_grad": "computed under no_grad",
+    "no grad mode": "used with grad mode off alone",
     "inference_mode": "computed under inference_mode",
     "set_grad_enabled": "computed while set_grad_enabled(False)",
     "comparison": "a comparison has no derivative",

@@ -89,3 +89,62 @@ def is_drawn(facts: Facts, t: TensorRecord, place: Span) -> bool:
     if not isinstance(call, ast.Call):
         call = getattr(facts.text.statement(place), "value", None)
     return isinstance(call, ast.Call) and dotted(call.func).rpartition(".")[2] in DRAWS
+
+
+def drawn_once(ledger: Ledger) -> Iterator[Cause]:
+    """What one part of a step draws, the other part knows (a remark)."""
+    yield from samples_observed(ledger)
+    yield from integers_shared(ledger)
+
+
+def samples_observed(ledger: Ledger) -> Iterator[Cause]:
+    """A log-probability is of the sample that the program goes on with."""
+    text = ledger.facts.text
+    for function in text.functions:
+        calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+        drawn = [call for call in calls if text.cut(call.func).endswith(".sample")]
+        for call in calls:
+            sample = call.args[0] if call.args else None
+            if sample in drawn and text.cut(call.func).endswith(".log_prob"):
+                other = next((d for d in drawn if text.cut(d) == text.cut(sample)), sample)
+                if other is not sample:
+                    yield drawn_apart(ledger.facts, other, sample)
+
+
+def integers_shared(ledger: Ledger) -> Iterator[Cause]:
+    """Two calls in different statements draw no integers as arguments, such as a time step."""
+    text = ledger.facts.text
+    drawing = {f.name for f in text.functions if any(map(is_integer_draw, returned(f)))}
+    for function in text.functions:
+        draws: dict[str, Any] = {}
+        for statement in function.body:
+            for call in ast.walk(statement):
+                for draw in getattr(call, "args", ()) if isinstance(call, ast.Call) else ():
+                    if is_integer_draw(draw) or getattr(func_of(draw), "id", "") in drawing:
+                        other = draws.setdefault(text.cut(draw), draw)
+                        if other.lineno != draw.lineno:
+                            yield drawn_apart(ledger.facts, other, draw)
+                            return
+
+
+def returned(function: Any) -> list[Any]:
+    return [s.value for s in function.body if isinstance(s, ast.Return)]
+
+
+def func_of(node: Any) -> Any:
+    return node.func if isinstance(node, ast.Call) else None
+
+
+def is_integer_draw(node: Any) -> bool:
+    return dotted(func_of(node)).rpartition(".")[2] == "randint"
+
+
+def drawn_apart(facts: Facts, first: Any, second: Any) -> Cause:
+    """Return a remark about two calls with one text that draw different numbers."""
+    places_of = [places.span_of(node) for node in (first, second)]
+    return Cause(
+        "drawn apart",
+        f"{facts.text.cut(first)} draws{facts.at_line(places_of[0])} and{facts.at_line(places_of[1])}"
+        ", other numbers each time",
+        tuple(facts.at("drawn here", place) for place in places_of),
+    )

@@ -18,6 +18,7 @@ from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
+NOISE = 1e-5  # beside the largest gradient of all
 MOST_KEPT = 0.5  # of the elements that a step may leave as they are
 
 
@@ -69,6 +70,9 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
             for entry in ledger.trained
             if number in entry.holders and not entry.writes and is_moved(entry)
         ]
+        # what is small beside the others' gradients is what is left of terms that cancel
+        largest = max((largest_norm(entry.used) for entry in held), default=0.0)
+        held = [entry for entry in held if largest_norm(entry.used) > NOISE * largest]
         shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
         lost = [entry for entry, share in shares if share > MOST_KEPT]
         rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
@@ -112,9 +116,13 @@ def share_kept(entry: ParameterEntry) -> float | None:
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return None
     rows = list(zip(turns, values, values[1:], strict=False))
-    largest = max(map(norm_after, turns), default=0.0)
+    largest = largest_norm(turns)
     shares = [kept(*row) for row in rows if norm_after(row[0]) > SMALL * largest]
     return sum(shares) / len(shares) if len(shares) > 1 else None
+
+
+def largest_norm(turns: Sequence[BackwardStep]) -> float:
+    return max(map(norm_after, turns), default=0.0)
 
 
 def norm_after(turn: BackwardStep) -> float:

@@ -7,13 +7,12 @@ from __future__ import annotations
 from gradtrace.analysis import history, places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.copies import copied
-from gradtrace.analysis.facts import Facts, is_zero, number_of, parsed
+from gradtrace.analysis.facts import Facts, is_zero, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
     loads,
     loop_around,
-    made_by,
     named,
     numbers_in,
     operator,
@@ -22,7 +21,6 @@ from gradtrace.analysis.terms import (
     stores,
     unit,
 )
-from gradtrace.analysis.words import short_number
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
@@ -32,11 +30,6 @@ from gradtrace.trace.record import Operation, Span, TensorId, TensorRecord, Valu
 
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
 SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div"))
-MEANS = function_table("analysis.laws.results.MEANS", ("mean", "sum"))
-TAKING = (
-    "index",
-    *function_table("analysis.laws.results.TAKING", ("gather", "select", "squeeze", "nll_loss")),
-)
 CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
 CUTTING = function_table(
     "analysis.laws.results.CUTTING",
@@ -165,51 +158,6 @@ def visited_again(facts: Facts) -> tuple[int, list[int]] | None:
             visits.setdefault(turn.function, {})[steps.get(turn.number)] = turn.number
     again = [f for f, passes in visits.items() if len(passes) > 2]
     return None if not again else (max(again), list(visits[max(again)].values()))
-
-
-def likelihood_falls(ledger: Ledger) -> Iterator[Cause]:
-    """A log-probability is maximised: a loss is its negative."""
-    facts = ledger.facts
-    losses = [facts.tensors[i] for step in facts.trace.training for i in step.roots[-1:]]
-    numbers = [x for t in losses if (x := number_of(t)) is not None]
-    if len(numbers) < 2 or max(numbers) > 0 or numbers[-1] >= numbers[0]:
-        return
-    operation = log_probability(facts, losses[-1].id)
-    if operation is not None:
-        root = named(facts, losses[-1].id)
-        yield Cause(
-            "likelihood falls",
-            f"{root} is a mean of log-probabilities, and the steps make it smaller "
-            f"({short_number(numbers[0])} -> {short_number(numbers[-1])}): what was observed "
-            "becomes less probable",
-            (
-                facts.at("these are log-probabilities", operation.span),
-                facts.backward(facts.storing[-1]),
-            ),
-            (f"(-{root}).backward()",),
-            tensors=ledger.leaves,
-        )
-
-
-def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
-    """Return the operation that made the log-probabilities which a number is the mean or the sum
-    of, by positive factors.
-    """
-    maker = facts.maker(tensor)
-    while maker is not None:
-        name = operator(maker)
-        if name in ("log_softmax", "logsigmoid", "log_prob"):
-            return maker
-        is_ratio = name == "sub" and len(maker.tensors) == 2
-        if is_ratio and made_by(facts, maker.tensors[1], ("logsumexp",)):
-            return maker
-        is_positive = (
-            name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
-        )
-        if name not in (*MEANS, *TAKING) and not (is_positive):
-            return None
-        maker = facts.maker(maker.tensors[0])
-    return None
 
 
 def divided_once(ledger: Ledger) -> Iterator[Cause]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
@@ -17,8 +18,10 @@ from gradtrace.analysis.terms import (
     own_span,
     unit,
 )
-from gradtrace.annotations import Iterator
+from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
+from gradtrace.program import syntax as ast
+from gradtrace.trace.failed import dotted
 from gradtrace.trace.labels import called_by
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Value
@@ -234,3 +237,40 @@ def samples_apart(ledger: Ledger) -> Iterator[Cause]:
             f"{name}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
             (facts.at("here", span),),
         )
+
+
+def axes_in_order(ledger: Ledger) -> Iterator[Cause]:
+    """Axes that einops joins are split in the same order (a remark)."""
+    text = ledger.facts.text
+    joined: dict[frozenset[str], tuple[list[str], Any]] = {}
+    calls = [c for c in text.calls if dotted(c.func).rpartition(".")[2] in EINOPS]
+    for is_split in (False, True):
+        for call in sorted(calls, key=places.starts):
+            pattern = next((a.value for a in call.args if is_text(a) and "->" in a.value), "")
+            left, _, right = pattern.partition("->")
+            for axes in groups_of(left if is_split else right):
+                other = joined.get(frozenset(axes))
+                if not is_split:
+                    joined[frozenset(axes)] = axes, call
+                elif other is not None and other[0] != axes:
+                    place = places.span_of(call)
+                    line = ledger.facts.at_line(places.span_of(other[1]))
+                    yield Cause(
+                        "axes exchanged",
+                        f"{text.cut(call)}{ledger.facts.at_line(place)} splits what was joined as "
+                        f"({' '.join(other[0])}){line} as ({' '.join(axes)}): the elements change "
+                        "places",
+                        (ledger.facts.at("split here", place),),
+                    )
+
+
+EINOPS = ("rearrange", "reduce", "repeat", "Rearrange")
+
+
+def is_text(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def groups_of(pattern: str) -> list[list[str]]:
+    """Return the axes of each group of a pattern of einops: "(b h) t d" has ["b", "h"]."""
+    return [part.partition(")")[0].split() for part in pattern.split("(")[1:]]

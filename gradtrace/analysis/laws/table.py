@@ -5,6 +5,8 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.laws import (
     draws,
+    losses,
+    masks,
     modules,
     parameters,
     results,
@@ -91,7 +93,7 @@ LAWS = (
         unless=SYMPTOMS,
     ),
     Law(
-        results.likelihood_falls,
+        losses.likelihood_falls,
         {"likelihood falls": "a log-likelihood that is minimised"},
         unless=SYMPTOMS,
     ),
@@ -111,6 +113,21 @@ LAWS = (
     Law(
         writes.copies_differ,
         {"copied onto itself": "a copy from the memory that it writes to"},
+        True,
+    ),
+    Law(masks.tokens_attended, {"mask inverted": "a mask that leaves the padding alone"}, True),
+    Law(losses.results_kept, {"bound again": "a result that each turn of a loop replaces"}, True),
+    Law(
+        losses.others_compared,
+        {"compared with itself": "a classification of samples that has each one itself"},
+        True,
+    ),
+    Law(losses.margins_count, {"margin outside": "a margin behind the hinge"}, True),
+    Law(writes.additions_return, {"addition stays": "an addition to parameters that stays"}, True),
+    Law(draws.drawn_once, {"drawn apart": "two draws where a step needs one"}, True),
+    Law(
+        shapes.axes_in_order,
+        {"axes exchanged": "axes that einops joins and splits in another order"},
         True,
     ),
     Law(writes.writes_read, {"unread write": "a write to a result that nothing reads"}, True),

@@ -4,42 +4,89 @@ from __future__ import annotations
 
 import math
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import named
-from gradtrace.annotations import Iterator
+from gradtrace.analysis.words import folded
+from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import record_table
+from gradtrace.program import syntax as ast
 from gradtrace.trace.record import Change, Operation, Span, TensorId
 
 ARITHMETIC = ("add_", "sub_", "mul_", "div_")
 # operators of which a result shares the memory of its tensor
 PARTS = record_table("analysis.laws.writes.PARTS", ("index", "slice", "select"))
+COPIES = ("copy_", "add_", "lerp_")
 OFTEN = 8  # writes of one line
 
 
 def copies_differ(ledger: Ledger) -> Iterator[Cause]:
-    """A copy brings the numbers of other memory (a remark).
+    """A copy, or a part of a mean, comes from other memory (a remark).
 
     state_dict() refers to the parameters: what a program keeps of it follows the training.
     """
     facts = ledger.facts
     for change, operation in writes(facts):
-        if operation.name != "copy_" or len(operation.tensors) != 2:
+        if operation.name not in COPIES or len(operation.tensors) != 2:
             continue
         held = facts.held(change)
         if not held.issuperset(operation.tensors):
             continue
         whole = max(math.prod(facts.tensors[i].shape) for i in held)
-        if all(math.prod(facts.tensors[i].shape) == whole for i in operation.tensors):
+        if any(math.prod(facts.tensors[i].shape) != whole for i in operation.tensors):
+            continue
+        name = named(facts, operation.tensors[0])
+        how = "copies" if operation.name == "copy_" else "adds"
+        onto = "onto" if operation.name == "copy_" else "to"
+        yield Cause(
+            "copied onto itself",
+            f"{change.text or change.how}{facts.at_line(change.span)} {how} {name} {onto} itself, "
+            f"and nothing earlier comes back{two_names(facts, held)}",
+            (facts.at("the numbers stay as they are", change.span),),
+        )
+        return
+
+
+def two_names(facts: Facts, tensors: frozenset[TensorId]) -> str:
+    """Return a clause that says which names of the program are one object, if the text gives the
+    module of these tensors two; else "".
+    """
+    names = [name for name, i in facts.names.items() if i in tensors]
+    parts = {part for name in names for part in name.split(".")[:-1]}
+    given: dict[str, list[Any]] = {}
+    for s in facts.text.simple:
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name):
+            given.setdefault(s.value.id, []).append(s)
+    for source, statements in given.items():
+        targets = [facts.text.cut(s.targets[0]) for s in statements]
+        if source in parts or parts & {target.rpartition(".")[2] for target in targets}:
+            place = facts.at_line(places.head_of(statements[-1]))
+            return f": {folded([source, *targets], 'names')} are one object{place}"
+    return ""
+
+
+def additions_return(ledger: Ledger) -> Iterator[Cause]:
+    """What a program adds to trained parameters beside the steps is taken away again (a remark)."""
+    facts = ledger.facts
+    lines: dict[Span | None, list[ParameterEntry]] = {}
+    for entry in ledger.trained:
+        spans = {change.span for change in entry.others}
+        if len(spans) == 1 and len(entry.others) > 1 and len(entry.updates) > 1:
+            lines.setdefault(spans.pop(), []).append(entry)
+    for span, entries in lines.items():
+        change = entries[0].others[-1]
+        made = None if change.operation is None else facts.operations[change.operation]
+        if made is not None and made.name in ("add_", "sub_"):
+            labels = [facts.tensors[entry.leaf].label for entry in entries]
             yield Cause(
-                "copied onto itself",
-                f"{change.text or change.how}{facts.at_line(change.span)} copies "
-                f"{named(facts, operation.tensors[0])} onto itself: what it is copied from has the "
-                "same memory, and nothing earlier comes back",
-                (facts.at("the numbers stay as they are", change.span),),
+                "addition stays",
+                f"{change.text or change.how}{facts.at_line(span)} changes "
+                f"{folded(labels, 'parameters')} in each step, and nothing takes that back",
+                (facts.at("changed here, beside the optimiser's steps", span),),
             )
-            return
 
 
 def writes_read(ledger: Ledger) -> Iterator[Cause]:

@@ -19,7 +19,7 @@ first.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, TypeVar
+from gradtrace.annotations import Any, Callable, Container, TypeVar
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
@@ -30,6 +30,15 @@ class Watcher:
     It gets gradients as raw data or Tensors, and must not change anything. A `tensor` or `leaf` is
     a Tensor, a `node` is a Node: this file is below theirs.
     """
+
+    # the file names of the program's code objects
+    program_files: Container[str] = ()
+
+    def function_variables(self) -> list[Any]:
+        """Return the modules and leaves that variables of the program's functions held:
+        `trace.frame_variables.FunctionVariables`.
+        """
+        return []
 
     def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
         """Called after an operator has run, by the run's recorder."""

@@ -1,0 +1,84 @@
+"""Laws of masks: a mask leaves the tokens, and hides what fills them up."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.cause import Cause
+from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.terms import is_comparison, named, numbers_in, own_span
+from gradtrace.annotations import Iterator
+from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.trace.record import Operation, Value
+
+ATTENTION = function_table("analysis.laws.masks.ATTENTION", ("scaled_dot_product_attention",))
+FILLING = function_table("analysis.laws.masks.FILLING", ("masked_fill",))
+MANY = 3  # numbers of tokens
+MOST = 64  # operations between a comparison and the attention
+
+
+def tokens_attended(ledger: Ledger) -> Iterator[Cause]:
+    """Attention sees the tokens and not the padding (a remark)."""
+    facts = ledger.facts
+    tokens = {i for lookup in facts.calls_of(("embedding",)) for i in lookup.tensors}
+    for attention in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
+        is_filling = attention.name not in ATTENTION
+        if not is_filling and len(attention.tensors) < 4:
+            continue
+        mask = facts.tensors[attention.tensors[1 if is_filling else 3]].value
+        if mask is None or not mask.is_measured:
+            continue
+        for comparison in comparisons_behind(facts, attention.tensors[-1], tokens):
+            counted = hidden_tokens(facts, comparison, mask, is_filling)
+            if counted is None:
+                continue
+            hidden, left = counted
+            if len(left) == 1 and len(hidden) >= MANY:
+                ids = named(facts, comparison.tensors[0])
+                yield Cause(
+                    "mask inverted",
+                    f"the mask of {attention.name}{facts.at_line(own_span(facts, attention))} "
+                    f"hides {len(hidden)} tokens of {ids} and leaves {left[0]} alone: it comes "
+                    f"from {comparison.name}{facts.at_line(own_span(facts, comparison))}",
+                    (facts.at("the mask is made here", comparison.span),),
+                )
+                return
+
+
+def comparisons_behind(facts: Facts, mask: int, tokens: set[int]) -> Iterator[Operation]:
+    """Yield the comparisons of tokens with a number that a mask is made of."""
+    waiting = [mask]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST:
+        maker = facts.maker(waiting.pop())
+        if maker is None or maker.id in seen:
+            continue
+        seen.add(maker.id)
+        if is_comparison(maker.name) and len(maker.tensors) == 1 and numbers_in(maker):
+            if maker.tensors[0] in tokens:
+                yield maker
+        else:
+            waiting += maker.tensors
+
+
+def hidden_tokens(
+    facts: Facts, comparison: Operation, mask: Value, hides_true: bool
+) -> tuple[list[int], list[int]] | None:
+    """Return which tokens a mask hides and which it leaves, if it is the comparison's, repeated for
+    heads and rows; else None.
+    """
+    tokens = facts.tensors[comparison.tensors[0]].value
+    compared = facts.tensors[comparison.outputs[0]].value
+    if tokens is None or compared is None or not (tokens.is_whole and compared.is_whole):
+        return None
+    if mask.dtype == "bool":
+        hidden = mask.numel - mask.summary.zeros if hides_true else mask.summary.zeros
+    else:
+        hidden = mask.summary.inf
+    repeats, rest = divmod(mask.numel, tokens.numel)
+    true = int(compared.data.sum())
+    counts = {repeats * true: compared.data, repeats * (tokens.numel - true): ~compared.data}
+    if rest or len(counts) < 2 or hidden not in counts:
+        return None
+    is_hidden = counts[hidden]
+    return np.unique(tokens.data[is_hidden]).tolist(), np.unique(tokens.data[~is_hidden]).tolist()

@@ -1,0 +1,90 @@
+"""The modules and leaves that the variables of a program's functions hold.
+
+What `def main()` trains is in no variable any more when the run has ended. So each backward pass
+asks the functions that are under way then.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.trace.holders import held_by, is_holder
+
+OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
+READING = frozenset(("locals", "vars"))  # functions that return the dict of a frame's variables
+
+
+def local_variables(frame: Any) -> dict[str, Any]:
+    """Return the variables of a frame.
+
+    Before Python 3.13 a function's frame keeps the dict of its f_locals, and with it every tensor
+    in it. Names that are in no variable of the function, as exec() makes them, are in it alone.
+    """
+    held = frame.f_locals
+    variables = dict(held)
+    code = frame.f_code
+    if code.co_flags & OPTIMIZED and type(held) is dict:
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            held.pop(name, None)
+    return variables
+
+
+def reads_own_variables(code: Any) -> bool:
+    """Whether a function may hold the dict of its variables, which must not be cleared then."""
+    return bool(code.co_flags & OPTIMIZED and READING.intersection(code.co_names))
+
+
+class FunctionVariables(NamedTuple):
+    """The modules and leaves that a function's variables hold, by the program's path to them."""
+
+    function: str
+    variables: dict[str, Any]
+
+
+class FrameVariables:
+    """What the functions of a program held when they were last asked; it keeps nothing alive."""
+
+    def __init__(self, is_named: Callable[[Any], bool]) -> None:
+        self.is_named = is_named  # whether a value is a module or a leaf
+        self.marks: dict[int, list[Callable[[], Any]]] = {}  # by id() of a function's code
+
+    def changes(self, frame: Any, is_own: Callable[[str], bool]) -> Iterator[FunctionVariables]:
+        """Yield what each function under way holds, outermost first, if it is something else than
+        before. `is_own` tells the program's files.
+        """
+        frames = []
+        while frame is not None:
+            code = frame.f_code
+            if code.co_flags & OPTIMIZED and is_own(code.co_filename):
+                frames.append(frame)
+            frame = frame.f_back
+        for frame in reversed(frames):
+            code = frame.f_code
+            if reads_own_variables(code):
+                continue
+            variables = local_variables(frame)
+            named = {name: value for name, value in variables.items() if self.is_named(value)}
+            holders = [
+                (name, value)
+                for name, value in variables.items()
+                if name not in named and is_holder(value)
+            ]
+            values = [*named.values(), *(value for _, value in holders)]
+            marks = self.marks.get(id(code), [])
+            if len(marks) == len(values) and all(
+                mark() is value for mark, value in zip(marks, values, strict=True)
+            ):
+                continue
+            self.marks[id(code)] = list(map(mark_of, values))
+            named.update((path, value) for path, value, _ in held_by(holders, self.is_named))
+            name = getattr(code, "co_qualname", code.co_name)
+            yield FunctionVariables(name.replace(".<locals>", ""), named)
+
+
+def mark_of(value: Any) -> Callable[[], Any]:
+    """Return a weak reference; a list, which has none, is always another one."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return type(None)

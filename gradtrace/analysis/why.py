@@ -327,13 +327,17 @@ def unreached(facts: Facts, record: TensorRecord) -> Cause | None:
 
 def without_grad_mode(facts: Facts, record: TensorRecord) -> tuple[str, Evidence] | None:
     """Return a sentence and a line about the uses of a leaf if all outside of the passes are in
-    grad mode off, as a Function's forward is; else None.
+    grad mode off, in a call that the result comes from, as a Function's forward is; else None.
     """
     inside = [range(pass_.after, pass_.until) for pass_ in facts.passes]
     readers = [
         reader for reader in facts.readers(record.id) if not any(reader.id in ran for ran in inside)
     ]
     if not readers or any(reader.grad_enabled for reader in readers):
+        return None
+    before = facts.flow.before(facts.roots)
+    makers = filter(None, map(facts.maker, before))
+    if spans_of(facts, readers[-1])[-1:] not in [spans_of(facts, maker)[-1:] for maker in makers]:
         return None
     lines = [span for span in reversed(spans_of(facts, readers[-1])) if not span.file]
     through = f", called{facts.at_line(lines[0])}" if len(lines) > 1 else ""

@@ -183,9 +183,11 @@ class record:
                 raise NoRecordingError(
                     "nothing is recorded yet: ask after the block `with record() as r` has ended"
                 )
+            from gradtrace.trace.file import uncollected
+
             with private.without_torch_function(), private.without_torch_dispatch():
                 builder = RecordingBuilder(self._ending, self._main, rank(), processes())
-                self._trace = builder.build()
+                self._trace = uncollected(builder.build)
             self._ids = {
                 key: (identity.ref, identity.last.id) for key, identity in self._ids.items()
             }

@@ -106,9 +106,9 @@ def samples_observed(ledger: Ledger) -> Iterator[Cause]:
         for call in calls:
             sample = call.args[0] if call.args else None
             if sample in drawn and text.cut(call.func).endswith(".log_prob"):
-                other = next((d for d in drawn if text.cut(d) == text.cut(sample)), sample)
-                if other is not sample:
-                    yield drawn_apart(ledger.facts, other, sample)
+                first = next((d for d in drawn if text.cut(d) == text.cut(sample)), sample)
+                if first is not sample:
+                    yield drawn_apart(ledger.facts, first, sample)
 
 
 def integers_shared(ledger: Ledger) -> Iterator[Cause]:
@@ -121,9 +121,9 @@ def integers_shared(ledger: Ledger) -> Iterator[Cause]:
             for call in ast.walk(statement):
                 for draw in getattr(call, "args", ()) if isinstance(call, ast.Call) else ():
                     if is_integer_draw(draw) or getattr(func_of(draw), "id", "") in drawing:
-                        other = draws.setdefault(text.cut(draw), draw)
-                        if other.lineno != draw.lineno:
-                            yield drawn_apart(ledger.facts, other, draw)
+                        first = draws.setdefault(text.cut(draw), draw)
+                        if first.lineno != draw.lineno:
+                            yield drawn_apart(ledger.facts, first, draw)
                             return
 
 

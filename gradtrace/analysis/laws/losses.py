@@ -108,8 +108,8 @@ def is_likelihood(facts: Facts, function: Any) -> bool:
     name = facts.text.cut(function)
     if name.rpartition(".")[2] in LIKELIHOODS:
         return True
-    made = (getattr(s, "value", None) for s in facts.text.assignments(name))
-    calls = (value for value in made if isinstance(value, ast.Call))
+    values = (getattr(s, "value", None) for s in facts.text.assignments(name))
+    calls = (value for value in values if isinstance(value, ast.Call))
     return any(facts.text.cut(call.func).endswith("LogLikelihood") for call in calls)
 
 

@@ -249,16 +249,16 @@ def axes_in_order(ledger: Ledger) -> Iterator[Cause]:
             pattern = next((a.value for a in call.args if is_text(a) and "->" in a.value), "")
             left, _, right = pattern.partition("->")
             for axes in groups_of(left if is_split else right):
-                other = joined.get(frozenset(axes))
+                join = joined.get(frozenset(axes))
                 if not is_split:
                     joined[frozenset(axes)] = axes, call
-                elif other is not None and other[0] != axes:
+                elif join is not None and join[0] != axes:
                     place = places.span_of(call)
-                    line = ledger.facts.at_line(places.span_of(other[1]))
+                    line = ledger.facts.at_line(places.span_of(join[1]))
                     yield Cause(
                         "axes exchanged",
                         f"{text.cut(call)}{ledger.facts.at_line(place)} splits what was joined as "
-                        f"({' '.join(other[0])}){line} as ({' '.join(axes)}): the elements change "
+                        f"({' '.join(join[0])}){line} as ({' '.join(axes)}): the elements change "
                         "places",
                         (ledger.facts.at("split here", place),),
                     )

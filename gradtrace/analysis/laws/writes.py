@@ -56,11 +56,11 @@ def two_names(facts: Facts, tensors: frozenset[TensorId]) -> str:
     """
     names = [name for name, i in facts.names.items() if i in tensors]
     parts = {part for name in names for part in name.split(".")[:-1]}
-    given: dict[str, list[Any]] = {}
+    sources: dict[str, list[Any]] = {}
     for s in facts.text.simple:
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name):
-            given.setdefault(s.value.id, []).append(s)
-    for source, statements in given.items():
+            sources.setdefault(s.value.id, []).append(s)
+    for source, statements in sources.items():
         targets = [facts.text.cut(s.targets[0]) for s in statements]
         if source in parts or parts & {target.rpartition(".")[2] for target in targets}:
             place = facts.at_line(places.head_of(statements[-1]))
@@ -78,8 +78,8 @@ def additions_return(ledger: Ledger) -> Iterator[Cause]:
             lines.setdefault(spans.pop(), []).append(entry)
     for span, entries in lines.items():
         change = entries[0].others[-1]
-        made = None if change.operation is None else facts.operations[change.operation]
-        if made is not None and made.name in ("add_", "sub_"):
+        operation = None if change.operation is None else facts.operations[change.operation]
+        if operation is not None and operation.name in ("add_", "sub_"):
             labels = [facts.tensors[entry.leaf].label for entry in entries]
             yield Cause(
                 "addition stays",

@@ -49,12 +49,14 @@ class FrameVariables:
         self.is_named = is_named  # whether a value is a module or a leaf
         self.marks: dict[int, list[Callable[[], Any]]] = {}  # by id() of a function's code
 
-    def changes(self, frame: Any, is_own: Callable[[str], bool]) -> Iterator[FunctionVariables]:
+    def changes(
+        self, frame: Any, is_own: Callable[[str], bool], until: Any = None
+    ) -> Iterator[FunctionVariables]:
         """Yield what each function under way holds, outermost first, if it is something else than
-        before. `is_own` tells the program's files.
+        before: those that are called in the frame `until`. `is_own` tells the program's files.
         """
         frames = []
-        while frame is not None:
+        while frame is not None and frame is not until:
             code = frame.f_code
             if code.co_flags & OPTIMIZED and is_own(code.co_filename):
                 frames.append(frame)

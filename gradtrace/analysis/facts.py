@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.cause import Cause, Evidence
 from gradtrace.analysis.steps import Arrivals
@@ -274,8 +276,14 @@ class Facts:
 
     def step_number(self, operation: Operation) -> int | None:
         """Return the number of the training step that an operation ran in."""
-        steps = self.trace.training
-        return next((s.number for s in steps if operation.id in range(*s.operations)), None)
+        number = bisect_right(self.step_starts, operation.id) - 1
+        step = self.trace.training[number] if number >= 0 else None
+        return step.number if step is not None and operation.id < step.operations[1] else None
+
+    @lazy
+    def step_starts(self) -> list[int]:
+        """The first operation of each training step."""
+        return [step.operations[0] for step in self.trace.training]
 
     def step_of_pass(self, number: int) -> int | None:
         """Return the number of the training step that a pass ran in."""

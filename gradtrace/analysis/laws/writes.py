@@ -20,7 +20,6 @@ ARITHMETIC = ("add_", "sub_", "mul_", "div_")
 # operators of which a result shares the memory of its tensor
 PARTS = record_table("analysis.laws.writes.PARTS", ("index", "slice", "select"))
 COPIES = ("copy_", "add_", "lerp_")
-OFTEN = 8  # writes of one line
 
 
 def copies_differ(ledger: Ledger) -> Iterator[Cause]:
@@ -122,12 +121,14 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
 
 
 def data_stays(ledger: Ledger) -> Iterator[Cause]:
-    """What a program computes in place on a part of its data does not change the data (a remark).
+    """What a program computes in place on a part of its data in several steps does not change the
+    data (a remark).
 
     An item that is assigned is meant to be written: `buffer[i] = x`.
     """
     facts = ledger.facts
-    lines: dict[Span | None, list[tuple[Change, TensorId]]] = {}
+    lines: dict[tuple[Span | None, TensorId], list[Change]] = {}
+    steps: dict[tuple[Span | None, TensorId], set[int | None]] = {}
     for change, operation in writes(facts):
         if operation.name not in ARITHMETIC or not operation.tensors:
             continue
@@ -136,14 +137,16 @@ def data_stays(ledger: Ledger) -> Iterator[Cause]:
         if view is not None and view.name in PARTS and view.tensors:
             source = facts.tensors[view.tensors[0]]
             if source.is_leaf and not source.requires_grad and not source.is_parameter:
-                lines.setdefault(change.span, []).append((change, source.id))
-    for span, entries in lines.items():
-        change, whole = entries[0]
-        if len(entries) >= OFTEN:
+                key = change.span, source.first
+                lines.setdefault(key, []).append(change)
+                steps.setdefault(key, set()).add(facts.step_number(operation))
+    for key, changes in lines.items():
+        span, whole = key
+        if len(steps[key] - {None}) > 1:
             yield Cause(
                 "data changed",
-                f"{facts.text.line(span) or change.text}{facts.at_line(span)} changes "
-                f"{named(facts, whole)}, of which it has a part, {len(entries)} times",
+                f"{facts.text.line(span) or changes[0].text}{facts.at_line(span)} changes "
+                f"{named(facts, whole)}, of which it has a part, {len(changes)} times",
                 (facts.at("the data is changed here", span),),
             )
             return

@@ -7,7 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.causes.divergence import adds, own_update
 from gradtrace.analysis.causes.partial import meant_numbers
-from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, loss_of, number_of
+from gradtrace.analysis.facts import Facts, is_zero, loss_among, loss_in, number_of
 from gradtrace.analysis.laws.table import remarks as meant
 from gradtrace.analysis.laws.used_gradients import has_closure
 from gradtrace.analysis.ledger.book import Ledger, ledger_of
@@ -21,6 +21,7 @@ from gradtrace.annotations import Iterator
 from gradtrace.trace.record import PIPELINE, Change, Span, TensorRecord
 
 REMARKS = 3  # of a short answer
+LOSSES = 3  # lines that compute one, of a pass
 FEW = 16  # parameters whose reasons are compared
 
 
@@ -101,17 +102,31 @@ def steps(facts: Facts) -> Iterator[str]:
     if not training:
         return
     yield f"{len(training)} step{'s' * (len(training) > 1)}"
-    losses = [
-        (step, loss + 0.0) for step in training if (loss := loss_of(facts.trace, step)) is not None
-    ]
-    if losses:
-        (_, first), (last, low) = losses[0], losses[-1]
-        shown = loss_in(facts.trace, last)
-        root = "" if shown is None else named(facts, shown.id)
-        ends = f"{first:.4g}" if len(losses) == 1 else f"{first:.4g} -> {low:.4g}"
-        yield f"{root if root.isidentifier() else 'loss'} {ends}"
+    losses: dict[Span | None, list[TensorRecord]] = {}
+    for step in training:
+        loss = loss_in(facts.trace, step)
+        if loss is not None and number_of(loss) is not None:
+            losses.setdefault(computed_at(facts, loss), []).append(loss)
+    # the loss of the last step, then those of other lines
+    last = loss_in(facts.trace, training[-1])
+    first = None if last is None else computed_at(facts, last)
+    for span, records in sorted(losses.items(), key=lambda pair: pair[0] != first)[:LOSSES]:
+        yield course(facts, records, None if span == first else span)
     stored = [p.span for p in facts.passes[slice(*training[-1].passes)] if p.stores]
     yield from other_losses(facts, stored[-1:])
+
+
+def computed_at(facts: Facts, loss: TensorRecord) -> Span | None:
+    maker = facts.maker(loss.id)
+    return None if maker is None else own_span(facts, maker)
+
+
+def course(facts: Facts, losses: list[TensorRecord], span: Span | None) -> str:
+    """Return the first and the last number of a loss, with its name or the place."""
+    name = named(facts, losses[-1].id)
+    ends = [number_of(losses[i]) for i in sorted({0, len(losses) - 1})]
+    numbers = " -> ".join(f"{x + 0.0:.4g}" for x in ends if x is not None)
+    return f"{name if name.isidentifier() else 'loss'} {numbers}{facts.at_line(span)}"
 
 
 def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
@@ -124,10 +139,7 @@ def other_losses(facts: Facts, shown: list[Span | None]) -> Iterator[str]:
         if loss is not None and pass_.span not in shown:
             losses.setdefault(pass_.span, []).append(loss)
     for span, records in losses.items():
-        ends = [number_of(records[i]) for i in sorted({0, len(records) - 1})]
-        name = named(facts, records[-1].id)
-        numbers = " -> ".join(f"{x:.4g}" for x in ends if x is not None)
-        yield f"{name if name.isidentifier() else 'loss'} {numbers}{facts.at_line(span)}"
+        yield course(facts, records, span)
 
 
 def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:

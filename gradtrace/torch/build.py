@@ -79,7 +79,8 @@ class Ending:
     def path_of(self, reference: Any) -> str:
         module = reference()
         path = "" if module is None else self.paths.get(id(module), "")
-        return path or self.rec.local_paths.get(id(reference), (None, ""))[1]
+        local = self.rec.local_paths.get(id(reference), (None, ""))[1]
+        return local if local and (not path or names.is_private(path)) else path
 
     def last_of_all(self) -> None:
         """Note the last version of every tensor that still exists, and its gradient."""

@@ -69,6 +69,12 @@ def give_local(rec: Recorder) -> None:
                 named.append(f"{name} in {function}")
             elif name not in named:
                 named.append(name)
+        named.sort(key=is_private)
+
+
+def is_private(path: str) -> bool:
+    """Whether a path leads through what a library keeps for itself: "trainer._connector.model"."""
+    return "._" in path
 
 
 def note_compiled(rec: Recorder, modules: list[tuple[str, Any]]) -> None:

@@ -62,7 +62,7 @@ class Ending:
                 rec.entry(tensor)
                 rec.check_contents(tensor, identity)
         self.paths = names.bind(rec, env)
-        names.give_local(rec)
+        self.former_names = names.give_local(rec)
         self.modules = {key for key, value in env.items() if isinstance(value, ModuleType)}
         self.grads: dict[int, Any] = {}
         self.grad_fns: dict[int, str] = {}
@@ -259,7 +259,9 @@ class RecordingBuilder(Builder):
         spans = self.source
         texts = labels.expression_texts(rec.calls, spans, self.scopes)
         env = dict.fromkeys(self.ending.modules, torch)
-        constants = labels.constant_texts(rec.entries, rec.calls, texts, spans, env, self.scopes)
+        constants = labels.constant_texts(
+            rec.entries, rec.calls, texts, spans, env, self.scopes, self.ending.former_names
+        )
         for file in list(
             {
                 rec.places.instruction(call.origin)[0].co_filename

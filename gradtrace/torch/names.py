@@ -53,23 +53,33 @@ def note_functions(rec: Recorder, frame: Any) -> None:
         for name, tensor in names.tensors():
             tensor = sharded.whole(rec, tensor)
             if rec.is_of_this_run(tensor):
-                local = rec.local_names.setdefault(rec.entry(tensor).tensor, {})
+                identity = rec.entry(tensor).tensor
+                local = rec.local_names[identity] = rec.local_names.pop(identity, {})
                 local.setdefault(name, function)
 
 
-def give_local(rec: Recorder) -> None:
+def give_local(rec: Recorder) -> dict[int, str]:
     """Give tensors the names of functions' variables, after the module's. "w in f" is another
-    tensor than "w".
+    tensor than "w". Return the names that other tensors had before, by id() of their identities.
     """
     holders = {name: entry.tensor for entry in rec.entries for name in entry.names}
+    last = {
+        (name, function): identity
+        for identity, local in rec.local_names.items()
+        for name, function in local.items()
+    }
+    former: dict[int, str] = {}
     for identity, local in rec.local_names.items():
         named = identity.last.names
         for name, function in local.items():
-            if holders.get(name, identity) is not identity:
+            if last[name, function] is not identity:
+                former.setdefault(id(identity), name)
+            elif holders.get(name, identity) is not identity:
                 named.append(f"{name} in {function}")
             elif name not in named:
                 named.append(name)
         named.sort(key=is_private)
+    return former
 
 
 def is_private(path: str) -> bool:

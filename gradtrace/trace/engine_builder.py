@@ -12,7 +12,7 @@ from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.builder import Builder
 from gradtrace.trace.events import Call, ChangeEvent, Entry, EventStream, PassEvent, Turn
 from gradtrace.trace.finite import check_record
-from gradtrace.trace.history import in_trace, is_current
+from gradtrace.trace.history import former_names, in_trace, is_current
 from gradtrace.trace.keeper import storage_of
 from gradtrace.trace.record import (
     FunctionCheck,
@@ -46,7 +46,8 @@ class EngineBuilder(Builder):
         watch: Watch | None,
     ) -> None:
         source = labels.SourceText(run)
-        scopes = Scopes(source, getattr(run, "modules", run.env), getattr(run, "functions", ()))
+        self.run_functions = getattr(run, "functions", ())
+        scopes = Scopes(source, getattr(run, "modules", run.env), self.run_functions)
         super().__init__(source, scopes, EventStream() if watch is None else watch, entries, calls)
         self.env = run.env
         self.run_scopes = getattr(run, "scopes", ())
@@ -76,7 +77,13 @@ class EngineBuilder(Builder):
     def labels(self) -> list[str]:
         gradients = self.gradient_names()
         return labels.label_all(
-            self.entries, self.calls, self.source, self.env, gradients, self.scopes
+            self.entries,
+            self.calls,
+            self.source,
+            self.env,
+            gradients,
+            self.scopes,
+            former_names(self.run_functions),
         )
 
     def gradient_names(self) -> dict[int, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.trace.holders import held_by, is_holder
+from gradtrace.trace.holders import CONTAINERS, held_by, is_holder
 
 OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 READING = frozenset(("locals", "vars"))  # functions that return the dict of a frame's variables
@@ -47,13 +47,14 @@ class FrameVariables:
 
     def __init__(self, is_named: Callable[[Any], bool]) -> None:
         self.is_named = is_named  # whether a value is a module or a leaf
-        self.marks: dict[int, list[Callable[[], Any]]] = {}  # by id() of a function's code
+        # by id() of a function's code: a reference to what each of its variables held
+        self.marks: dict[int, dict[str, Callable[[], Any]]] = {}
 
     def changes(
         self, frame: Any, is_own: Callable[[str], bool], until: Any = None
     ) -> Iterator[FunctionVariables]:
-        """Yield what each function under way holds, outermost first, if it is something else than
-        before: those that are called in the frame `until`. `is_own` tells the program's files.
+        """Yield what each function under way holds that it did not hold before, outermost first:
+        those that are called in the frame `until`. `is_own` tells the program's files.
         """
         frames = []
         while frame is not None and frame is not until:
@@ -65,27 +66,32 @@ class FrameVariables:
             code = frame.f_code
             if reads_own_variables(code):
                 continue
-            variables = local_variables(frame)
-            named = {name: value for name, value in variables.items() if self.is_named(value)}
-            holders = [
-                (name, value)
-                for name, value in variables.items()
-                if name not in named and is_holder(value)
-            ]
-            values = [*named.values(), *(value for _, value in holders)]
-            marks = self.marks.get(id(code), [])
-            if len(marks) == len(values) and all(
-                mark() is value for mark, value in zip(marks, values, strict=True)
-            ):
-                continue
-            self.marks[id(code)] = list(map(mark_of, values))
-            named.update((path, value) for path, value, _ in held_by(holders, self.is_named))
-            name = getattr(code, "co_qualname", code.co_name)
-            yield FunctionVariables(name.replace(".<locals>", ""), named)
+            marks = self.marks.setdefault(id(code), {})
+            named: dict[str, Any] = {}
+            holders: list[tuple[str, Any]] = []
+            for name, value in local_variables(frame).items():
+                is_module_or_leaf = self.is_named(value)
+                if not (is_module_or_leaf or is_holder(value)) or is_marked(marks, name, value):
+                    continue
+                marks[name] = mark_of(value)
+                if is_module_or_leaf:
+                    named[name] = value
+                else:
+                    holders.append((name, value))
+            if named or holders:
+                named.update((path, value) for path, value, _ in held_by(holders, self.is_named))
+                function = getattr(code, "co_qualname", code.co_name)
+                yield FunctionVariables(function.replace(".<locals>", ""), named)
+
+
+def is_marked(marks: dict[str, Callable[[], Any]], name: str, value: Any) -> bool:
+    """Whether a variable holds what it held before; of a list, whether it has been looked at."""
+    mark = marks.get(name)
+    return mark is not None and (isinstance(value, CONTAINERS) or mark() is value)
 
 
 def mark_of(value: Any) -> Callable[[], Any]:
-    """Return a weak reference; a list, which has none, is always another one."""
+    """Return a weak reference; an object that has none is always another one."""
     try:
         return weakref.ref(value)
     except TypeError:

@@ -329,17 +329,36 @@ def _function_before(later: Entry) -> Node | None:
 def bound_names(
     env: Mapping[str, Any], functions: Iterable[FunctionVariables] = ()
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors that variables hold, by name, see `names.Names.tensors`; then those of
-    functions' variables. "w in f" is another tensor than "w".
+    """Yield the tensors that variables hold, by name, see `names.Names.tensors`; then those that
+    functions' variables held last. "w in f" is another tensor than "w".
     """
     holders = {}
     for name, tensor in Names(env, LIBRARY).tensors():
         holders[name] = tensor
         yield name, in_trace(tensor)
+    for (name, function), tensor in last_held(functions).items():
+        is_other = holders.get(name, tensor) is not tensor
+        yield f"{name} in {function}" if is_other else name, in_trace(tensor)
+
+
+def last_held(functions: Iterable[FunctionVariables]) -> dict[tuple[str, str], Tensor]:
+    """Return the last tensor that each variable of a function held, by name and function."""
+    return {
+        (name, function): tensor
+        for function, variables in functions
+        for name, tensor in Names(variables, LIBRARY).tensors()
+    }
+
+
+def former_names(functions: Sequence[FunctionVariables]) -> dict[int, str]:
+    """Return the names of tensors that functions' variables held before others, by id(tensor)."""
+    last = last_held(functions)
+    former: dict[int, str] = {}
     for function, variables in functions:
         for name, tensor in Names(variables, LIBRARY).tensors():
-            is_other = holders.get(name, tensor) is not tensor
-            yield f"{name} in {function}" if is_other else name, in_trace(tensor)
+            if last[name, function] is not tensor:
+                former.setdefault(id(in_trace(tensor)), name)
+    return former
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:

@@ -138,12 +138,13 @@ def label_all(
     env: Mapping[str, Any],
     gradients: Mapping[int, str],
     scopes: CalledModules,
+    former: Mapping[int, str],
 ) -> list[str]:
-    """Return the label of every kept entry; `gradients` has the names of gradients ("w.grad"), by
-    id(tensor).
+    """Return the label of every kept entry. `gradients` has the names of gradients ("w.grad") and
+    `former` those that variables gave to others later, by id(tensor).
     """
     texts = expression_texts(calls, source, scopes)
-    constants = constant_texts(kept, calls, texts, source, env, scopes)
+    constants = constant_texts(kept, calls, texts, source, env, scopes, former)
     return numbered_labels(kept, texts | target_texts(calls, source, env), constants, gradients)
 
 
@@ -327,10 +328,11 @@ def constant_texts(
     source: Texts,
     env: Mapping[str, Any],
     scopes: CalledModules,
+    former: Mapping[int, str],
 ) -> dict[int, str]:
     """Return the label of each unnamed tensor that no call made, by id(entry): the text of the
     first operand that it is. A leaf that requires grad and is not an operand of an expression is a
-    parameter of the module that reads it.
+    parameter of the module that reads it, if it has no name in `former`, by id(tensor).
     """
     wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
     taken = {name for entry in kept for name in entry.names}
@@ -377,7 +379,8 @@ def constant_texts(
             if id(entry) in unnamed:
                 unnamed.remove(id(entry))
                 owner = scopes.module_of(call) if entry.is_parameter else ""
-                labels[id(entry)] = f"a parameter of {owner}" if owner else UNNAMED
+                unknown_name = f"a parameter of {owner}" if owner else UNNAMED
+                labels[id(entry)] = former.get(id(entry.tensor), unknown_name)
     labels.update(dict.fromkeys(unnamed, UNNAMED))
     return {entry: text for entry, text in labels.items() if text}
 

@@ -64,6 +64,7 @@ def note(rec: Recorder, optimizer: Any, origin: int = 0) -> Held:
         rec.optimisers[-len(rec.optimisers)] = notes
         notes = None
     if notes is None:
+        rec.frame_variables.forget()
         notes = rec.optimisers[id(optimizer)] = Held(optimizer, origin)
     return notes
 

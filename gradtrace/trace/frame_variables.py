@@ -50,6 +50,10 @@ class FrameVariables:
         # by id() of a function's code: a reference to what each of its variables held
         self.marks: dict[int, dict[str, Callable[[], Any]]] = {}
 
+    def forget(self) -> None:
+        """Look at everything again: a module may have got others."""
+        self.marks.clear()
+
     def changes(
         self, frame: Any, is_own: Callable[[str], bool], until: Any = None
     ) -> Iterator[FunctionVariables]:

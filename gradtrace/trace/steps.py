@@ -161,6 +161,7 @@ class Watch(EventStream, Watcher):
     def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
         held = self.optimisers.get(id(optimiser))
         if held is None:
+            self._frame_variables.forget()
             held = self.optimisers[id(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)

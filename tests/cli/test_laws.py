@@ -45,6 +45,12 @@ REMARKS = {
     "padding_attended": r"the mask of masked_fill on line 15 hides \d+ tokens of ids .* from ne on line 14",
     "perturbation_stays": r"on line 12 changes net\.\w+ and net\.\w+ in each step, and nothing takes that back",
     "two_time_steps": r"draw\(len\(x\)\) draws on line 15 and on line 16",
+    "blank_is_a_label": r"2 of the 9 targets of \w+ on line 12 are 0, which is the blank",
+    "cells_for_channels": r"view on line 11 makes \(2, 12, 5\) of \(2, 5, 3, 4\) and keeps the order",
+    "hooks_share_a_mask": r"the hook on line 8 reads mask when it runs",
+    "noise_drawn_twice": r"noise, the target of mse_loss on line 16, is drawn on line 15 and not part",
+    "one_layer_repeated": r"\[nn\.Linear\(3, 3\)\] \* 3 on line 5 repeats one object",
+    "state_without_history": r"loss depends on .* through \.data on line 10",
     "best_is_a_reference": r"load_state_dict\(best\) on line 15 copies net\.weight onto itself",
     "cosine_stepped_by_batch": r"CosineAnnealingLR on line 7 raises the learning rate of opt again",
     "divided_twice": r"loss / 4 is divided by 4 on line 14 and once more on line 10",
@@ -117,6 +123,10 @@ def test_a_broken_law_is_the_answer(ask, program):
 
 @pytest.mark.parametrize("program", REMARKS)
 def test_what_may_be_meant_is_a_remark(ask, program):
+    if program == "blank_is_a_label" and ask is not in_pytorch:
+        pytest.skip(
+            "a record of gradtrace's own engine does not keep the targets of ctc_loss whole"
+        )
     said = " ".join(ask("why", str(PROGRAMS / f"{program}.py")).split())
     assert "Checked: " in said and re.search(REMARKS[program], said), said
 
@@ -127,6 +137,7 @@ def test_what_may_be_meant_is_a_remark(ask, program):
         "both_dead",
         "diagonal_masked",
         "leaf_trained_by_hand",
+        "noise_shared",
         "padding_hidden",
         "printed_write",
         "two_schedules",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import is_dropout, made_at, named, plain, spans_of, unit
 from gradtrace.annotations import Any, Iterator
@@ -148,3 +149,23 @@ def drawn_apart(facts: Facts, first: Any, second: Any) -> Cause:
         ", other numbers each time",
         tuple(facts.at("drawn here", place) for place in places_of),
     )
+
+
+def noise_shared(ledger: Ledger) -> Iterator[Cause]:
+    """A prediction is made from the noise that is its target (a remark)."""
+    facts = ledger.facts
+    for loss in reversed(facts.calls_of(LOSSES)):
+        pair = [t for t, _ in facts.operands(loss)[:2]]
+        if len(pair) < 2 or not pair[0].requires_grad or pair[1].requires_grad:
+            continue
+        place = made_at(facts, pair[1])
+        if place is None or place.file or not is_drawn(facts, pair[1], place):
+            continue
+        if pair[1].id not in facts.flow.before([pair[0].id]):
+            yield Cause(
+                "unrelated noise",
+                f"{named(facts, pair[1].id)}, the target of {unit(facts, loss)}, is drawn"
+                f"{facts.at_line(place)} and not part of what the prediction is made from",
+                (facts.at("drawn here", place), facts.at("compared here", loss.span)),
+            )
+        return

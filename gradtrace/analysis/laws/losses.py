@@ -10,6 +10,7 @@ from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import loads, made_by, named, numbers_in, operator, stores, unit
 from gradtrace.analysis.words import short_number
 from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
@@ -187,3 +188,25 @@ def results_kept(ledger: Ledger) -> Iterator[Cause]:
                         "the last one's goes on",
                         (facts.at(f"{name} is bound again here", place),),
                     )
+
+
+def blank_apart(ledger: Ledger) -> Iterator[Cause]:
+    """No target of ctc_loss is its blank (a remark)."""
+    facts = ledger.facts
+    for loss in reversed(facts.calls_of(("ctc_loss", "_ctc_loss"))):
+        blank = next((int(n) for n in numbers_in(loss)), 0)
+        values = [value for _, value in facts.operands(loss)]
+        if len(values) < 2 or not values[1].dtype.startswith("int") or not values[1].is_whole:
+            continue
+        targets = values[1].data
+        if len(values) > 3 and targets.ndim == 2 and values[3].is_whole:
+            targets = targets[np.arange(targets.shape[1]) < values[3].data.reshape(-1, 1)]
+        count = int((targets == blank).sum())
+        if count:
+            yield Cause(
+                "blank in targets",
+                f"{count} of the {targets.size} targets of {unit(facts, loss)} are {blank}, which "
+                "is the blank",
+                (facts.at("the targets come in here", loss.span),),
+            )
+        return

@@ -12,7 +12,15 @@ from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
-from gradtrace.analysis.terms import is_dropout, named, numbers_in, optimiser_name, own_span
+from gradtrace.analysis.terms import (
+    is_dropout,
+    loads,
+    named,
+    numbers_in,
+    optimiser_name,
+    own_span,
+    stores,
+)
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import (
@@ -208,11 +216,15 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
     still = [call for call in trained if not call.part.training and not call.scope.training]
     if still and len(still) == len(trained) and ledger.trained:
         operation, scope, part = still[-1]
+        place = own_span(facts, operation)
+        calls_of_eval = [c for c in facts.text.calls if facts.text.cut(c.func).endswith(".eval")]
+        switches = [places.span_of(call) for call in calls_of_eval]
+        lines = "".join(map(facts.at_line, switches[:1]))
         yield Cause(
             "in evaluation mode",
             f"{scope.name} runs in evaluation mode in all steps, where {part.detail} "
-            f"{acts(part)}{facts.at_line(own_span(facts, operation))}",
-            (facts.at("it runs here", own_span(facts, operation)),),
+            f"{acts(part)}{facts.at_line(place)}{lines and f'; eval() is called{lines}'}",
+            (facts.at("it runs here", place), *(facts.at("eval()", s) for s in switches)),
         )
     apart = [call for call in trained if call.part.training is not call.scope.training]
     if apart:
@@ -364,3 +376,46 @@ def acts_in_training(scope: ScopeRecord) -> str:
 
 def acts(scope: ScopeRecord) -> str:
     return "does nothing" if "Drop" in scope.detail else "uses its running statistics"
+
+
+def modules_differ(ledger: Ledger) -> Iterator[Cause]:
+    """A list of modules holds several (a remark): `[nn.Linear(4, 4)] * 3` holds one three times."""
+    text = ledger.facts.text
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+            continue
+        for part in (node.left, node.right):
+            items: list[Any] = getattr(part, "elts", [])
+            classes = [text.cut(item.func) for item in items if isinstance(item, ast.Call)]
+            if classes and classes[0].rpartition(".")[2][:1].isupper():
+                place = places.span_of(node)
+                yield Cause(
+                    "one object",
+                    f"{text.cut(node)}{ledger.facts.at_line(place)} repeats one object: its parts "
+                    "share their parameters",
+                    (ledger.facts.at("one object, several times", place),),
+                )
+
+
+def hooks_bound(ledger: Ledger) -> Iterator[Cause]:
+    """A hook that a loop registers uses what its own turn bound (a remark)."""
+    text = ledger.facts.text
+    for loop in text.statements:
+        if not isinstance(loop, ast.For) or ".backward(" in text.cut(loop):
+            continue
+        bound = stores(loop)
+        for call in ast.walk(loop):
+            if not isinstance(call, ast.Call) or "register" not in text.cut(call.func):
+                continue
+            for hook in (argument for argument in call.args if isinstance(argument, ast.Lambda)):
+                own = {a.arg for a in (*hook.args.args, *hook.args.kwonlyargs)}
+                late = sorted(bound & loads(hook.body) - own)
+                if late:
+                    place = places.span_of(hook)
+                    yield Cause(
+                        "late binding",
+                        f"the hook{ledger.facts.at_line(place)} reads {late[0]} when it runs: all "
+                        "those that the loop registers use the last one",
+                        (ledger.facts.at("registered in a loop", place),),
+                    )
+                    return

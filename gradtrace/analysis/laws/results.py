@@ -405,4 +405,17 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
             f"{facts.at_line(span)}, where no gradient comes back",
             (facts.at("no gradient comes back here", span),),
         )
+    for escape in facts.trace.escapes:
+        span = escape.span
+        out = escape.out
+        if escape.how != "data" or out is None or span is None or span.file or span in lines:
+            continue
+        cut = [roots for roots, before in ways if out in before]
+        if cut and escape.tensor in behind:
+            lines[span] = Cause(
+                "cut",
+                f"{facts.labels(cut[-1])} depends on {named(facts, escape.tensor)} through .data"
+                f"{facts.at_line(span)}, where no gradient comes back",
+                (facts.at("no gradient comes back here", span),),
+            )
     yield from lines.values()

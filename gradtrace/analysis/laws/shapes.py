@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
+from math import prod
 
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
@@ -199,9 +200,7 @@ def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
             continue
         before = facts.tensors[operation.tensors[0]].shape
         after = facts.tensors[operation.outputs[0]].shape
-        if span.file or len(before) < 2 or before[:2] != after[1::-1] or before[2:] != after[2:]:
-            continue
-        if before[0] == before[1] or min(before[:2]) < 2:
+        if span.file or not exchanges(before, after):
             continue
         seen.add(span)
         yield Cause(
@@ -210,6 +209,22 @@ def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
             "of the numbers, which a transpose would change",
             (facts.at("here", span),),
         )
+
+
+def exchanges(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Whether the sizes of a view are those before with two neighbours exchanged; the second may be
+    a product: (b, c, h, w) to (b, h * w, c).
+    """
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    first, *rest = before[start:] or (1,)
+    if len(after) < start + 2 or after[start + 1] != first or first < 2:
+        return False
+    merged = after[start]
+    left = tuple(after[start + 2 :])
+    count = len(rest) - len(left)
+    return merged > 1 and count > 0 and tuple(rest[count:]) == left and prod(rest[:count]) == merged
 
 
 SOFTMAX = function_table("analysis.laws.shapes.SOFTMAX", ("softmax", "log_softmax"))

@@ -116,6 +116,10 @@ LAWS = (
         True,
     ),
     Law(masks.tokens_attended, {"mask inverted": "a mask that leaves the padding alone"}, True),
+    Law(losses.blank_apart, {"blank in targets": "targets of ctc_loss that are its blank"}, True),
+    Law(draws.noise_shared, {"unrelated noise": "a target drawn apart from the inputs"}, True),
+    Law(modules.modules_differ, {"one object": "a list that repeats one module"}, True),
+    Law(modules.hooks_bound, {"late binding": "hooks of a loop that share its last turn"}, True),
     Law(losses.results_kept, {"bound again": "a result that each turn of a loop replaces"}, True),
     Law(
         losses.others_compared,

@@ -24,6 +24,7 @@ BY_POSITION: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), CONVOLUTION),
     **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d"), POOL),
     "cross_entropy": {"weight": None, "reduction": 1, "ignore_index": -100, "label_smoothing": 0.0},
+    "ctc_loss": {"blank": 0, "reduction": 1, "zero_infinity": False},
     "embedding": {"padding_idx": -1, "scale_grad_by_freq": False, "sparse": False},
     "batch_norm": {"training": True, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True},
     "instance_norm": {"use_input_stats": True, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True},

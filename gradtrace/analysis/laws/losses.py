@@ -194,7 +194,8 @@ def blank_apart(ledger: Ledger) -> Iterator[Cause]:
     """No target of ctc_loss is its blank (a remark)."""
     facts = ledger.facts
     for loss in reversed(facts.calls_of(("ctc_loss", "_ctc_loss"))):
-        blank = next((int(n) for n in numbers_in(loss)), 0)
+        texts = [text.partition("blank=")[2] for text in loss.constants]
+        blank = next((int(text) for text in texts if text), 0)
         values = [value for _, value in facts.operands(loss)]
         if len(values) < 2 or not values[1].dtype.startswith("int") or not values[1].is_whole:
             continue

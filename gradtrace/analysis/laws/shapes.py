@@ -224,7 +224,15 @@ def exchanges(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     merged = after[start]
     left = tuple(after[start + 2 :])
     count = len(rest) - len(left)
-    return merged > 1 and count > 0 and tuple(rest[count:]) == left and prod(rest[:count]) == merged
+    # (32, 12, 32) to (384, 32) also joins the first two
+    joined = prod((first, *rest[: count - 1])) == merged and rest[count - 1 :] == [first, *left]
+    return (
+        merged > 1
+        and count > 0
+        and not joined
+        and tuple(rest[count:]) == left
+        and prod(rest[:count]) == merged
+    )
 
 
 SOFTMAX = function_table("analysis.laws.shapes.SOFTMAX", ("softmax", "log_softmax"))

@@ -49,6 +49,10 @@ def watched(rec: Recorder, engine: Any) -> Any:
                 watch.place()
             except Exception as error:
                 rec.problem(f"a backward pass ({type(error).__name__})")
+            try:
+                names.note_functions(rec, sys._getframe(1))
+            except Exception as error:
+                rec.problem(f"names of functions' variables ({type(error).__name__})")
         if watch is None:
             return engine(outputs, *args, **kwargs)
         outer = rec.watching
@@ -105,7 +109,6 @@ class PassWatch:
             len(rec.calls), rec.places.here_and_lead(4), keep, create_graph, stores
         )
         event.counters = loop_variables(sys._getframe(1))
-        names.note_functions(rec, sys._getframe(1))
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         event.roots = [rec.entry(output) for output in outputs if isinstance(output, torch.Tensor)]
         event.vectors = [

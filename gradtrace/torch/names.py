@@ -44,7 +44,7 @@ def bind(rec: Recorder, env: Mapping[str, Any]) -> dict[int, str]:
 
 def note_functions(rec: Recorder, frame: Any) -> None:
     """Note the names that the variables of the functions under way give to tensors and modules."""
-    for function, variables in rec.frame_variables.changes(frame, is_own, rec.frame):
+    for function, variables in rec.frame_variables.changes(frame, is_own, rec.frame_id):
         names = Names(variables, LIBRARY)
         note_buffers(rec, names.modules)
         for path, module in names.modules:

@@ -132,7 +132,8 @@ class Recorder(TorchFunctionMode, EventStream):
         self.watching = False  # a pass is being watched
         self.retaining = False  # retain_grad() was called
         self.thread = threading.get_ident()
-        self.frame: Any = None  # the one that the block is in, whose variables are read at its end
+        # of the frame that the block is in, whose variables are read at its end
+        self.frame_id = 0
         self.frame_variables = FrameVariables(names.is_named)
         # the names that variables of functions give, with the function
         self.local_names: dict[Known, dict[str, str]] = {}

@@ -101,7 +101,7 @@ class record:
                 self._frame = frame
                 self._main = frame.f_code.co_filename
             self._recorder = Recorder(self.level)
-            self._recorder.frame = self._frame
+            self._recorder.frame_id = id(self._frame)
             self._patches = Patches(self._recorder)
             self._patches.install()
             private.put_lowest(self._recorder)
@@ -126,7 +126,7 @@ class record:
             finally:
                 self._leave()
             frame = self._frame
-            self._frame = recorder.frame = None
+            self._frame = None
             env = self._env if self._env is not None else variables_of(frame)
             with private.without_torch_function(), private.without_torch_dispatch():
                 self._note_end(recorder, env, error, tb)

@@ -55,13 +55,14 @@ class FrameVariables:
         self.marks.clear()
 
     def changes(
-        self, frame: Any, is_own: Callable[[str], bool], until: Any = None
+        self, frame: Any, is_own: Callable[[str], bool], until: int = 0
     ) -> Iterator[FunctionVariables]:
         """Yield what each function under way holds that it did not hold before, outermost first:
-        those that are called in the frame `until`. `is_own` tells the program's files.
+        those that are called in the frame whose id() is `until`. `is_own` tells the program's
+        files.
         """
         frames = []
-        while frame is not None and frame is not until:
+        while frame is not None and id(frame) != until:
             code = frame.f_code
             if code.co_flags & OPTIMIZED and is_own(code.co_filename):
                 frames.append(frame)

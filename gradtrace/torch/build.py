@@ -62,7 +62,13 @@ class Ending:
                 rec.entry(tensor)
                 rec.check_contents(tensor, identity)
         self.paths = names.bind(rec, env)
-        self.former_names = names.give_local(rec)
+        self.fates = {
+            id(tensor): change.how
+            for change in rec.changed
+            if change.of_grad
+            for tensor in change.tensors
+        }
+        self.former_names = names.give_local(rec, self.is_known)
         self.modules = {key for key, value in env.items() if isinstance(value, ModuleType)}
         self.grads: dict[int, Any] = {}
         self.grad_fns: dict[int, str] = {}
@@ -111,13 +117,24 @@ class Ending:
     def last_of_gone(self) -> None:
         """Note the last known gradients of leaves that functions' variables held."""
         rec = self.rec
-        fates = {id(tensor): change.how for change in rec.changed for tensor in change.tensors}
         for identity in rec.local_names:
             if identity.ref() is None:
                 noted = rec.grads.get(identity)
                 gradient = identity.last.grad if noted is None else noted[1]
-                if gradient is not None and (noted or fates.get(id(identity)) != "cleared"):
+                if gradient is not None and (noted or self.fates.get(id(identity)) != "cleared"):
                     self.grads[identity.last.id] = gradient
+
+    def is_known(self, identity: Known) -> bool:
+        """Whether a leaf still exists, or the last gradient that it had is known: not one that was
+        changed in place.
+        """
+        rec = self.rec
+        return (
+            identity.ref() is not None
+            or identity in rec.grads
+            or identity.last.grad is not None
+            or self.fates.get(id(identity), "cleared") == "cleared"
+        )
 
     def gradient_names(self) -> dict[Known, str]:
         """Return the names ("w.grad") of gradients that operations used."""

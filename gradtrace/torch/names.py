@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +20,7 @@ from gradtrace.trace.record import BufferRecord
 if TYPE_CHECKING:
     from gradtrace.torch.places import SpanTable
     from gradtrace.torch.recorder import Recorder
+    from gradtrace.torch.references import Known
 
 Module = torch.nn.Module
 Parameter = torch.nn.Parameter
@@ -58,7 +59,7 @@ def note_functions(rec: Recorder, frame: Any) -> None:
                 local.setdefault(name, function)
 
 
-def give_local(rec: Recorder) -> dict[int, str]:
+def give_local(rec: Recorder, is_known: Callable[[Known], bool]) -> dict[int, str]:
     """Give tensors the names of functions' variables, after the module's. "w in f" is another
     tensor than "w". Return the names that other tensors had before, by id() of their identities.
     """
@@ -72,7 +73,7 @@ def give_local(rec: Recorder) -> dict[int, str]:
     for identity, local in rec.local_names.items():
         named = identity.last.names
         for name, function in local.items():
-            if last[name, function] is not identity:
+            if last[name, function] is not identity or not is_known(identity):
                 former.setdefault(id(identity), name)
             elif holders.get(name, identity) is not identity:
                 named.append(f"{name} in {function}")

@@ -448,13 +448,14 @@ def in_order(trace: Trace) -> str:
 
 def picture(trace: Trace, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> Any:
     from gradtrace.trace.failed import with_failure
+    from gradtrace.trace.file import uncollected
     from gradtrace.trace.relevant import relevant
     from gradtrace.views.notebook import picture_of
 
     options.pop("names", None)  # a trace has its own
-    drawing = picture_of(with_failure(relevant(trace)), **options)
+    drawing = uncollected(lambda: picture_of(with_failure(relevant(trace)), **options))
     if path is not None:
-        drawing.save(path)
+        uncollected(lambda: drawing.save(path))
     return drawing
 
 

@@ -335,11 +335,11 @@ def without_grad_mode(facts: Facts, record: TensorRecord) -> tuple[str, Evidence
     ]
     if not readers or any(reader.grad_enabled for reader in readers):
         return None
-    before = facts.flow.before(facts.roots)
-    makers = filter(None, map(facts.maker, before))
-    if spans_of(facts, readers[-1])[-1:] not in [spans_of(facts, maker)[-1:] for maker in makers]:
+    spans = spans_of(facts, readers[-1])
+    makers = filter(None, map(facts.maker, facts.flow.before(facts.roots)))
+    if not any(spans_of(facts, maker)[-1:] == spans[-1:] for maker in makers):
         return None
-    lines = [span for span in reversed(spans_of(facts, readers[-1])) if not span.file]
+    lines = [span for span in reversed(spans) if not span.file]
     through = f", called{facts.at_line(lines[0])}" if len(lines) > 1 else ""
     return (
         f"in the forward pass it is used with grad mode off alone{facts.at_line(readers[-1].span)}"

@@ -64,13 +64,12 @@ class FrameVariables:
         frames = []
         while frame is not None and id(frame) != until:
             code = frame.f_code
-            if code.co_flags & OPTIMIZED and is_own(code.co_filename):
+            is_read = code.co_flags & OPTIMIZED and is_own(code.co_filename)
+            if is_read and not reads_own_variables(code):
                 frames.append(frame)
             frame = frame.f_back
         for frame in reversed(frames):
             code = frame.f_code
-            if reads_own_variables(code):
-                continue
             marks = self.marks.setdefault(id(code), {})
             named: dict[str, Any] = {}
             holders: list[tuple[str, Any]] = []

@@ -336,29 +336,31 @@ def bound_names(
     for name, tensor in Names(env, LIBRARY).tensors():
         holders[name] = tensor
         yield name, in_trace(tensor)
-    for (name, function), tensor in last_held(functions).items():
+    for (name, function), tensor in dict(held_names(functions)).items():
         is_other = holders.get(name, tensor) is not tensor
         yield f"{name} in {function}" if is_other else name, in_trace(tensor)
 
 
-def last_held(functions: Iterable[FunctionVariables]) -> dict[tuple[str, str], Tensor]:
-    """Return the last tensor that each variable of a function held, by name and function."""
-    return {
-        (name, function): tensor
+def former_names(functions: Iterable[FunctionVariables]) -> dict[int, str]:
+    """Return the names of tensors that functions' variables held before others, by id(tensor)."""
+    held = held_names(functions)
+    last = dict(held)
+    former: dict[int, str] = {}
+    for variable, tensor in held:
+        if last[variable] is not tensor:
+            former.setdefault(id(in_trace(tensor)), variable[0])
+    return former
+
+
+def held_names(functions: Iterable[FunctionVariables]) -> list[tuple[tuple[str, str], Tensor]]:
+    """Return the tensors that functions' variables held one after the other, each with its name and
+    the function.
+    """
+    return [
+        ((name, function), tensor)
         for function, variables in functions
         for name, tensor in Names(variables, LIBRARY).tensors()
-    }
-
-
-def former_names(functions: Sequence[FunctionVariables]) -> dict[int, str]:
-    """Return the names of tensors that functions' variables held before others, by id(tensor)."""
-    last = last_held(functions)
-    former: dict[int, str] = {}
-    for function, variables in functions:
-        for name, tensor in Names(variables, LIBRARY).tensors():
-            if last[name, function] is not tensor:
-                former.setdefault(id(in_trace(tensor)), name)
-    return former
+    ]
 
 
 def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:

@@ -136,6 +136,7 @@ def test_what_may_be_meant_is_a_remark(ask, program):
     [
         "both_dead",
         "diagonal_masked",
+        "halves_compared",
         "leaf_trained_by_hand",
         "noise_shared",
         "padding_hidden",

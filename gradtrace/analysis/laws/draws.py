@@ -110,6 +110,7 @@ def samples_observed(ledger: Ledger) -> Iterator[Cause]:
                 first = next((d for d in drawn if text.cut(d) == text.cut(sample)), sample)
                 if first is not sample:
                     yield drawn_apart(ledger.facts, first, sample)
+                    return
 
 
 def integers_shared(ledger: Ledger) -> Iterator[Cause]:
@@ -121,7 +122,7 @@ def integers_shared(ledger: Ledger) -> Iterator[Cause]:
         for statement in function.body:
             for call in ast.walk(statement):
                 for draw in getattr(call, "args", ()) if isinstance(call, ast.Call) else ():
-                    if is_integer_draw(draw) or getattr(func_of(draw), "id", "") in drawing:
+                    if is_integer_draw(draw) or called_by(draw) in drawing:
                         first = draws.setdefault(text.cut(draw), draw)
                         if first.lineno != draw.lineno:
                             yield drawn_apart(ledger.facts, first, draw)
@@ -132,12 +133,12 @@ def returned(function: Any) -> list[Any]:
     return [s.value for s in function.body if isinstance(s, ast.Return)]
 
 
-def func_of(node: Any) -> Any:
-    return node.func if isinstance(node, ast.Call) else None
+def called_by(node: Any) -> str:
+    return dotted(getattr(node, "func", None))
 
 
 def is_integer_draw(node: Any) -> bool:
-    return dotted(func_of(node)).rpartition(".")[2] == "randint"
+    return called_by(node).rpartition(".")[2] == "randint"
 
 
 def drawn_apart(facts: Facts, first: Any, second: Any) -> Cause:

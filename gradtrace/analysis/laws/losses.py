@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, number_of
@@ -30,9 +32,7 @@ PRODUCTS = function_table(
 )
 VIEWS = (
     *words("index numpy_T mT T"),
-    *function_table(
-        "analysis.laws.losses.VIEWS", words("t transpose permute unsqueeze expand select")
-    ),
+    *function_table("analysis.laws.losses.VIEWS", words("t transpose permute unsqueeze")),
 )
 LIKELIHOODS = words("log_prob log_likelihood logpdf")
 FEW = 3  # samples
@@ -85,7 +85,7 @@ def log_probability(facts: Facts, tensor: TensorId) -> Operation | None:
         is_positive = (
             name in SCALES and len(maker.tensors) == 1 and all(x > 0 for x in numbers_in(maker))
         )
-        if name not in (*MEANS, *TAKING) and not (is_positive):
+        if name not in (*MEANS, *TAKING) and not is_positive:
             return None
         maker = facts.maker(maker.tensors[0])
     return None
@@ -159,9 +159,12 @@ def others_compared(ledger: Ledger) -> Iterator[Cause]:
 
 
 def viewed(facts: Facts, tensor: TensorId) -> TensorId:
-    """Return the tensor that another one is a view of."""
+    """Return the tensor that another one is a view of, with all its elements."""
+    numel = prod(facts.tensors[tensor].shape)
     maker = facts.maker(tensor)
-    while maker is not None and operator(maker) in VIEWS and maker.tensors:
+    while maker is not None and operator(maker) in VIEWS and len(maker.tensors) == 1:
+        if prod(facts.tensors[maker.tensors[0]].shape) != numel:
+            break
         tensor = maker.tensors[0]
         maker = facts.maker(tensor)
     return tensor

@@ -9,7 +9,7 @@ from gradtrace.analysis.terms import is_comparison, named, numbers_in, own_span
 from gradtrace.annotations import Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.trace.record import Operation, Value
+from gradtrace.trace.record import Operation, TensorId, Value
 
 ATTENTION = function_table("analysis.laws.masks.ATTENTION", ("scaled_dot_product_attention",))
 FILLING = function_table("analysis.laws.masks.FILLING", ("masked_fill",))
@@ -21,18 +21,16 @@ def tokens_attended(ledger: Ledger) -> Iterator[Cause]:
     """Attention sees the tokens and not the padding (a remark)."""
     facts = ledger.facts
     tokens = {i for lookup in facts.calls_of(("embedding",)) for i in lookup.tensors}
+    seen: set[TensorId] = set()  # the layers of a model share a mask
     for attention in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
         is_filling = attention.name not in ATTENTION
-        if not is_filling and len(attention.tensors) < 4:
+        operands = attention.tensors[1:2] if is_filling else attention.tensors[3:4]
+        mask = facts.tensors[operands[0]].value if operands else None
+        if mask is None or not mask.is_measured or not seen.isdisjoint(operands):
             continue
-        mask = facts.tensors[attention.tensors[1 if is_filling else 3]].value
-        if mask is None or not mask.is_measured:
-            continue
-        for comparison in comparisons_behind(facts, attention.tensors[-1], tokens):
-            counted = hidden_tokens(facts, comparison, mask, is_filling)
-            if counted is None:
-                continue
-            hidden, left = counted
+        seen.update(operands)
+        for comparison in comparisons_behind(facts, operands[0], tokens):
+            hidden, left = hidden_tokens(facts, comparison, mask, is_filling) or ([], [])
             if len(left) == 1 and len(hidden) >= MANY:
                 ids = named(facts, comparison.tensors[0])
                 yield Cause(
@@ -45,7 +43,7 @@ def tokens_attended(ledger: Ledger) -> Iterator[Cause]:
                 return
 
 
-def comparisons_behind(facts: Facts, mask: int, tokens: set[int]) -> Iterator[Operation]:
+def comparisons_behind(facts: Facts, mask: TensorId, tokens: set[TensorId]) -> Iterator[Operation]:
     """Yield the comparisons of tokens with a number that a mask is made of."""
     waiting = [mask]
     seen: set[int] = set()

@@ -391,31 +391,28 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
     behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
-    for operation in facts.calls_of(CUTTING):
-        span = own_span(facts, operation)
-        source = next(iter(operation.tensors), None)
-        if span is None or span.file or source is None or source not in behind or span in lines:
+    for how, span, source, results in cutting(facts):
+        if span is None or span.file or source not in behind or span in lines:
             continue
-        cut = [roots for roots, before in ways if not before.isdisjoint(operation.outputs)]
-        if not facts.tensors[source].requires_grad or not cut:
-            continue
-        lines[span] = Cause(
-            "cut",
-            f"{facts.labels(cut[-1])} depends on {named(facts, source)} through {operation.name}"
-            f"{facts.at_line(span)}, where no gradient comes back",
-            (facts.at("no gradient comes back here", span),),
-        )
-    for escape in facts.trace.escapes:
-        span = escape.span
-        out = escape.out
-        if escape.how != "data" or out is None or span is None or span.file or span in lines:
-            continue
-        cut = [roots for roots, before in ways if out in before]
-        if cut and escape.tensor in behind:
+        cut = [roots for roots, before in ways if not before.isdisjoint(results)]
+        if cut:
             lines[span] = Cause(
                 "cut",
-                f"{facts.labels(cut[-1])} depends on {named(facts, escape.tensor)} through .data"
+                f"{facts.labels(cut[-1])} depends on {named(facts, source)} through {how}"
                 f"{facts.at_line(span)}, where no gradient comes back",
                 (facts.at("no gradient comes back here", span),),
             )
     yield from lines.values()
+
+
+def cutting(facts: Facts) -> Iterator[tuple[str, Span | None, TensorId, tuple[TensorId, ...]]]:
+    """Yield what sends no gradient back, its place, the tensor that it was given and its results:
+    operations, then reads of `.data`.
+    """
+    for operation in facts.calls_of(CUTTING):
+        if operation.tensors and facts.tensors[operation.tensors[0]].requires_grad:
+            span = own_span(facts, operation)
+            yield operation.name, span, operation.tensors[0], operation.outputs
+    for escape in facts.trace.escapes:
+        if escape.how == "data" and escape.tensor is not None and escape.out is not None:
+            yield ".data", escape.span, escape.tensor, (escape.out,)

@@ -21,7 +21,6 @@ from gradtrace.analysis.terms import (
 )
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.program import syntax as ast
 from gradtrace.trace.failed import dotted
 from gradtrace.trace.labels import called_by
 from gradtrace.trace.operands import record_of
@@ -264,34 +263,34 @@ def samples_apart(ledger: Ledger) -> Iterator[Cause]:
 
 def axes_in_order(ledger: Ledger) -> Iterator[Cause]:
     """Axes that einops joins are split in the same order (a remark)."""
-    text = ledger.facts.text
-    joined: dict[frozenset[str], tuple[list[str], Any]] = {}
-    calls = [c for c in text.calls if dotted(c.func).rpartition(".")[2] in EINOPS]
-    for is_split in (False, True):
-        for call in sorted(calls, key=places.starts):
-            pattern = next((a.value for a in call.args if is_text(a) and "->" in a.value), "")
-            left, _, right = pattern.partition("->")
-            for axes in groups_of(left if is_split else right):
-                join = joined.get(frozenset(axes))
-                if not is_split:
-                    joined[frozenset(axes)] = axes, call
-                elif join is not None and join[0] != axes:
-                    place = places.span_of(call)
-                    line = ledger.facts.at_line(places.span_of(join[1]))
-                    yield Cause(
-                        "axes exchanged",
-                        f"{text.cut(call)}{ledger.facts.at_line(place)} splits what was joined as "
-                        f"({' '.join(join[0])}){line} as ({' '.join(axes)}): the elements change "
-                        "places",
-                        (ledger.facts.at("split here", place),),
-                    )
+    facts = ledger.facts
+    calls = [c for c in facts.text.calls if dotted(c.func).rpartition(".")[2] in EINOPS]
+    patterns = [(call, *pattern_of(call)) for call in sorted(calls, key=places.starts)]
+    joined = {
+        frozenset(axes): (axes, call) for call, _, right in patterns for axes in groups_of(right)
+    }
+    for call, left, _ in patterns:
+        for axes in groups_of(left):
+            before, join = joined.get(frozenset(axes), (axes, call))
+            if before != axes:
+                place = places.span_of(call)
+                yield Cause(
+                    "axes exchanged",
+                    f"{facts.text.cut(call)}{facts.at_line(place)} splits what was joined as "
+                    f"({' '.join(before)}){facts.at_line(places.span_of(join))} as "
+                    f"({' '.join(axes)}): the elements change places",
+                    (facts.at("split here", place),),
+                )
 
 
 EINOPS = ("rearrange", "reduce", "repeat", "Rearrange")
 
 
-def is_text(node: Any) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def pattern_of(call: Any) -> tuple[str, str]:
+    """Return the two sides of the pattern in a call of einops: "b h d -> (b h) d"."""
+    texts = (getattr(argument, "value", None) for argument in call.args)
+    left, _, right = next((t for t in texts if type(t) is str and "->" in t), "").partition("->")
+    return left, right
 
 
 def groups_of(pattern: str) -> list[list[str]]:

@@ -83,8 +83,10 @@ def recorded(request: Any, status: Any) -> int:
     except BaseException as error:
         show(error)
         code = 1
+    from gradtrace.trace.file import uncollected
+
     try:
-        content = recording.file_content(recorder._checked())
+        content = uncollected(lambda: recording.file_content(recorder._checked()))
     except Exception as error:
         status.fault = f"{type(error).__name__}: {error}"
         if os.environ.get("GRADTRACE_DEBUG"):

@@ -31,6 +31,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+import weakref
 from typing import Any
 
 import torch
@@ -196,10 +197,16 @@ class Patches:
             self.stance.begin()
 
     def compiling(self, original: Any) -> Any:
+        """Return a torch.compile whose models run uncompiled."""
+        # a module that is imported meanwhile may keep the function, which must keep nothing
+        patches = weakref.ref(self)
+
         def compile(*args: Any, **kwargs: Any) -> Any:
             compiled = original(*args, **kwargs)
-            self.run_eager()
-            self.rec.problem(EAGER)
+            owner = patches()
+            if owner is not None and active() is owner.rec:
+                owner.run_eager()
+                owner.rec.problem(EAGER)
             return compiled
 
         return compile
@@ -354,10 +361,12 @@ def resumed(rec: Recorder, closure: Any) -> Any:
 
 def module_call(rec: Recorder, original: Any) -> Any:
     """Return a Module._call_impl that records each module's call as a scope."""
+    recorder = weakref.ref(rec)  # torch._dynamo keeps the function that it finds when it is imported
 
     def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not rec.is_on():
-            if threading.get_ident() != rec.thread and not rec.watching:
+        rec = recorder()
+        if rec is None or not rec.is_on():
+            if rec is not None and threading.get_ident() != rec.thread and not rec.watching:
                 rec.problem("what other threads compute")
             return original(self, *args, **kwargs)
         if type(self).__name__ == "OptimizedModule":

@@ -1,6 +1,8 @@
 """Recording keeps nothing alive: no tensor and no graph, with Python's garbage collector off."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -114,3 +116,31 @@ def test_nothing_of_the_recorder_stays_on():
         torch.ones(2, requires_grad=True).sum().backward()
         1 / 0  # noqa: B018
     assert state() == before
+
+
+KEEPER = """
+import gc, sys, torch
+import gradtrace.torch as gt
+
+assert "torch._dynamo" not in sys.modules
+model = torch.nn.Linear(2, 1)
+with gt.record() as recorded:
+    # a module that is imported here keeps the functions that it finds
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    kept_call, kept_compile = torch.nn.Module._call_impl, torch.compile
+    assert "torch._dynamo" in sys.modules
+    model(torch.ones(2)).sum().backward()
+    optimizer.step()
+del recorded
+gc.collect()
+alive = [type(thing).__name__ for thing in gc.get_objects()]
+print(alive.count("Recorder"), alive.count("Patches"), alive.count("Noted"))
+kept_compile(torch.nn.Linear(2, 1), backend="eager")
+print(kept_call(model, torch.ones(2)).shape, torch._dynamo.eval_frame._stance.stance)
+"""
+
+
+def test_a_module_that_is_imported_meanwhile_keeps_no_recorder():
+    """torch._dynamo keeps the Module._call_impl of the moment at which the first optimiser loads it."""
+    run = subprocess.run([sys.executable, "-c", KEEPER], capture_output=True, text=True)
+    assert run.stdout.split("\n")[:2] == ["0 0 0", "torch.Size([1]) default"], run.stderr

@@ -63,14 +63,17 @@ def drawn_again(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     drawn: dict[tuple[int, int], list[TensorRecord]] = {}
     for t in facts.tensors:
-        if t.version or t.value is None or t.value.numel < FEW or not t.value.is_float:
+        value = t.value
+        if t.version or value is None or not value.is_measured:
+            continue
+        if value.numel < FEW or not value.is_float:
             continue
         place = made_at(facts, t) if t.operation is None or is_random(t.op) else None
         if place is not None and not place.file and is_drawn(facts, t, place):
             drawn.setdefault((place.line, place.column), []).append(t)
     for tensors in drawn.values():
         first, *others = tensors
-        if others and all(t.value == first.value for t in others) and first.value is not None:
+        if others and all(t.value == first.value for t in others):
             place = made_at(facts, first)
             yield Cause(
                 "repeated draw",

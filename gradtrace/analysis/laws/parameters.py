@@ -70,10 +70,11 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
             for entry in ledger.trained
             if number in entry.holders and not entry.writes and is_moved(entry)
         ]
+        norms = [(entry, [*map(norm_after, entry.used)]) for entry in held]
         # what is small beside the others' gradients is what is left of terms that cancel
-        largest = max((largest_norm(entry.used) for entry in held), default=0.0)
-        held = [entry for entry in held if largest_norm(entry.used) > NOISE * largest]
-        shares = [(entry, share) for entry in held if (share := share_kept(entry)) is not None]
+        least = NOISE * max((max(own) for _, own in norms), default=0.0)
+        held = [entry for entry, own in norms if max(own) > least]
+        shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
         lost = [entry for entry, share in shares if share > MOST_KEPT]
         rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
         if not lost or max(rates) == 0 or 2 * len(lost) < len(held):
@@ -107,22 +108,18 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def share_kept(entry: ParameterEntry) -> float | None:
-    """Return the mean share of elements with a gradient that a step left as they were; None if
-    that is not known. Where the gradients have become small, as at a minimum, nothing is to move.
+def share_kept(entry: ParameterEntry, norms: Sequence[float]) -> float:
+    """Return the mean share of elements with a gradient that a step left as they were; 0 if that
+    is not known. Where the gradients have become small, as at a minimum, nothing is to move.
     """
     turns = entry.used
     values = entry.values[-len(turns) - 1 :]
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
-        return None
-    rows = list(zip(turns, values, values[1:], strict=False))
-    largest = largest_norm(turns)
-    shares = [kept(*row) for row in rows if norm_after(row[0]) > SMALL * largest]
-    return sum(shares) / len(shares) if len(shares) > 1 else None
-
-
-def largest_norm(turns: Sequence[BackwardStep]) -> float:
-    return max(map(norm_after, turns), default=0.0)
+        return 0.0
+    least = SMALL * max(norms)
+    rows = zip(turns, values, values[1:], strict=False)
+    shares = [kept(*row) for row, norm in zip(rows, norms, strict=False) if norm > least]
+    return sum(shares) / len(shares) if len(shares) > 1 else 0.0
 
 
 def norm_after(turn: BackwardStep) -> float:

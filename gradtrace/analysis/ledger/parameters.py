@@ -33,6 +33,8 @@ class ParameterEntry(NamedTuple):
     @property
     def others(self) -> tuple[Change, ...]:
         """The writes that changed it besides steps: none if steps alone explain its values."""
+        if not self.writes:
+            return ()
         values = self.values
         moves = sum(before != after for before, after in pairwise(values))
         if len(values) == len(self.versions) and moves <= len(self.updates):

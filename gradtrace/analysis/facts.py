@@ -10,7 +10,7 @@ from gradtrace.analysis.steps import Arrivals
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.operators.op import lazy
 from gradtrace.program import syntax as ast
-from gradtrace.trace.failed import dotted
+from gradtrace.trace.labels import dotted
 from gradtrace.trace.record import (
     BackwardStep,
     Change,

@@ -7,7 +7,7 @@ from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.annotations import Any
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
-from gradtrace.trace.failed import dotted
+from gradtrace.trace.labels import dotted
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import (
     Operation,

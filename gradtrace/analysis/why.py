@@ -163,15 +163,14 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     hidden = history.hidden_leaf(facts, record)
     if hidden is not None:
         return hidden._replace(evidence=[*hidden.evidence, *evidence])
+    variable = record.name or plain(record.label)
+    call = f"{variable if variable.isidentifier() else 'the result'}.retain_grad() before backward"
+    option = f" (--retain-grad {record.name})" if record.name else ""
     return Cause(
         "non-leaf",
         "it is a non-leaf, and backward keeps gradients only for leaf tensors",
         [facts.origin(record), *evidence],
-        (
-            f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad "
-            f"{record.name or 'NAME'})",
-            "or read it in a hook (register_hook)",
-        ),
+        (f"call {call}{option}", "or read it in a hook (register_hook)"),
     )
 
 

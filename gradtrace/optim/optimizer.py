@@ -150,6 +150,7 @@ class Optimizer(OwnConstructor):
         self._check_distinct(param_group)
         self.param_groups.append(param_group)
         state.watcher.optimises(self, params)
+        state.keeper.optimises()
 
     def _check_distinct(self, param_group: Group) -> None:
         new = set(map(id, param_group["params"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Sequence
 from gradtrace.engine.calls.view_rules import known_grad_fn
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.state import WriteWatcher, state
@@ -39,7 +39,7 @@ class Run(NamedTuple):
     # by Span.file: the program, and the modules of its own that it imported
     sources: list[Source] = []
     # what variables of functions held: `trace.frame_variables.FunctionVariables`
-    functions: list[Any] = []
+    functions: Sequence[Any] = ()
 
 
 class EarlierRecords(NamedTuple):

@@ -210,10 +210,10 @@ class Execution:
                 self.keeper = self.past.keeper
             else:
                 self.keeper = make_keeper(self.records, self.clock.budget.record_bytes)
+                self.keeper.program_files = self.places.files
             self.recorder = make_recorder(self.records, self.scopes, watcher)
             if watcher is not None:
                 self.watcher = watcher
-                watcher.program_files = self.places.files
         self.is_instrumented = make_keeper is not None
         if self.is_instrumented:
             from gradtrace.program.instrument import Scopes
@@ -294,7 +294,7 @@ class Execution:
             self.scopes,
             self.keeper,
             self.places.sources,
-            [] if self.watcher is None else self.watcher.function_variables(),
+            () if self.keeper is None else self.keeper.functions,
         )
 
 

@@ -273,32 +273,15 @@ class RecordingBuilder(Builder):
 
     def labels(self) -> list[str]:
         rec = self.rec
-        spans = self.source
-        texts = labels.expression_texts(rec.calls, spans, self.scopes)
-        env = dict.fromkeys(self.ending.modules, torch)
-        constants = labels.constant_texts(
-            rec.entries, rec.calls, texts, spans, env, self.scopes, self.ending.former_names
+        return labels.label_all(
+            rec.entries,
+            rec.calls,
+            self.source,
+            dict.fromkeys(self.ending.modules, torch),
+            {id(identity): name for identity, name in self.ending.gradients.items()},
+            self.scopes,
+            self.ending.former_names,
         )
-        for file in list(
-            {
-                rec.places.instruction(call.origin)[0].co_filename
-                for call in rec.calls
-                if call.origin
-            }
-        ):
-            spans.file(file)
-        variables = names.assigned(spans)
-        for call in rec.calls:
-            is_local = self.scopes.function_of(call) != ""
-            if not is_local or texts.get(id(call)) != spans.excerpt(call.origin):
-                continue
-            span = spans.span(call.origin)
-            name = None if span is None else variables.get((span.file, *span[:4]))
-            if name is not None:
-                texts[id(call)] = name
-        gradients = {id(identity): name for identity, name in self.ending.gradients.items()}
-        texts |= labels.target_texts(rec.calls, spans, env)
-        return labels.numbered_labels(rec.entries, texts, constants, gradients)
 
     # ---- what the events refer to
 

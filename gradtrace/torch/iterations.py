@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.program import syntax as ast
 from gradtrace.program.instrument import counter_of
-from gradtrace.torch.places import is_hidden, is_installed, text_of, tree_of
+from gradtrace.torch.places import is_hidden, is_installed, text_of
 from gradtrace.trace.frame_variables import OPTIMIZED, local_variables, reads_own_variables
+from gradtrace.trace.labels import tree_of
 from gradtrace.trace.training import StepCalls, accumulate, repeated
 
 if TYPE_CHECKING:

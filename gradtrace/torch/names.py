@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.program import syntax as ast
 from gradtrace.torch import private, sharded
 from gradtrace.torch.iterations import is_own
 from gradtrace.torch.patches import EAGER
 from gradtrace.trace.events import Entry
-from gradtrace.trace.failed import dotted
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import BufferRecord
 
 if TYPE_CHECKING:
-    from gradtrace.torch.places import SpanTable
     from gradtrace.torch.recorder import Recorder
     from gradtrace.torch.references import Known
 
@@ -150,38 +147,6 @@ def is_readable(tensor: Any) -> bool:
 
 
 LIBRARY = Library(is_tensor, is_module, is_readable)
-
-
-def assigned(spans: SpanTable) -> dict[tuple[str, int, int, int, int], str]:
-    """Return the variable that each assigned expression is assigned to, by the expression's file
-    and span.
-    """
-    variables: dict[tuple[str, int, int, int, int], str] = {}
-    for path, file in spans.names.items():
-        tree = spans.tree(path)
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                target = node.targets[0]
-            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-                target = node.target
-            else:
-                continue
-            value: Any = node.value if not isinstance(node, ast.AugAssign) else node
-            if value is None or not isinstance(target, (ast.Name, ast.Attribute)):
-                continue
-            name = dotted(target)
-            # which gives the tensor that it is called on
-            if getattr(getattr(value, "func", None), "attr", "") == "requires_grad_":
-                value = value.func.value
-            if name:
-                variables[
-                    file,
-                    value.lineno,
-                    value.col_offset,
-                    value.end_lineno or 0,
-                    value.end_col_offset or 0,
-                ] = name
-    return variables
 
 
 def gradients(entries: list[Entry]) -> dict[int, str]:

@@ -363,7 +363,9 @@ def resumed(rec: Recorder, closure: Any) -> Any:
 
 def module_call(rec: Recorder, original: Any) -> Any:
     """Return a Module._call_impl that records each module's call as a scope."""
-    recorder = weakref.ref(rec)  # torch._dynamo keeps the function that it finds when it is imported
+    recorder = weakref.ref(
+        rec
+    )  # torch._dynamo keeps the function that it finds when it is imported
 
     def _call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
         rec = recorder()

@@ -16,9 +16,8 @@ from typing import Any
 
 import torch
 
-from gradtrace.program import syntax as ast
 from gradtrace.program.places import Places, Positions
-from gradtrace.trace.labels import Texts
+from gradtrace.trace.labels import Texts, tree_of
 from gradtrace.trace.record import Span
 
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -140,7 +139,7 @@ class SpanTable(Texts):
         self.names: dict[str, str] = {main: ""}  # by path
         self._texts: dict[str, str] = {"": self.text}
         self._trees: dict[str, Any] = {}
-        self._positions = Positions(self.tree)
+        self._positions = Positions(self.tree_at)
 
     @property
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -159,8 +158,11 @@ class SpanTable(Texts):
             self.add_file(name, self._texts[name])
         return name
 
-    def tree(self, path: str) -> Any:
-        """Return the syntax tree of a file; None if it is not Python's."""
+    def tree(self, file: str) -> Any:
+        return self.tree_at(next(path for path, name in self.names.items() if name == file))
+
+    def tree_at(self, path: str) -> Any:
+        """Return the syntax tree of the file with a path; None if it is not Python's."""
         if path not in self._trees:
             self._trees[path] = tree_of(text_of(path))
         return self._trees[path]
@@ -182,14 +184,6 @@ def text_of(path: str) -> str:
     """Return the text of a file or of a notebook's cell; "" if there is none."""
     lines = linecache.getlines(path)
     return "".join(lines).replace("\r\n", "\n")
-
-
-def tree_of(text: str) -> Any:
-    """Return the syntax tree of a text; None if it is not Python's."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def short_name(path: str) -> str:

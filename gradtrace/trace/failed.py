@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
-from gradtrace.trace.labels import cut_text
+from gradtrace.trace.labels import cut_text, dotted
 from gradtrace.trace.record import FAILED, Operand, Operation, TensorRecord, Trace
 
 
@@ -66,12 +66,3 @@ def operands(trace: Trace, text: str) -> list[int]:
     ids = dict(trace.names)
     names = [dotted(node) for node in ast.walk(tree)]
     return list(dict.fromkeys(ids[name] for name in names if name in ids))
-
-
-def dotted(node: Any) -> str:
-    """Return the dotted name that an expression is: "w" or "m.weight"; "" for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""

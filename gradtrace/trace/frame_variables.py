@@ -6,6 +6,7 @@ asks the functions that are under way then.
 
 from __future__ import annotations
 
+import sys
 import weakref
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
@@ -100,3 +101,9 @@ def mark_of(value: Any) -> Callable[[], Any]:
         return weakref.ref(value)
     except TypeError:
         return type(None)
+
+
+def is_module(value: Any) -> bool:
+    """Whether a value is an nn.Module. Without one, nn need not have been imported."""
+    loaded = sys.modules.get("gradtrace.nn.modules.module")
+    return loaded is not None and issubclass(type(value), loaded.Module)

@@ -15,17 +15,27 @@ recorded since the last one, and notes which call made each version and which ca
 
 from __future__ import annotations
 
+import sys
+
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.state import WriteWatcher, state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.trace.array_summary import Summary, norm_of, relative_size, sketched, summarize
+from gradtrace.trace.frame_variables import FrameVariables, FunctionVariables, is_module
 
 if TYPE_CHECKING:
     from gradtrace.engine.data.types import Array
 
 SMALL = 4096  # bytes of an array that is always kept whole
 KEPT = 128_000_000  # bytes of larger arrays kept whole in one run
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is a module, or a leaf that requires grad."""
+    if issubclass(type(value), Tensor):
+        return bool(value.is_leaf and value.requires_grad)
+    return is_module(value)
 
 
 class Kept:
@@ -117,6 +127,8 @@ class Keeper(WriteWatcher):
         # by leaf: what it held before, where that was too large to keep
         self._replaced: dict[int, Array] = {}
         self._scanned = 0
+        self._frame_variables = FrameVariables(is_named)
+        self.functions: list[FunctionVariables] = []  # what their variables held
 
     @property
     def wrote(self) -> bool:
@@ -172,6 +184,11 @@ class Keeper(WriteWatcher):
         self.passes.append(
             Mark(len(self.records), len(self.passes), stores, [root[:2] for root in roots])
         )
+        is_own = self.program_files.__contains__
+        self.functions += self._frame_variables.changes(sys._getframe(1), is_own)
+
+    def optimises(self) -> None:
+        self._frame_variables.forget()
 
     def stepped(self, optimiser: Any) -> None:
         """Note that an optimiser has updated its parameters; of several that do so in a row at one

@@ -77,6 +77,10 @@ class Texts:
     def cut(self, span: Span | None) -> str:
         return "" if span is None else cut_lines(self.lines[span.file], span)
 
+    def tree(self, file: str) -> Any:
+        """Return the syntax tree of a file by its name in spans; None if it is not Python's."""
+        return tree_of(b"\n".join(self.lines[file]))
+
 
 class SourceText(Texts):
     """The text of a program that gradtrace's own engine ran."""
@@ -94,11 +98,8 @@ class SourceText(Texts):
     @property
     def last(self) -> str:  # type: ignore[override]  # parsed when it is asked for
         """The text of the program's last statement if it is an expression, else ""."""
-        try:
-            body = ast.parse(self.text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ""
-        last = body[-1] if body else None
+        tree = tree_of(self.text)
+        last = tree.body[-1] if tree is not None and tree.body else None
         if not isinstance(last, ast.Expr):
             return ""
         return self.cut(
@@ -145,6 +146,7 @@ def label_all(
     """
     texts = expression_texts(calls, source, scopes)
     constants = constant_texts(kept, calls, texts, source, env, scopes, former)
+    texts |= variable_texts(calls, texts, source, scopes)
     return numbered_labels(kept, texts | target_texts(calls, source, env), constants, gradients)
 
 
@@ -241,6 +243,51 @@ def expression_texts(calls: Sequence[Call], source: Texts, scopes: CalledModules
     return texts
 
 
+def variable_texts(
+    calls: Sequence[Call], texts: Mapping[int, str], source: Texts, scopes: CalledModules
+) -> dict[int, str]:
+    """Return the variables of functions that results are assigned to, by id(call); those of the
+    program itself still exist.
+    """
+    variables: dict[str, dict[tuple[Any, ...], str]] = {}  # by file
+    names: dict[int, str] = {}
+    for call in calls:
+        span = source.span(call.origin)
+        if span is None or texts.get(id(call)) != source.excerpt(call.origin):
+            continue
+        if scopes.function_of(call):
+            if span.file not in variables:
+                variables[span.file] = assigned(source.tree(span.file))
+            name = variables[span.file].get(span[:4])
+            if name is not None:
+                names[id(call)] = name
+    return names
+
+
+def assigned(tree: Any) -> dict[tuple[Any, ...], str]:
+    """Return the variable that each assigned expression is assigned to, by the expression's
+    span.
+    """
+    variables: dict[tuple[Any, ...], str] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+            target = node.target
+        else:
+            continue
+        value: Any = node.value if not isinstance(node, ast.AugAssign) else node
+        if value is None or not isinstance(target, (ast.Name, ast.Attribute)):
+            continue
+        # which gives the tensor that it is called on
+        if getattr(getattr(value, "func", None), "attr", "") == "requires_grad_":
+            value = value.func.value
+        if name := dotted(target):
+            place = value.lineno, value.col_offset, value.end_lineno, value.end_col_offset
+            variables[place] = name
+    return variables
+
+
 def goes_on(call: Call, following: Call | None, scopes: CalledModules) -> bool:
     """Whether the outermost module that a call's expression called also contains the following
     call.
@@ -300,11 +347,25 @@ def target_of(text: str, env: Mapping[str, Any]) -> Any:
 
 def syntax_of(text: str) -> Any:
     """Return the syntax tree of a text that is one statement; None for any other text."""
+    tree = tree_of(text)
+    return tree.body[0] if tree is not None and len(tree.body) == 1 else None
+
+
+def tree_of(text: str | bytes) -> Any:
+    """Return the syntax tree of a text; None if it is not Python's."""
     try:
-        body = ast.parse(text).body
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return body[0] if len(body) == 1 else None
+
+
+def dotted(node: Any) -> str:
+    """Return the dotted name that an expression is: "w" or "m.weight"; "" for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 def period(names: list[str]) -> int:

@@ -4,12 +4,10 @@ their iterations.
 
 from __future__ import annotations
 
-import sys
-
 from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.engine import Tensor
 from gradtrace.engine.data.state import Scope
-from gradtrace.trace.frame_variables import FunctionVariables
+from gradtrace.trace.frame_variables import FunctionVariables, is_module
 from gradtrace.trace.labels import Texts
 from gradtrace.trace.names import Library, Names
 from gradtrace.trace.record import ScopeRecord
@@ -122,12 +120,6 @@ class Scopes:
             for variables in (self.env, *(held.variables for held in self.functions)):
                 self._paths = Names(variables, LIBRARY).paths() | self._paths
         return self._paths.get(id(module), "")
-
-
-def is_module(value: Any) -> bool:
-    """Whether a value is an nn.Module. Without one, nn need not have been imported."""
-    loaded = sys.modules.get("gradtrace.nn.modules.module")
-    return loaded is not None and issubclass(type(value), loaded.Module)
 
 
 def is_tensor(value: Any) -> bool:

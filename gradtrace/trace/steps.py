@@ -11,7 +11,6 @@ change it.
 
 from __future__ import annotations
 
-import sys
 from math import isfinite
 
 from gradtrace.annotations import Any
@@ -31,23 +30,14 @@ from gradtrace.trace.events import (
     PassEvent,
     Turn,
 )
-from gradtrace.trace.frame_variables import FrameVariables, FunctionVariables
 from gradtrace.trace.history import in_trace
 from gradtrace.trace.keeper import SMALL, Kept, storage_of
 from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
-from gradtrace.trace.scopes import is_module
 from gradtrace.trace.values import frozen, summarized
 
 Noted = Value | Kept | float | None
 Values = tuple[Noted, ...]
-
-
-def is_named(value: Any) -> bool:
-    """Whether a value is a module, or a leaf that requires grad."""
-    if issubclass(type(value), Tensor):
-        return bool(value.is_leaf and value.requires_grad)
-    return is_module(value)
 
 
 class Watch(EventStream, Watcher):
@@ -78,8 +68,6 @@ class Watch(EventStream, Watcher):
         # a context within which a Function's forward may run again; None: it must not
         self.checking: Any = None
         self._kept_alive: list[Any] = []
-        self._frame_variables = FrameVariables(is_named)
-        self._functions: list[FunctionVariables] = []
         self._attributed = 0  # how many changes came before the end of the last step
         self._found_bad = False
         self._latest: PassEvent | None = None  # the last pass, if it is not among the first ones
@@ -93,9 +81,6 @@ class Watch(EventStream, Watcher):
 
     def place(self) -> int:
         return state.place()
-
-    def function_variables(self) -> list[FunctionVariables]:
-        return self._functions
 
     @property
     def beginnings(self) -> set[Node]:
@@ -161,7 +146,6 @@ class Watch(EventStream, Watcher):
     def optimises(self, optimiser: Any, tensors: list[Tensor]) -> None:
         held = self.optimisers.get(id(optimiser))
         if held is None:
-            self._frame_variables.forget()
             held = self.optimisers[id(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
@@ -212,8 +196,6 @@ class Watch(EventStream, Watcher):
         event.roots = [(node, number) for node, number, _ in roots]
         event.vectors = [noted(g) for _, _, g in roots]
         event.wanted = wanted
-        is_own = self.program_files.__contains__
-        self._functions += self._frame_variables.changes(sys._getframe(1), is_own)
         self._open.append(event)
         self.passes.append(event)
         single = all(type(g) is float or getattr(g, "size", 0) == 1 for _, _, g in roots)

@@ -102,6 +102,8 @@ def lookup(trace: Trace, text: str, option: str) -> TensorRecord | None:
         return root(trace)
     wanted = bare(text)
     same = [t for t in trace.tensors if bare(t.label) == wanted]
+    # "loss" is the last one of "loss #1", "loss #2", ...
+    same = same or [t for t in trace.tensors if t.label.rpartition(" #")[0] == text]
     if not same and (inner := unwrapped(text)):
         matches = {i for name, i in trace.names if name.partition(".")[2] == inner}
         same = [trace.tensors[i] for i in matches] if len(matches) == 1 else []

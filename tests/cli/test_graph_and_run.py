@@ -257,3 +257,27 @@ def test_a_source_beyond_the_limit_names_its_option(refusal, here):
     (here / "long.py").write_text(STATEMENTS)
     code, said = refusal("graph", "long.py", "--max-source", "100000")
     assert code != 0 and "--max-source" in said
+
+
+FUNCTION = """\
+import torch
+
+def train():
+    net = torch.nn.Linear(2, 1)
+    data = torch.ones(3, 2)
+    for _ in range(2):
+        prediction = net(data)
+        loss = prediction.square().mean()
+        loss.backward()
+
+train()
+"""
+
+
+def test_a_picture_has_the_names_of_a_functions_variables(answer, here):
+    (here / "train.py").write_text(FUNCTION)
+    answer("graph", "train.py", "--step", "2", "-o", "g.txt")
+    text = (here / "g.txt").read_text()
+    for name in ("loss = ", "prediction = ", "net.weight", "net.bias", "data"):
+        assert name in text, text
+    assert answer("why", "train.py", "loss").startswith("loss #2.grad is None: it is a non-leaf")

@@ -13,7 +13,7 @@ from gradtrace.analysis.terms import is_dropout, made_at, named, plain, spans_of
 from gradtrace.annotations import Any, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
-from gradtrace.trace.failed import dotted
+from gradtrace.trace.labels import dotted
 from gradtrace.trace.record import Span, TensorRecord
 
 DRAWS = words(

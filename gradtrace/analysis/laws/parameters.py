@@ -73,11 +73,10 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
         norms = [(entry, [*map(norm_after, entry.used)]) for entry in held]
         # what is small beside the others' gradients is what is left of terms that cancel
         least = NOISE * max((max(own) for _, own in norms), default=0.0)
-        held = [entry for entry, own in norms if max(own) > least]
         shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
         lost = [entry for entry, share in shares if share > MOST_KEPT]
         rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
-        if not lost or max(rates) == 0 or 2 * len(lost) < len(held):
+        if not lost or max(rates) == 0 or 2 * len(lost) < len(shares):
             continue
         dtype = lost[0].values[-1].dtype
         share = max(share for _, share in shares)

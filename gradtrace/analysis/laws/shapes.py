@@ -21,8 +21,7 @@ from gradtrace.analysis.terms import (
 )
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.trace.failed import dotted
-from gradtrace.trace.labels import called_by
+from gradtrace.trace.labels import called_by, dotted
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Value
 

@@ -19,7 +19,7 @@ first.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Container, TypeVar
+from gradtrace.annotations import Any, Callable, Container, Sequence, TypeVar
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
@@ -30,15 +30,6 @@ class Watcher:
     It gets gradients as raw data or Tensors, and must not change anything. A `tensor` or `leaf` is
     a Tensor, a `node` is a Node: this file is below theirs.
     """
-
-    # the file names of the program's code objects
-    program_files: Container[str] = ()
-
-    def function_variables(self) -> list[Any]:
-        """Return the modules and leaves that variables of the program's functions held:
-        `trace.frame_variables.FunctionVariables`.
-        """
-        return []
 
     def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
         """Called after an operator has run, by the run's recorder."""
@@ -137,6 +128,11 @@ class WriteWatcher:
     class does nothing.
     """
 
+    # the file names of the program's code objects
+    program_files: Container[str] = ()
+    # what variables of its functions held: `trace.frame_variables.FunctionVariables`
+    functions: Sequence[Any] = ()
+
     def before_write(self, tensor: Any) -> None:
         """Called before a tensor is changed in place."""
 
@@ -145,6 +141,9 @@ class WriteWatcher:
 
     def passed(self, roots: list[Any], stores: bool) -> None:
         """Called when a backward pass begins at `roots`, each a (node, output number, gradient)."""
+
+    def optimises(self) -> None:
+        """Called when an optimiser gets tensors to update."""
 
     def stepped(self, optimiser: object) -> None:
         """Called after an optimiser has updated its parameters."""

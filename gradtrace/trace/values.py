@@ -4,9 +4,10 @@ cost too much.
 
 from __future__ import annotations
 
+import weakref
 from math import isfinite
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Callable, NamedTuple, TypeVar
 from gradtrace.engine.data.dtypes import count
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.data.tensor import Tensor
@@ -15,6 +16,32 @@ from gradtrace.trace.array_summary import Summary, name_of, norm_of, summarize
 from gradtrace.trace.keeper import SMALL, Keeper, Kept, Version
 
 INFINITY = float("inf")
+T = TypeVar("T")
+
+
+# by id() of a large array: a weak reference to it, and the facts that were asked for
+_FACTS: dict[int, tuple[Any, dict[Any, Any]]] = {}
+
+
+def remembered(fact: Callable[..., T]) -> Callable[..., T]:
+    """Return a function of a Value that computes a fact of a large array once: a picture asks for
+    it in each layout that it tries.
+    """
+
+    def call(value: Value, *args: Any) -> T:
+        array = value.elements
+        if getattr(array, "nbytes", 0) <= SMALL:
+            return fact(value, *args)
+        key = id(array)
+        reference, facts = _FACTS.get(key, (None, {}))
+        if reference is None or reference() is not array:
+            facts = {}
+            _FACTS[key] = weakref.ref(array, lambda _: _FACTS.pop(key, None)), facts
+        if (fact, args) not in facts:
+            facts[fact, args] = fact(value, *args)
+        return facts[fact, args]
+
+    return call
 
 
 class Value(NamedTuple):
@@ -78,6 +105,7 @@ class Value(NamedTuple):
         )
 
     @property
+    @remembered
     def norm(self) -> float:
         """The Euclidean length of the elements; NaN or infinity if any element is."""
         if self.kept is not None:
@@ -87,6 +115,7 @@ class Value(NamedTuple):
         return norm_of(self.elements)
 
     @property
+    @remembered
     def all_finite(self) -> bool:
         data = self.elements
         if self.kept is not None:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace import fields
 from gradtrace.trace.record import HookRun, Span, Value
+from gradtrace.trace.values import remembered
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"
@@ -53,6 +54,7 @@ def shape(value: Value) -> str:
     return str(tuple(value.shape))
 
 
+@remembered
 def stats(value: Value) -> Stats:
     """Return range, mean and the number of NaN and Inf of a value of any shape (also empty)."""
     if not value.shape and value.is_whole:
@@ -201,6 +203,7 @@ def jsonable(data: Any) -> Any:
     return data
 
 
+@remembered
 def sparkline(value: Value, width: int = 16) -> str:
     """Return the elements in order as block characters, at most `width`, each for the mean of a
     stretch of elements.

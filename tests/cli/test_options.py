@@ -190,6 +190,7 @@ OWN = {
         "--format": (NOTES, ("--format", "csv")),
         "--all": (("loop.txt", "--x", "1"), ("--all",)),
         "--anomaly": (NOTES, ("--anomaly",)),
+        "--summary": (NOTES, ("--summary",)),
         "-o": (("steps.gtlog",), ("-o", "page.html")),
         "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
         "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),

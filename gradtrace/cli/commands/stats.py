@@ -29,12 +29,15 @@ its level; with -o a page of them, which is loaded again while training goes on.
 Several files are the ranks of one training under torchrun: run.rank*.gtlog show how far the ranks differ and which
 one left its level first, step.rank*.gt of a model sharded by FSDP2 the norms of whole parameters.
 
---anomaly shows only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
+--anomaly shows only the first node that is not finite, forward and backward; the exit code is 1 if there is one.
+--summary shows the layers of the model as a forward pass calls them, of a loop its first step:
+output shapes, parameters (shared ones once), multiply-accumulates."""
 
 EXAMPLES = """Examples:
   gradtrace stats "(x+w)*(w+1)" --x 2 --w 1
   gradtrace stats model.py --format json
   gradtrace stats model.py --anomaly
+  gradtrace stats model.py --summary
   gradtrace stats run.gtlog -o run.html
   gradtrace stats run.rank*.gtlog"""
 
@@ -46,9 +49,17 @@ def page_name(name: str) -> str:
     return name
 
 
-def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: str | None) -> int:
+def stats(
+    request: Request,
+    words: tuple[str, ...],
+    anomaly: bool,
+    summary: bool,
+    output_file: str | None,
+) -> int:
     from gradtrace.trace.flight_log import FlightLog
 
+    if summary:
+        return of_model(request, words, anomaly, output_file)
     if words:
         return of_ranks(request, words, output_file)
     if isinstance(request.program.record, FlightLog):
@@ -74,6 +85,32 @@ def stats(request: Request, words: tuple[str, ...], anomaly: bool, output_file: 
         statistics,
     )
     return Exit.FAILED if anomaly and statistics.bad else Exit.OK
+
+
+def of_model(
+    request: Request, others: tuple[str, ...], anomaly: bool, output_file: str | None
+) -> int:
+    """Print the layers of a model with their parameters and multiply-accumulates."""
+    from gradtrace.trace.flight_log import FlightLog
+
+    record = request.program.record
+    part = request.part
+    alone = not (others or anomaly or output_file or part.chosen)
+    if not alone or isinstance(record, FlightLog):
+        raise UsageError(
+            "--summary counts the layers of one run, of a loop those of its first step",
+            "leave out --anomaly, --step, --pass, -o and further files",
+        )
+    from gradtrace.analysis import model_summary as analysis
+    from gradtrace.views import model_summary as view
+
+    if record is None:  # of what a program only computes, nothing is to be differentiated
+        request = request._replace(how=request.how._replace(no_backward=True))
+    trace = session.record(request, session.Wanted(everything=True))
+    with session.uncollected():
+        summary = analysis.model_summary(trace)
+    output.show(request.look, view.summary_text, view.summary_data, summary)
+    return Exit.OK
 
 
 def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None) -> int:
@@ -150,6 +187,7 @@ command = SourceCommand(
         section(
             "Output",
             flag("--anomaly", "Show only the first node that is not finite."),
+            flag("--summary", "Show the model's layers, parameters and multiply-accumulates."),
             option(
                 "-o FILE",
                 "Write the curves of a flight log to a page, .html.",

@@ -1,0 +1,77 @@
+"""The layers of a model with their parameters and multiply-accumulates, as text or data."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.model_summary import LayerSummary, ModelSummary
+from gradtrace.annotations import Iterator
+from gradtrace.lazy_names import words
+from gradtrace.views import layout, numbers, rows
+from gradtrace.views.cells import counted, visible
+from gradtrace.views.layout import LayoutOptions, right
+
+COLUMNS = words("name kind depth calls output output_bytes parameters trainable multiplications")
+MANY = 60  # rows of a table
+UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def summary_text(summary: ModelSummary, options: LayoutOptions) -> str:
+    layers = summary.layers
+    left = 0 if options.all else max(0, len(layers) - MANY)
+    lines = layout.table(
+        layers[: len(layers) - left],
+        {
+            "layer": lambda layer: "  " * layer.depth + title(layer),
+            "output": lambda layer: str(layer.output) if layer.calls else "",
+            "parameters": lambda layer: right(f"{layer.parameters:,}" if layer.parameters else ""),
+            "multiply-adds": lambda layer: right(short(layer.multiplications)),
+        },
+        options,
+        {"layer": 24},
+    )
+    lines += [*layout.left_out(left, "layers", options), ""]
+    for sentence in sentences(summary):
+        lines += layout.wrapped(sentence, "", options, options.width or 80)
+    return layout.joined(lines)
+
+
+def title(layer: LayerSummary) -> str:
+    """Return the last part of a module's path with its class and the number of its calls."""
+    name = layer.name.rpartition(".")[2] if layer.depth else layer.name
+    kind = f" {layer.kind}" if layer.kind and layer.kind != name else ""
+    return visible(f"{name}{kind}") + (f" x{layer.calls}" if layer.calls > 1 else "")
+
+
+def sentences(summary: ModelSummary) -> Iterator[str]:
+    frozen = summary.parameters - summary.trainable
+    trained = f", {frozen:,} of them frozen" if frozen else ", all trainable"
+    yield (
+        f"{summary.parameters:,} parameters ({size(summary.parameter_bytes)})"
+        f"{trained if summary.parameters else ''}; each is counted once, where it is read first."
+    )
+    place = "" if summary.step is None else f" of step {summary.step}"
+    of = f" of an input {summary.input}" if summary.input else ""
+    yield (
+        f"{short(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
+        f"{of}; outputs of the layers take {size(summary.output_bytes)}."
+    )
+
+
+def short(x: float) -> str:
+    """Return a large count with three digits and a unit: "4.09 G"; "" for 0."""
+    for unit, letter in UNITS:
+        if x >= unit:
+            return f"{numbers.number(x / unit, 3)} {letter}"
+    return str(x) if x else ""
+
+
+def size(octets: int) -> str:
+    return f"{short(octets) or 0}B" if octets >= 1000 else counted(octets, "byte")
+
+
+def summary_data(summary: ModelSummary, format: str) -> str:
+    return rows.write(
+        rows.Results(
+            "gradtrace/model-summary", summary._asdict(), "layers", COLUMNS, summary.layers
+        ),
+        format,
+    )

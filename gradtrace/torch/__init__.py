@@ -15,8 +15,8 @@ engine.
 guards the loops of an Accelerator. `flight("run.gtlog", model, optimizer)` keeps the numbers of the
 last training steps in a file. `capsule` writes the state before a step to a file, and `replay` runs
 that step again in another process. `draw(loss)` and `why(w)` work without a recording, from what
-the graph still holds. `check_model` tries a model on copies, for bugs that raise no error. Needs
-PyTorch 2.4 or later.
+the graph still holds. Within `pause()` a recording notes nothing. `check_model` tries a model on
+copies, for bugs that raise no error. Needs PyTorch 2.4 or later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gradtrace.torch.capsule import capsule
 from gradtrace.torch.comparing import RunComparison, compare
 from gradtrace.torch.flight import flight
 from gradtrace.torch.guard import guard
-from gradtrace.torch.recording import NoRecordingError, record
+from gradtrace.torch.recording import NoRecordingError, pause, record
 from gradtrace.torch.replay import Replay, replay
 from gradtrace.torch.watch import watch
 
@@ -43,6 +43,7 @@ __all__ = [
     "draw",
     "flight",
     "guard",
+    "pause",
     "record",
     "replay",
     "watch",

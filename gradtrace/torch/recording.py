@@ -32,6 +32,14 @@ from gradtrace.trace.record import TensorRecord, Trace
 T = TypeVar("T")
 
 
+def pause() -> contextlib.AbstractContextManager[Any]:
+    """Return a context within which nothing is recorded: an evaluation, a log, a plot. What it
+    computes is data for what follows; without a recording it does nothing.
+    """
+    recorder = active()
+    return contextlib.nullcontext() if recorder is None else recorder.unrecorded()
+
+
 class NoRecordingError(RuntimeError):
     """Raised if a recording is used before its block ended."""
 

@@ -1,5 +1,6 @@
 """`gradtrace.torch.record` in the library: what a record says, and that the run stays what it was."""
 
+import contextlib
 import gc
 import io
 import math
@@ -390,6 +391,30 @@ def test_the_steps_of_a_training_loop():
     assert versions == [0, 1, 2, 3]
     assert {c.how for c in trace.changes} == {"step", "cleared"}
     assert "step" in r.stats()
+
+
+def test_nothing_is_recorded_within_a_pause():
+    def recorded(evaluates):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(16, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with gt.record() as record:
+            for _ in range(3):
+                optimizer.zero_grad()
+                model(X).square().mean().backward()
+                optimizer.step()
+                with gt.pause() if evaluates else contextlib.nullcontext():
+                    if evaluates:
+                        model.eval()(X).abs().sum().backward()
+                        model.train().bias.norm().item()
+        return record.trace()
+
+    plain, paused = recorded(False), recorded(True)
+    assert [o.name for o in paused.operations] == [o.name for o in plain.operations]
+    assert len(paused.passes) == len(plain.passes) == 3
+    assert paused.escapes == plain.escapes
+    with gt.pause():  # without a recording it does nothing
+        assert torch.ones(1).item() == 1
 
 
 def test_the_last_update_of_a_model_that_is_gone_is_known():

@@ -12,9 +12,17 @@ import torch
 
 from gradtrace.torch import private
 from gradtrace.torch.build import Ending, RecordingBuilder
+from gradtrace.torch.contents import dtype_name
+from gradtrace.torch.graph_modules import with_modules
+from gradtrace.torch.names import LIBRARY
 from gradtrace.torch.recorder import Recorder
 from gradtrace.torch.recording import undisturbed, variables_of
-from gradtrace.trace.record import Trace
+from gradtrace.trace.array_summary import unmeasured
+from gradtrace.trace.names import Names
+from gradtrace.trace.record import Trace, Value
+from gradtrace.trace.values import summarized
+
+FITS = 120  # nodes that a picture still shows well (`views.fold.FITS`)
 
 
 def draw(
@@ -51,8 +59,8 @@ def picture(tensor: Any, path: Any, env: Mapping[str, Any], options: dict[str, A
 
 @private.modeless
 def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
-    """Return the graph behind a tensor as a Trace; it has no operations, since these were not
-    recorded.
+    """Return the graph behind a tensor as a Trace. Its operations were not recorded; a graph that
+    is too large to be drawn whole gets one for each node, and the modules of `env`.
     """
     recorder = Recorder("summary")
     root = recorder.entry(tensor)
@@ -64,7 +72,30 @@ def graph_of(tensor: Any, env: Mapping[str, Any]) -> Trace:
     ending = Ending(recorder, named, None)
     builder = RecordingBuilder(ending, "<graph>")
     builder.start = root
-    return builder.build()
+    trace = builder.build()
+    if len(trace.functions) <= FITS:
+        return trace
+    modules = {path: type(module).__name__ for path, module in Names(env, LIBRARY).modules}
+    return with_modules(trace, modules, shapes_behind(tensor, recorder, builder))
+
+
+def shapes_behind(
+    tensor: Any, recorder: Recorder, builder: RecordingBuilder
+) -> dict[int, list[Value]]:
+    """Return the shapes and dtypes of what the operation of each node gave, by the node's id."""
+    shapes: dict[int, list[Value]] = {}
+    waiting = [tensor.grad_fn]
+    while waiting:
+        fn = waiting.pop()
+        number = None if fn is None else builder.new[recorder.index_of(fn)]
+        if number is None or number in shapes:
+            continue
+        shapes[number] = [
+            summarized(unmeasured(tuple(part.shape), dtype_name(part.dtype), ""))
+            for part in private.results_of(fn)
+        ]
+        waiting += [following for following, _ in fn.next_functions]
+    return shapes
 
 
 def in_graph(recorder: Recorder, tensor: Any) -> bool:

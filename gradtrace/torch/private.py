@@ -210,6 +210,11 @@ def kind_of(node: Any) -> NodeKind:
     return kind
 
 
+def results_of(node: Any) -> Any:
+    """Return the shapes and dtypes of what the operation of a node gave; () before PyTorch 2.1."""
+    return getattr(node, "_input_metadata", ())
+
+
 def module_call() -> Any:
     """Return the function that Module.__call__ calls. (Replacing __call__ would rebuild a slot of
     every subclass.)

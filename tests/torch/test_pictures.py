@@ -8,6 +8,7 @@ import sys
 import pytest
 
 torch = pytest.importorskip("torch")
+gt = pytest.importorskip("gradtrace.torch")
 
 READABLE = 10  # pixels of the smallest text in a frame of 1,600 by 900
 STEP = """
@@ -225,3 +226,18 @@ def test_a_part_has_the_gradients_of_the_versions_that_forward_read(tmp_path):
     nodes = recorded(tmp_path, HEAD + text)
     w = next(node for node in nodes if node["label"] == "w")
     assert w["grad"] == pytest.approx([4.8, 4.8])
+
+
+def test_a_large_graph_without_a_recording_is_folded_by_modules():
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    model = torch.nn.Sequential(torch.nn.TransformerEncoder(layer, 8), torch.nn.Linear(16, 1))
+    loss = model(torch.randn(2, 4, 16)).square().mean()
+    loss.backward()
+    drawing = gt.draw(loss)
+    text = str(drawing)
+    assert "TransformerEncoderLayer" in text
+    assert "Linear" in text
+    assert len(text.splitlines()) < 60
+    width, height = re.search(r'width="(\d+)pt" height="(\d+)pt"', drawing.svg()).groups()
+    assert int(width) < 1600
+    assert int(height) < 1600

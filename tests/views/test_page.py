@@ -287,3 +287,25 @@ def test_other_styles_play_too(opened, style):
 def test_a_large_page_opens(opened):
     browser = opened(written(samples.chain(1000)))
     assert len(find(browser, "#stage g.node")) == 5
+
+
+def test_the_panes_are_made_wider_and_lines_of_the_program_scroll(opened):
+    actions = pytest.importorskip("selenium.webdriver").ActionChains
+    browser = opened(written(traced(NOTES + f"total = {' + '.join(['y'] * 40)}\n")))
+    stage, side = (browser.find_element("id", name) for name in ("stage", "side"))
+    view = "return document.querySelector('#stage svg').getAttribute('viewBox')"
+    whole, width = browser.execute_script(view), side.size["width"]
+    x = stage.location["x"] + stage.size["width"] - 4
+    y = stage.location["y"] + stage.size["height"] - 4
+    drag = actions(browser)
+    pointer = drag.w3c_actions.pointer_action
+    pointer.move_to_location(x, y).pointer_down().move_to_location(x - 200, y).pointer_up()
+    drag.perform()
+    assert side.size["width"] == width + 200
+    assert browser.execute_script(view) == whole  # the graph stays where it is
+    lines = find(browser, "#program li")
+    assert len({line.size["height"] for line in lines}) == 1
+    script = (
+        "const pane = document.getElementById('source'); return pane.scrollWidth > pane.clientWidth"
+    )
+    assert browser.execute_script(script)

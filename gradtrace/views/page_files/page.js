@@ -274,7 +274,13 @@ function center(key) {
 }
 
 let moved = false, grip = null;
-stage.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY]; moved = false; });
+stage.addEventListener("pointerdown", (event) => {
+  const edge = stage.getBoundingClientRect();
+  // the corner that makes the panes wider and narrower
+  if (edge.right - event.clientX < 16 && edge.bottom - event.clientY < 16) return;
+  grip = [event.clientX, event.clientY];
+  moved = false;
+});
 stage.addEventListener("pointermove", (event) => {
   if (!grip || !(event.buttons & 1)) return;
   const dx = event.clientX - grip[0], dy = event.clientY - grip[1];

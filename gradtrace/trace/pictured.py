@@ -31,8 +31,8 @@ def pictured(trace: Trace) -> Trace:
 
 
 def unrelated(trace: Trace, shown: Trace) -> list[str]:
-    """Return the names of the results that `shown`, the part that a picture shows, leaves out,
-    prepared data aside.
+    """Return the names of the results, and of the leaves with a gradient, that `shown`, the part
+    that a picture shows, leaves out; prepared data aside.
     """
     there = {name for name, _ in shown.names}
     data = Preparations(trace).steps
@@ -40,7 +40,8 @@ def unrelated(trace: Trace, shown: Trace) -> list[str]:
     return [
         name
         for name, t in hidden
-        if t.operation is not None and t.id not in data and not is_set(t, data)
+        if (t.is_leaf and t.grad is not None)
+        or (t.operation is not None and t.id not in data and not is_set(t, data))
     ]
 
 

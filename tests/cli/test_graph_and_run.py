@@ -281,3 +281,31 @@ def test_a_picture_has_the_names_of_a_functions_variables(answer, here):
     for name in ("loss = ", "prediction = ", "net.weight", "net.bias", "data"):
         assert name in text, text
     assert answer("why", "train.py", "loss").startswith("loss #2.grad is None: it is a non-leaf")
+
+
+ISOLATED = """\
+import torch
+x2 = torch.tensor([-2.0, 1.0, 2.0], requires_grad=True)
+torch.relu(x2).sum().backward()
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x * 5
+y.sum().backward()
+"""
+
+
+def test_a_leaf_with_a_gradient_that_is_not_drawn_is_told(gt, here):
+    (here / "two.py").write_text(ISOLATED)
+    drawn = gt("graph", "two.py", "-o", "g.txt")
+    assert "not drawn, as y.sum() does not depend on it: x2; " in drawn.stderr
+    assert "x2" not in (here / "g.txt").read_text()
+
+
+def test_independent_examples_are_boxes_of_their_own(answer, here):
+    """`graph_merge.py`: one box for all of them seemed to depend on all inputs."""
+    example = (
+        "x{0} = torch.tensor({0}.0, requires_grad=True)\n"
+        "y{0} = torch.sin(x{0}) * x{0} + torch.exp(x{0}) - x{0} ** 2\n"
+        "y{0}.backward()\n"
+    )
+    (here / "merge.py").write_text("import torch\n" + "".join(map(example.format, range(1, 15))))
+    assert answer("graph", "merge.py").count("6 operations") == 14

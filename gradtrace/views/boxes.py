@@ -25,6 +25,7 @@ GAP = 8  # points between two columns of flat boxes
 LONGEST_LIST = 22  # characters of a small array that is written out
 LONGEST_KIND = 30
 LONGEST_CONSTANTS = 18
+IMAGES = 4  # dimensions: samples, channels, height, width
 SEPARATOR = "&#160; "
 
 # ---- lines below one another
@@ -171,10 +172,15 @@ def gradient_text(tensor: TensorRecord, flowed: Value | None, detail: bool) -> s
 
 
 def shape_change(before: Value | None, after: Value | None) -> str:
-    """Return "400 → 120" if one dimension differs between an input and its result, else ""."""
+    """Return "400 → 120" if one dimension differs between an input and its result, or the channels
+    of images do; else "".
+    """
     if before is None or after is None or len(before.shape) != len(after.shape):
         return ""
-    differ = [(a, b) for a, b in zip(before.shape, after.shape, strict=True) if a != b]
+    sizes = list(zip(before.shape, after.shape, strict=True))
+    differ = [(a, b) for a, b in sizes if a != b]
+    if len(differ) > 1 and len(sizes) >= IMAGES:
+        differ = [(a, b) for a, b in sizes[1:2] if a != b]
     return f"{differ[0][0]:,} → {differ[0][1]:,}" if len(differ) == 1 else ""
 
 

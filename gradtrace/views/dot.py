@@ -413,7 +413,7 @@ def signs(drawn: Model, words: str) -> list[str]:
     if any(group.copies > 1 and not group.leaves for group in drawn.groups) and re.search(
         "[▁-█]", words
     ):
-        meanings.append("of equal blocks: a bar for each, first … last")
+        meanings.append("of equal blocks: each result or its norm, first … last")
     if "|grad|" in words:
         meanings.append("|grad| norm of the gradient")
     if re.search(r"\(\|?grad", words):

@@ -63,6 +63,7 @@ class Paths(NamedTuple):
     vector: Value  # what backward started with
     hooks: tuple[str, ...]  # that changed a gradient on the way: then the sum is another
     element: tuple[int, ...] | None = None  # of the leaf, if all of this is about one
+    is_kept: bool = True  # whether the leaf's .grad has the gradient
 
 
 class PathEdge(NamedTuple):
@@ -188,6 +189,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
         agrees,
         value_of(seed),
         changed,
+        is_kept=leaf.grad is not None,
     )
 
 

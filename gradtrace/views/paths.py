@@ -85,9 +85,8 @@ def conclusions(paths: Paths) -> Iterator[tuple[str, str]]:
     if paths.vector.numel != 1 or the_one(paths.vector) != 1:
         yield f"backward started with {numbers.short(paths.vector)}", "dim"
     index = "" if paths.element is None else f"[{', '.join(map(str, paths.element))}]"
-    name = (
-        f"{paths.leaf}.grad" if paths.gradient is not None else f"d({paths.root})/d({paths.leaf})"
-    )
+    is_grad = paths.gradient is not None and paths.is_kept
+    name = f"{paths.leaf}.grad" if is_grad else f"d({paths.root})/d({paths.leaf})"
     name += index
     terms = sum_of(paths)
     total = short(paths.total)

@@ -216,3 +216,11 @@ def test_as_a_process(process):
     done = process("paths", *NOTE, "--to", "w")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("w.grad = 2*1 + 3*1 = 5\n")
+
+
+def test_a_gradient_that_was_not_kept_is_no_grad(answer, here):
+    (here / "steps.txt").write_text("a = x + w\nr = a * w\ny = r * 2 + a\n")
+    values = ("--x", "2", "--w", "1")
+    assert "d(y)/d(r) = 1*2 = 2" in answer("paths", "steps.txt", *values, "--to", "r")
+    kept = answer("paths", "steps.txt", *values, "--to", "r", "--retain-grad", "r")
+    assert "r.grad = 1*2 = 2" in kept

@@ -49,7 +49,7 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
         temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-"
     )
     guard.contain(asked._replace(commands=console.runner(budget)))
-    name, text, *_ = source.read(file, always_file=True)
+    name, text, *_ = source.read(file, always_file=True, is_note=True)
     checks = verifying.verify(name, text, budget)
     if update:
         from gradtrace.files import write_output

@@ -125,6 +125,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             memory_format,
         ):
             self.rename(kind)
+        self.rename_classes()
         self.checkpoints = Checkpoints(tell)
         # names of this run
         self.own = (ANSWERS, compiler_names(tell), self.checkpoints.names(), settings())

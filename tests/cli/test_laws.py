@@ -194,3 +194,13 @@ def test_the_books_of_a_step(gt):
 def test_what_the_books_do_not_have(gt, arguments, said):
     result = gt("ledger", str(PROGRAMS / "sam_keeps_first.py"), *arguments)
     assert result.exit_code == 2 and said in result.stderr
+
+
+def test_lost_updates_name_the_command_that_measures_them(gt, here):
+    text = (PROGRAMS / "below_spacing.py").read_text().replace("bfloat16", "half")
+    (here / "p.py").write_text(text)
+    advice = "gradtrace why --precision compares each update with a wider type"
+    assert advice in " ".join(gt("why", "p.py").stdout.split())
+    assert "are lost: on line 12, the largest update" in " ".join(
+        gt("why", "--precision", "p.py").stdout.split()
+    )

@@ -22,8 +22,8 @@ COLUMNS = words("leaf index order analytic numeric error verdict left right")
 MANY = 20  # elements up to which all are shown
 ORDERS = {1: "1", 2: "2 along v"}
 ALONG = (
-    "2 along v: the derivative of the gradient's product with one fixed vector v, not an element of "
-    "the Hessian (gradtrace hessian)"
+    "2 along v: the derivative of the gradient's product with one fixed vector v, not an element "
+    "of the Hessian (gradtrace hessian)"
 )
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
 TOLD = {

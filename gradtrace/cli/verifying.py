@@ -9,7 +9,7 @@ import re
 import warnings
 from typing import Any, NamedTuple
 
-from gradtrace.cli import console
+from gradtrace.cli import console, running
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, ProgramError
@@ -63,6 +63,7 @@ class Notebook:
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.budget = budget
+        running.offer_pictures()
         self.talk = Dialogue(name, budget)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far

@@ -142,8 +142,10 @@ def of_module(name: str, text: str) -> str:
         return ""
     function = match[1]
     if name in ("np", "numpy", "jnp"):
-        module = "" if is_known(function) else torch_module_of(function)
-        return f"write {module and module + '.'}{function}" if module or is_known(function) else ""
+        if is_known(function):
+            return f"write {function}"
+        module = torch_module_of(function)
+        return module and f"write {module}.{function}"
     try:
         value_in_module(f"torch.{name}", function)
     except (ImportError, AttributeError):

@@ -264,6 +264,7 @@ def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
     """Explain the error "grad can be implicitly created only for scalar outputs"."""
     name, record = root_of(facts, failure)
     shape = "of several elements" if record is None or record.value is None else record.shape
+    whole = enclosed(name)
     return Cause(
         "not a scalar",
         f"{name} has the shape {shape}: backward starts by itself only from one number",
@@ -272,9 +273,9 @@ def not_scalar(facts: Facts, failure: Failure) -> Cause | None:
             reduced(
                 facts,
                 failure,
-                f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
+                f"reduce it first: {whole}.sum().backward() or {whole}.mean().backward()",
             ),
-            f"or give the weights: {name}.backward(torch.ones_like({name}))",
+            f"or give the weights: {whole}.backward(torch.ones_like({name}))",
         ),
         name=name,
     )

@@ -17,8 +17,8 @@ WATCHED = ("loss", "grad", "update", "output")  # curves that may spike; others 
 
 
 class Curve(NamedTuple):
-    """One column: the steps at which it was noted, its numbers there, and what the finite ones come
-    to.
+    """One column: the steps at which it was noted, its numbers there, what the finite ones come to,
+    and the last number, which may be NaN.
     """
 
     name: str
@@ -74,13 +74,12 @@ def curve(log: FlightLog, column: int) -> Curve:
     steps = log.steps[noted]
     values = log.numbers[noted, column]
     finite = values[np.isfinite(values)]
+    last = float(values[-1]) if values.size else None
     if not len(finite):
-        return Curve(name, steps, values, None, None, None, None, None, None)
+        return Curve(name, steps, values, None, None, None, None, None, last)
     top = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
     middle = float(finite[0]), float(finite.min()), float(np.median(finite))
-    return Curve(
-        name, steps, values, *middle, float(values[top]), int(steps[top]), float(finite[-1])
-    )
+    return Curve(name, steps, values, *middle, float(values[top]), int(steps[top]), last)
 
 
 def first_bad(c: Curve) -> Event | None:

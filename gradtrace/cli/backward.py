@@ -11,6 +11,17 @@ if TYPE_CHECKING:
     from gradtrace.engine import Tensor
 
 
+# what has the effect of an option where the program calls backward itself
+IN_PROGRAM = {
+    "retain_graph": "backward(retain_graph=True)",
+    "create_graph": "backward(create_graph=True)",
+    "grad_tensors": "backward(gradient)",
+    "inputs": "backward(inputs=[...])",
+    "retain_grad": "retain_grad()",
+    "zero_grad": "zero_grad()",
+}
+
+
 def differentiate(
     run: Any,
     roots: list[Tensor],
@@ -33,7 +44,7 @@ def differentiate(
     if not asked and (
         called or any(has_grad(t) for t in candidates) or any(has_grad(t) for t in read(run))
     ):
-        return left_out(how, "the program calls backward itself")
+        return left_out(how, "the program calls backward itself", IN_PROGRAM)
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")
     grads = [
@@ -44,17 +55,18 @@ def differentiate(
     if len(grads) > len(roots):
         message = f"got {len(roots)} tensors and {len(grads)} gradients"
         raise UsageError(message, "give --grad-tensors once for each output")
+    done = 0
     try:
         for tensor in retained(run, by_name, candidates, names(how.retain_grad)):
             tensor.retain_grad()
-        for i in range(how.backward or 1):
-            if i and how.zero_grad:
+        for done in range(how.backward or 1):
+            if done and how.zero_grad:
                 clear(candidates)
             call(roots, grads or None, targets or None, how)
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         if is_raised_by_program(error, run):
             raise
-        raise refused(run, error) from error
+        raise refused(run, error, done) from error
     return how.backward or 1
 
 
@@ -69,16 +81,12 @@ def is_raised_by_program(error: Exception, run: Any) -> bool:
     return False
 
 
-def left_out(how: Backward, why: str) -> int:
-    """Warn about options without effect, as backward is not called; return 0, the number of
-    calls.
+def left_out(how: Backward, why: str, ways: dict[str, str] | None = None) -> int:
+    """Warn about options without effect, as backward is not called, with the ways to write them in
+    the program; return 0, the number of calls.
     """
-    tell_idle(
-        how,
-        ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
-        why,
-        "; --backward 1 calls it anyway",
-    )
+    written = ", ".join(text for field, text in (ways or {}).items() if getattr(how, field))
+    tell_idle(how, (*IN_PROGRAM,), why, written and f"; write {written} in it")
     return 0
 
 
@@ -183,14 +191,14 @@ def clear(tensors: list[Tensor]) -> None:
             del tensor.grad
 
 
-def refused(run: Any, error: Exception) -> ProgramError:
-    """Convert an error of the command's call of backward to a ProgramError placed at the result's
-    expression.
+def refused(run: Any, error: Exception, done: int) -> ProgramError:
+    """Convert an error of the command's call of backward, after `done` calls, to a ProgramError
+    placed at the result's expression.
     """
     span = root_span(run)
     place = None if span is None else place_of(run, span)
     text = "" if place is None else place.text[place.column - 1 :]
-    told = ProgramError(str(error), hints.of_backward(str(error), text), place)
+    told = ProgramError(str(error), hints.of_backward(str(error), text, done), place)
     if origin := vars(error).get("__forward__", 0):
         told.forward = place_of(run, run.spans[origin])
     return told

@@ -248,12 +248,13 @@ def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]
     import csv
 
     separator = SEPARATORS.get(name[name.rfind(".") :].lower())
-    if separator is None and lines:
-        separator = next((mark for mark in (",", ";", "\t") if mark in lines[0][1]), None)
+    last = lines[-1][1] if lines else ""
+    if separator is None or separator not in last:
+        marks = (",", ";", "\t") if separator is None else (";", "\t")
+        is_blank = separator is None or " " in last.strip()
+        separator = next((mark for mark in marks if mark in last), None if is_blank else separator)
     if separator is None:
         return [(i, line.split()) for i, line in lines]
-    if separator == "," and lines and "," not in lines[0][1] and ";" in lines[0][1]:
-        separator = ";"
     try:
         return [
             (i, row)

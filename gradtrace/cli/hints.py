@@ -8,15 +8,12 @@ from gradtrace.annotations import Any, Iterable
 
 # how a message begins: what to do, where an option of the tool would help
 FLAGS = {
-    "Trying to backward through the graph a second time": "--retain-graph keeps the saved values "
-    "for another backward",
     "grad can be implicitly created only for scalar outputs": (
         "give the vector with --grad-tensors VALUE (1 for each element sums them), or reduce the "
         "output, as by .sum()"
     ),
     "Mismatch in shape: grad_output": "--grad-tensors takes a value of the output's shape",
-    "element 0 of tensors does not require grad": "let a variable require grad (leave out "
-    "--no-grad), or --no-backward",
+    "element 0 of tensors does not require grad": "it depends on nothing that requires grad",
     "One of the differentiated Tensors": "check --inputs and --no-grad",
     "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require "
     "grad have gradients",
@@ -45,10 +42,16 @@ def near(name: str, names: Any, otherwise: str = "") -> str:
     return close(name, names) or otherwise or f"there are {', '.join(names)}"
 
 
-def of_backward(message: str, text: str = "") -> str:
-    """Return the hint for an error of the command's call of backward on the expression `text`; ""
-    without one.
+def of_backward(message: str, text: str = "", done: int = 0) -> str:
+    """Return the hint for an error of the command's call of backward on the expression `text`,
+    after `done` calls; "" without one.
     """
+    if message.startswith("Trying to backward through the graph a second time"):
+        return (
+            "--retain-graph keeps the saved values for another backward"
+            if done
+            else "the program itself freed them: write retain_graph=True in its own call"
+        )
     if message.startswith("element 1 of tensors does not require grad"):
         return of_extreme(text.removeprefix("torch.").partition("(")[0])
     return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
@@ -99,36 +102,76 @@ def of_constants(tree: Any) -> str:
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
 
 
+def of_file(name: str) -> str:
+    """Return what a file is whose suffix says that it is not a program, and the command that reads
+    it; "" for others.
+    """
+    if name.endswith(TABLES):
+        return (
+            f"{name} is data, not a program: gradtrace map EXPRESSION --data {name}, or --x @{name}"
+        )
+    if name.endswith(".ipynb"):
+        return f"{name} is a notebook, not a program: gradtrace verify {name} runs its cells"
+    if name.endswith(".gtc"):
+        return f"{name} is a capsule, not a program: gradtrace replay {name} repeats its step"
+    return ""
+
+
 def of_source(text: str) -> str:
-    """Return the hint for a source whose free names are not meant as variables: a table's name,
+    """Return the hint for a source whose free names are not meant as variables: a file's name,
     d/dx; "" for others.
     """
     from gradtrace.program.notation import of_other_notation
 
-    if text.endswith(TABLES) and " " not in text:
-        return (
-            f"{text} is data, not a program: gradtrace map EXPRESSION --data {text}, or --x @{text}"
-        )
-    if text.endswith(".ipynb") and " " not in text:
-        return f"{text} is a notebook, not a program: gradtrace verify {text} runs its cells"
-    if text.startswith("linalg."):
-        return f"write torch.{text}"
+    if " " not in text and (hint := of_file(text)):
+        return hint
     return of_other_notation(text) if text.startswith(("d/d", "∂/∂")) else ""
+
+
+def of_module(name: str, text: str) -> str:
+    """Return the hint for a variable that is meant as a module: linalg.det(A), np.sin(x); "" for
+    others.
+    """
+    import re
+
+    from gradtrace.program.mathematics import torch_module_of, value_in_module
+    from gradtrace.program.names import is_known
+
+    match = re.search(rf"\b{re.escape(name)}\.(\w+)", text)
+    if match is None:
+        return ""
+    function = match[1]
+    if name in ("np", "numpy", "jnp"):
+        if is_known(function):
+            return f"write {function}"
+        module = torch_module_of(function)
+        return module and f"write {module}.{function}"
+    try:
+        value_in_module(f"torch.{name}", function)
+    except (ImportError, AttributeError):
+        return ""
+    return f"write torch.{match[0]}"
+
+
+def of_taken(name: str) -> str:
+    """Return the hint for a variable's name that means something else: e, pi; "" for a free one."""
+    from gradtrace.program.names import is_known
+
+    return f"{name} has a meaning of its own; give the variable another name" * is_known(name)
 
 
 def of_option(name: str, options: Iterable[str], text: str) -> str:
     """Return the hint for an option that neither the command nor the program `text` has; "" without
     one.
     """
-    from gradtrace.program.names import is_known
     from gradtrace.program.notation import called_like_function
 
     if name == "--format":
         if "--to" in options:
             return "--to FORMAT says how rows are written: --to jsonl"
         return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
-    if is_known(name[2:]):
-        return f"{name[2:]} has a meaning of its own; give the variable another one"
+    if taken := of_taken(name[2:]):
+        return taken
     if "·" in text and len(text) < 200:
         return f"'·' is a letter of names; a product is {text.strip().replace('·', '*')}"
     if text[:1] == "π" and text.strip()[1:].isidentifier():

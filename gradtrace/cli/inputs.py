@@ -131,7 +131,8 @@ def check_known(asked: Any, names: Iterable[str], option: str) -> None:
         if name not in names:
             there = f"its variables are {', '.join(names)}" if names else "it has none"
             raise UsageError(
-                f"{option}: the program has no variable '{name}'", hints.near(name, names, there)
+                f"{option}: the program has no variable '{name}'",
+                hints.of_taken(name) or hints.near(name, names, there),
             )
 
 
@@ -160,7 +161,8 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 
 def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageError:
     """Return the error for variables without a value; its hint has the options that set them."""
-    if hint := hints.of_source(program.source.text.strip()):
+    text = program.source.text.strip()
+    if hint := hints.of_source(text) or hints.of_module(missing[0].name, text):
         return UsageError(
             f"no value for {missing[0].name}", hint, program.source.place(missing[0].span)
         )

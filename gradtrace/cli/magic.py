@@ -36,12 +36,16 @@ and %gradtrace COMMAND --help lists its options.
 
 
 class Drawing(NamedTuple):
-    """An SVG drawing that a notebook can display."""
+    """An SVG drawing that a notebook can display, and its tree, which a prompt shows."""
 
     svg: str
+    tree: str
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def __repr__(self) -> str:
+        return self.tree.rstrip("\n")
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -86,13 +90,11 @@ def of_cell(words: list[str], cell: str, variables: Mapping[str, Any], folder: P
     if picture is None or not picture.exists():
         return report(done)
     report(done)
-    return shown(picture)
-
-
-def shown(picture: Path) -> Any:
     text = picture.read_text(encoding="utf-8")
-    if picture.suffix == ".svg":
-        return Drawing(text)
+    if command == "graph":
+        tree = picture.with_suffix(".txt")
+        run([command, "-", *rest[:-1], str(tree), *options], cell)
+        return Drawing(text, tree.read_text(encoding="utf-8"))
     from gradtrace.views.notebook import Page
 
     return Page(text)

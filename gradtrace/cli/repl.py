@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from gradtrace.cli import output, report, session
+from gradtrace.cli import output, report, running, session
 from gradtrace.cli.options import Look
 from gradtrace.engine import Tensor
 from gradtrace.errors import GradtraceError, ProgramError, UsageError
@@ -80,6 +80,7 @@ class Repl:
     """A session of the prompt. `failed` says whether any entry ended in an error."""
 
     def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
+        running.offer_pictures()
         self.talk = Dialogue(NAME, budget, record=Keeper, watcher=Watch(), dtype=dtype)
         self.settings, self.look = settings, Look(color=settings.color)
         self.failed = False

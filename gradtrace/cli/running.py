@@ -27,6 +27,33 @@ def has_decimal_comma(program: Program) -> bool:
     return whole.isdigit() and fraction[:1].isdigit()
 
 
+def offer_pictures() -> None:
+    """Let programs draw graphs with graphviz and torchviz."""
+    from gradtrace.engine.data.higher import higher
+
+    higher.update(draw_dot=draw_dot, graph_of=graph_of)
+
+
+def draw_dot(source: str, format: str) -> bytes:
+    """Return the picture of DOT text."""
+    from gradtrace.views.image import render
+
+    return render(source, format)
+
+
+def graph_of(tensors: list[Tensor], names: dict[str, Any]) -> Any:
+    """Return autograd's graph of some tensors as a graph of the package graphviz."""
+    import graphviz
+
+    from gradtrace.trace.live import trace_of
+    from gradtrace.views import dot, notebook
+
+    picture = notebook.picture_of(trace_of(tensors, names), style="autograd")
+    graph = graphviz.Digraph()
+    graph.body += dot.text_of(picture.model, picture.options).splitlines(keepends=True)[1:-1]
+    return graph
+
+
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
     """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
     from gradtrace.program.result import RunOptions
@@ -70,6 +97,7 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
                 return
             from gradtrace.program.run import running
 
+            offer_pictures()
             with running(program, tensors, options) as run:
                 yield run
     except ProgramError as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.data.state import using
     from gradtrace.trace import Trace
 
+LEAVE_OUT = "--no-backward leaves this call out"
 PASSES = 8  # of a loop that `stats` and `why` note node by node
 
 
@@ -144,6 +145,8 @@ def record_run(request: Request, wanted: Wanted) -> Trace:
         error.hint = error.hint or hints.of_program(
             str(error.__cause__), tensors.items(), error.place
         )
+        if begun and watch is None:
+            error.hint = "; ".join(filter(None, (error.hint, LEAVE_OUT)))
         shows = wanted.failing or wanted.failures is not None or saving is not None
         if not shows or not (error.run is not None or begun):
             raise

@@ -1,10 +1,11 @@
-"""Read the source argument: its syntax alone decides whether it is a file or an expression.
+"""Read the source argument: its syntax decides whether it is a file or an expression.
 
 -                                             stdin
 @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file; also .\\FILE, ..\\FILE and C:\\FILE
 FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (run FILE
           -o run.gt)
 FILE.gtlog                                    a flight log, which only stats reads
+FILE.SUFFIX                                   a file, if it exists
 anything else                                 the expression itself (-e TEXT forces that)
 """
 
@@ -23,6 +24,7 @@ SUFFIXES = (".txt", ".py", ".expr", ".gt", ".gtlog")
 LONGEST = 16_000_000
 RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
 LOG = b"GTLOG "  # and a flight log
+AGAIN = "record the run again: gradtrace run FILE -o RUN.gt"
 EXPRESSION = "<expression>"
 STDIN = "<stdin>"
 STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -40,22 +42,35 @@ class Source(NamedTuple):
 
 
 def is_file(argument: str) -> bool:
-    """Whether the argument has the form of a file name; the file need not exist."""
+    """Whether the argument has the form of a file name, or a suffix and is the name of a file."""
     on_a_drive = argument[:1].isalpha() and argument[1:3] in DRIVE_ENDS
-    return on_a_drive or argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
+    if on_a_drive or argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES):
+        return True
+    return "." in argument and bool(os.path.splitext(argument)[1]) and os.path.isfile(argument)
+
+
+def check_kind(name: str) -> None:
+    """Raise UsageError for a file whose suffix says that it is not a program."""
+    from gradtrace.cli import hints
+
+    problem, _, remedy = hints.of_file(name).partition(": ")
+    if problem:
+        raise UsageError(problem, remedy)
 
 
 _read: dict[tuple[str, bool], Source] = {}
 
 
-def read(argument: str, always_file: bool = False) -> Source:
-    """Return the source that an argument names; raise UsageError if its file cannot be read or is
-    not text.
+def read(argument: str, always_file: bool = False, is_note: bool = False) -> Source:
+    """Return the source that an argument names; raise UsageError if its file cannot be read, is not
+    text, or is of another kind: data or, unless `is_note`, a notebook.
 
     Each source is read only once, since it may be a pipe.
     """
     key = argument, always_file
     if key not in _read:
+        if not is_note and (always_file or is_file(argument)):
+            check_kind(argument.removeprefix("@"))
         _read[key] = _read_now(argument, always_file)
     return _read[key]
 
@@ -135,6 +150,8 @@ def decode(content: bytes, name: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if name.lower().endswith(".gt"):
+            raise UsageError(f"'{name}' is damaged: it is not a record of a run", AGAIN) from None
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{name}:{line}: not UTF-8 text", "save the file as UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -66,7 +66,7 @@ def bind(request: Request, table: list[str]) -> Bound:
 
 def no_column(label: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
     near = hints.near(name, dict.fromkeys(table), f"its columns are {', '.join(table[:20])}")
-    if len(table) == 1 and ";" in table[0]:
+    if len(table) == 1 and not {*table[0]}.isdisjoint("; \t"):
         near = f"its only column is '{table[0]}': cells are separated by commas (csv) or tabs (tsv)"
     hint = f"{near}; or give {otherwise}" if otherwise else near
     return UsageError(f"{label}: the table has no column '{name}'", hint)

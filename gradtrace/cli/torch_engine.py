@@ -237,6 +237,7 @@ def check_sources(asked: Asked) -> None:
                 f"--engine torch runs a file, and '{report.clip(script)}' is an expression", HOW
             )
         path = script.removeprefix("@")
+        source.check_kind(path)
         if not os.path.isfile(path):
             raise UsageError(f"no such file: '{report.clip(path)}'")
 

@@ -9,7 +9,7 @@ import re
 import warnings
 from typing import Any, NamedTuple
 
-from gradtrace.cli import console
+from gradtrace.cli import console, running
 from gradtrace.documents import notes, outputs
 from gradtrace.documents.cells import Cell
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, ProgramError
@@ -44,6 +44,7 @@ class Checked(NamedTuple):
     detail: str
     printed: str
     error_line: int | None = None  # in the file
+    raised: bool = False  # what was printed ends with an error
 
     @property
     def passed(self) -> bool:
@@ -62,6 +63,7 @@ class Notebook:
 
     def __init__(self, name: str, budget: Budget) -> None:
         self.budget = budget
+        running.offer_pictures()
         self.talk = Dialogue(name, budget)
         self.draws = self.draws_integers = False
         self.numbers: set[int] = set()  # of the cells so far
@@ -142,8 +144,8 @@ class Notebook:
             cell.record, shown, self.draws, self.draws_integers, cell.ellipsis
         )
         if error is not None and comparison.verdict == outputs.DIFFERS:
-            return Checked(cell, FAILED, error.message, shown, line)
-        return Checked(cell, comparison.verdict, comparison.detail, shown, line)
+            return Checked(cell, FAILED, error.message, shown, line, True)
+        return Checked(cell, *comparison, shown, line, error is not None)
 
     def command_line(self, cell: Cell) -> Checked:
         """Run a command line of the document, unless it asks for a right, and compare what it
@@ -176,7 +178,7 @@ class Notebook:
         comparison, shown = next(
             (attempt for attempt in tries if attempt[0].verdict in AGREES), tries[-1]
         )
-        return Checked(cell, comparison.verdict, comparison.detail, shown)
+        return Checked(cell, *comparison, shown, raised=bool(code) and not out)
 
     def inputs(self, program: str) -> tuple[list[str], str]:
         """Return the options that give a magic's program the values of the note's variables, as the
@@ -280,13 +282,16 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
         of_note.pop()
 
 
-def updated(name: str, text: str, checks: list[Checked]) -> str:
-    """Return the document with each outdated record replaced by the cell's present output."""
+def updated(name: str, text: str, checks: list[Checked]) -> tuple[str, list[Cell]]:
+    """Return the document with each outdated record replaced by the cell's present output, unless
+    that is an error, and the cells whose records were replaced.
+    """
+    kept = (outputs.SAME, REFUSED, SKIPPED, TWICE)
     stale = [
-        c
+        (c.cell, c.printed)
         for c in checks
-        if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)
+        if c.cell.record is not None and c.verdict not in kept and not c.raised
     ]
     if name.endswith(".ipynb"):
-        return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text
-    return notes.updated_text(text, [(c.cell, c.printed) for c in stale])
+        return notes.updated_json(text, stale), [cell for cell, _ in stale]
+    return notes.updated_text(text, stale)

@@ -97,19 +97,17 @@ def recorded(outputs: Any) -> str | None:
     return "".join(parts) if parts else None
 
 
-def updated_json(text: str, outputs: dict[int, str]) -> str:
-    """Return the notebook's JSON with new outputs, by the number of the cell."""
+def updated_json(text: str, changes: list[tuple[Cell, str]]) -> str:
+    """Return the notebook's JSON with the present outputs of some cells."""
     document: Any = json.loads(text)
-    for number, cell in enumerate(document["cells"], 1):
-        if number in outputs:
-            shown = outputs[number]
-            stream = {
-                "output_type": "stream",
-                "name": "stdout",
-                "text": shown.splitlines(keepends=True),
-            }
-            cell["outputs"] = [stream] if shown else []
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    for cell, printed in changes:
+        stream = {
+            "output_type": "stream",
+            "name": "stdout",
+            "text": printed.splitlines(keepends=True),
+        }
+        document["cells"][cell.line - 1]["outputs"] = [stream] if printed else []
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n" if changes else text
 
 
 # ---- notebook text
@@ -170,16 +168,21 @@ def is_prose(text: str, code: str) -> bool:
 # ---- rewriting
 
 
-def updated_text(text: str, changes: list[tuple[Cell, str]]) -> str:
-    """Return the text with each record replaced by the cell's present output."""
+def updated_text(text: str, changes: list[tuple[Cell, str]]) -> tuple[str, list[Cell]]:
+    """Return the text with each record replaced by the cell's present output, and the cells of
+    these; a result within a sentence is replaced only by one line.
+    """
     lines = text.split("\n")
+    rewritten = []
     for cell, printed in sorted(changes, key=lambda pair: pair[0].line, reverse=True):
         fresh = printed.rstrip("\n").split("\n") if printed else []
         if cell.record_at is not None:
             lines[cell.record_at[0] : cell.record_at[1]] = [cell.prefix + line for line in fresh]
+            rewritten.append(cell)
         elif cell.record is not None and len(fresh) == 1:
             old = f"`{cell.record.rstrip()}`"
             place = next((i for i in range(cell.line, len(lines)) if old in lines[i]), None)
             if place is not None:
                 lines[place] = lines[place].replace(old, f"`{fresh[0]}`", 1)
-    return "\n".join(lines)
+                rewritten.append(cell)
+    return "\n".join(lines), rewritten[::-1]

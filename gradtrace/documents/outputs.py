@@ -24,6 +24,8 @@ NUMBER = re.compile(r"-?\d+\.?\d*(e[-+]?\d+)?")
 OLDER = (
     (re.compile(r"<(\w+Backward)>"), r"<\g<1>0>", "grad_fn names had no number"),
     (re.compile(r"<(\w+Backward) object"), r"<\g<1>0 object", "grad_fn names had no number"),
+    (re.compile(r" of (\w+Backward),"), r" of \g<1>0,", "grad_fn names had no number"),
+    (re.compile(r"<MeanBackward1>"), "<MeanBackward0>", "the number of MeanBackward was 1"),
     (
         re.compile(r"CloneBackward0?>"),
         "CopyBackwards>",
@@ -31,12 +33,52 @@ OLDER = (
     ),
     (
         re.compile(
-            r"Trying to backward through the graph a second time, but the saved intermediate results.*"
+            r"Trying to backward through the graph a second time, "
+            r"but the (saved intermediate results|buffers).*"
         ),
         "Trying to backward through the graph a second time (or directly access saved tensors "
         "after they have already been freed).",
         "the message about a second backward was shorter",
     ),
+    *(
+        (re.compile(pattern), today, "the error had another message")
+        for pattern, today in (
+            (r"grad has been used in an in-place", "grad is being used in an in-place"),
+            (r"size mismatch, m1: .*", "mat1 and mat2 shapes cannot be multiplied"),
+            (r"invalid argument 0: (Sizes of tensors must match)", r"\1"),
+            (r"(Sizes of tensors must match except in dimension \d)\. Got.*", r"\1."),
+            (
+                r"of floating point dtype can require",
+                "of floating point and complex dtype can require",
+            ),
+            (
+                r"on Variable that requires grad. Use var\.",
+                "on Tensor that requires grad. Use tensor.",
+            ),
+            (r"\bbool value of Tensor", "Boolean value of Tensor"),
+            (r"element 0 of variables does", "element 0 of tensors does"),
+            (r"RuntimeError: Assertion `cur_target.*", "IndexError: Target"),
+        )
+    ),
+)
+# A tensor as PyTorch wrote it up to 0.3: its rows, then its type and shape.
+ROWS = re.compile(
+    r"(?:Variable containing:\s*)?((?:[-+\d.e ]+\n\s*)+)\[torch\.\w+ of size [\dx]+\]"
+)
+# What IPython displays otherwise than repr: classes by their names, functions with parameters and
+# without addresses, modules with their files.
+DISPLAYED = (
+    (re.compile(r"<class '([\w.<>]+)'>"), r"\1"),
+    (re.compile(r"<bound method (?:[\w<>]+\.)*([\w<>]+) of .*>", re.DOTALL), r"<function \1>"),
+    (
+        re.compile(
+            r"<(?:built-in )?(?:function|method) (?:\w+\.|<locals>\.)*(\w+|<lambda>)"
+            r"( at 0xADDR|\(.*\)[^\n]*)?>"
+        ),
+        r"<function \1>",
+    ),
+    (re.compile(r"<module '([\w.]+)' from [^>]*>"), r"<module '\1'>"),
+    (re.compile(r",\n\s*"), ", "),
 )
 
 
@@ -61,9 +103,14 @@ def compare(
     new = ADDRESS.sub(r"\g<1>0xADDR", new)
     if same(old, new):
         return Comparison(ADDRESSES, "but for addresses")
+    if same(displayed(old), displayed(new)):
+        return Comparison(SAME, "as IPython displays it")
     today, reasons = modern(old)
-    if reasons and (same(today, new) or is_start(today, new)):
-        return Comparison(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
+    if is_start(today, new) or (reasons and same(today, new)):
+        reason = "; ".join(reasons) or "the error's message was shorter"
+        return Comparison(VERSION, f"an older PyTorch: {reason}")
+    if ROWS.search(old) and numbers(ROWS.sub(r"\1", old)) == numbers(new):
+        return Comparison(VERSION, "an older PyTorch: a tensor was written as its rows")
     if draws and form(old, integers) == form(new, integers):
         return Comparison(RANDOM, "the numbers are random, their form is the same")
     error = error_of(old)
@@ -72,8 +119,6 @@ def compare(
         return Comparison(
             DIFFERS, f"the record is {error}, but the code as it stands raises nothing"
         )
-    if error and printed_error == error:
-        return Comparison(VERSION, f"{error} with another message")
     return Comparison(DIFFERS, first_difference(old, new))
 
 
@@ -95,6 +140,10 @@ def parts(text: str) -> tuple[list[str], list[str]]:
     """Return the parts of a text between its numbers, and the numbers."""
     pieces = EXACT.split(unspaced(text))
     return pieces[::2], pieces[1::2]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in EXACT.findall(text)]
 
 
 def unspaced(text: str) -> str:
@@ -129,6 +178,13 @@ def modern(text: str) -> tuple[str, list[str]]:
             text = changed
             reasons.append(reason)
     return text, list(dict.fromkeys(reasons))
+
+
+def displayed(text: str) -> str:
+    """Return a text in a form in which IPython's display of a value equals its repr."""
+    for pattern, form in DISPLAYED:
+        text = pattern.sub(form, text)
+    return text
 
 
 def is_start(old: str, new: str) -> bool:

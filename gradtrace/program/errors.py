@@ -7,6 +7,7 @@ import errno
 from gradtrace.annotations import Any
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.program.budget import is_out_of_memory, out_of_memory
+from gradtrace.program.names import similar
 from gradtrace.program.parse import Program
 from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.result import assigned_names
@@ -16,7 +17,6 @@ REFUSED = (
     "starts no other programs"
 )
 FOLDER = "--allow-import DIR names the folder of your own modules; other packages must be installed"
-NEAR = 0.8  # how much of a name must be the same for it to be a mistyped one
 # bytes that are freed for the report of an error that came from a lack of memory
 RESERVE = 4_000_000
 
@@ -81,12 +81,9 @@ class explained:
         name = getattr(error, "name", None)
         if not isinstance(error, (NameError, AttributeError, ModuleNotFoundError)) or not name:
             return ""
-        import difflib
-
         package, dot, last = name.rpartition(".")
-        close = difflib.get_close_matches(last, known_names(error, frames, package), 1, NEAR)
-        if close and close[0] != last:
-            return f"did you mean '{package}{dot}{close[0]}'?"
+        if close := similar(last, known_names(error, frames, package)):
+            return f"did you mean '{package}{dot}{close}'?"
         if isinstance(error, ModuleNotFoundError):
             return "" if missing_from_torch(error) else FOLDER
         if isinstance(error, NameError) and name in assigned_names(self.program.tree.body):

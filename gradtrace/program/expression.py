@@ -13,7 +13,6 @@ characters ask for a value that fills the memory at once, by the operators thems
 
 from __future__ import annotations
 
-from gradtrace import ops
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.context import context
 from gradtrace.engine.data import dtypes
@@ -28,8 +27,16 @@ from gradtrace.program import syntax as ast
 from gradtrace.program.budget import Clock, exceeded, is_out_of_memory, out_of_memory
 from gradtrace.program.depth import deep
 from gradtrace.program.grammar import dotted, is_expression
-from gradtrace.program.mathematics import value_in_module, value_of_name
-from gradtrace.program.names import BUILTINS, CONSTANTS, MATHEMATICS, MODULES, SYNONYMS
+from gradtrace.program.mathematics import torch_module_of, value_in_module, value_of_name
+from gradtrace.program.names import (
+    BUILTINS,
+    CONSTANTS,
+    FORMULAS,
+    MATHEMATICS,
+    MODULES,
+    SYNONYMS,
+    similar,
+)
 from gradtrace.program.operators import COMPARISONS, OPERATORS, UNARY, check_bits
 from gradtrace.program.parse import Program, too_deep
 from gradtrace.program.restore import restored
@@ -172,19 +179,19 @@ class Evaluation:
 
     def unknown(self, node: ast.Name) -> UnknownNameError:
         """Return the error for a name that has no value."""
-        import difflib
-
         name = node.id
-        hint = "assign it before it is used"
+        hint = "gradtrace ops lists the functions"
         names = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
         if name in SYNONYMS:
             hint = f"it is '{SYNONYMS[name]}' here"
         elif name in self.bound:
             hint = "it gets its value further down; assign it before it is used"
-        elif ops.find(ops.api.functions, name) is not None:
-            hint = f"it is 'torch.{name}' here"
-        elif close := difflib.get_close_matches(name, names, 1):
-            hint = f"did you mean '{close[0]}'?"
+        elif name in FORMULAS:
+            hint = f"{name}(x) is {FORMULAS[name]}"
+        elif module := torch_module_of(name):
+            hint = f"it is '{module}.{name}' here"
+        elif close := similar(name, names):
+            hint = f"did you mean '{close}'?"
         return UnknownNameError(
             f"name '{name}' is not defined", hint, self.source.place(span_of(node))
         )

@@ -64,7 +64,7 @@ ON_PYTORCH = words("""
     botorch catalyst compressai e3nn einops escnn flair geoopt gpytorch ignite kornia lion_pytorch lpips
     open_clip opacus pl_bolts pyro pytorch_metric_learning pytorch_msssim pytorch_optimizer pytorch_tabnet
     segmentation_models_pytorch skorch speechbrain spikingjelly tensordict torch_optimizer torchdiffeq torchgeo
-    torchinfo torchio torchmetrics torchsde torchsummary torchtyping torchviz vit_pytorch
+    torchinfo torchio torchmetrics torchsde torchsummary torchtyping vit_pytorch
 """)
 
 Tell = Callable[[str], None]
@@ -125,6 +125,7 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             memory_format,
         ):
             self.rename(kind)
+        self.rename_classes()
         self.checkpoints = Checkpoints(tell)
         # names of this run
         self.own = (ANSWERS, compiler_names(tell), self.checkpoints.names(), settings())

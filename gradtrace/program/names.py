@@ -8,8 +8,10 @@ from __future__ import annotations
 import builtins
 import math
 
+from gradtrace.annotations import Iterable
 from gradtrace.lazy_names import words
 
+NEAR = 0.75  # how much of a name must be the same for it to be a misspelt one
 # In expressions without imports these names mean torch's functions.
 MATHEMATICS = frozenset(
     words("""
@@ -47,6 +49,18 @@ SYNONYMS = {
     "logn": "log",
     "power": "pow",
 }
+# Functions that torch does not have, as formulas.
+FORMULAS = {
+    "factorial": "exp(lgamma(x + 1))",
+    "gamma": "exp(lgamma(x))",
+    "cbrt": "x**(1/3)",
+    "cot": "1/tan(x)",
+    "sec": "1/cos(x)",
+    "csc": "1/sin(x)",
+    "coth": "1/tanh(x)",
+    "sech": "1/cosh(x)",
+    "csch": "1/sinh(x)",
+}
 BUILTINS = frozenset(vars(builtins))
 # Built-in functions whose names are also those of quantities: prices of open and close, the input
 # of a layer.
@@ -68,3 +82,18 @@ def is_known(name: str) -> bool:
     if name in MATHEMATICS or name in CONSTANTS or name in MODULES:
         return True
     return name in BUILTINS and name not in UNUSUAL
+
+
+def similar(name: str, names: Iterable[str]) -> str:
+    """Return the known name that `name` misspells: it begins alike, and has most of its letters and
+    about as many; "" if there is none.
+    """
+    import difflib
+
+    alike = [
+        word
+        for word in names
+        if word[:1] == name[:1] and abs(len(word) - len(name)) <= 1 and word != name
+    ]
+    swapped = [word for word in alike if sorted(word) == sorted(name)]
+    return next(iter(swapped or difflib.get_close_matches(name, alike, 1, NEAR)), "")

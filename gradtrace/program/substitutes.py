@@ -1,6 +1,7 @@
-"""Stand-ins for packages that are not installed: matplotlib and tqdm.
+"""Stand-ins for packages that are not installed: matplotlib, tqdm and torchviz.
 
 Plotting calls are accepted and do nothing, which is said once. A progress bar only iterates.
+torchviz draws gradtrace's picture of autograd's graph.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from types import ModuleType
 
 from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
 
 NOT_DRAWN = "matplotlib is not installed: plotting calls do nothing"
 PLOTTING = ("matplotlib", "mpl_toolkits", "seaborn")
 PROGRESS = ("tqdm",)
+TORCHVIZ = "torchviz"
+OWN_PICTURE = "torchviz is not installed: make_dot gives gradtrace's picture of autograd's graph"
 # How many parts the result of a call has, if a program unpacks it.
 PARTS = {
     **dict.fromkeys(("get_legend_handles_labels", "get_size_inches", "pie", "subplot_mosaic"), 2),
@@ -150,7 +154,8 @@ ProgressBar.__name__ = ProgressBar.__qualname__ = "tqdm"
 
 def has_substitute(name: str) -> bool:
     """Whether a module has a stand-in."""
-    return name.partition(".")[0] in (*PLOTTING, *PROGRESS)
+    package = name.partition(".")[0]
+    return package in (*PLOTTING, *PROGRESS) or (package == TORCHVIZ and "graph_of" in higher)
 
 
 def make_module(name: str, tell: Callable[[str], None]) -> Substitute:
@@ -158,6 +163,15 @@ def make_module(name: str, tell: Callable[[str], None]) -> Substitute:
     if name.partition(".")[0] in PLOTTING:
         return PlottingModule(name, tell)
     module = Substitute(name)
+    if name.startswith(TORCHVIZ):
+
+        def make_dot(var: Any, params: Any = None, *args: Any, **look: Any) -> Any:
+            tell(OWN_PICTURE)
+            tensors = var if isinstance(var, (tuple, list)) else (var,)
+            return higher["graph_of"](list(tensors), dict(params or {}))
+
+        module.__dict__["make_dot"] = make_dot
+        return module
     module.__dict__.update(
         tqdm=ProgressBar, trange=lambda *args, **look: ProgressBar(range(*args), **look)
     )

@@ -50,6 +50,8 @@ class Recorder(PlanWatcher):
         self.arrays: dict[int, int] = {}  # id of an array: the value
         self.fed: set[int] = set()  # values that depend on an input
         self.shared: set[int] = set()  # values that share their storage with another
+        # the leaves that the program makes, while it neither reads a value nor changes one
+        self.leaves: list[Tensor] | None = []
         self.keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self.random = random_state()
 
@@ -80,6 +82,16 @@ class Recorder(PlanWatcher):
         self.fed.add(number)
         return number
 
+    def feed_leaves(self, env: dict[str, Any]) -> dict[str, Tensor]:
+        """Make inputs of the leaves that the program's variables hold, and return them by name."""
+        ids = {id(leaf) for leaf in self.leaves or ()}
+        fed = {name: value for name, value in env.items() if id(value) in ids}
+        for name, leaf in fed.items():
+            number = self.number(leaf)
+            self.values[number] = self.values[number]._replace(constant=None, name=name)
+            self.inputs.append((name, number))
+        return fed
+
     def find(self, tensor: Tensor) -> int | None:
         """Return the number of a tensor's value, or None. Saved results, which are new tensors, are
         found by node.
@@ -99,7 +111,11 @@ class Recorder(PlanWatcher):
         constant.
         """
         number = self.find(tensor)
-        return self.add(tensor, constant=True) if number is None else number
+        if number is not None:
+            return number
+        if self.leaves is not None and tensor.requires_grad and tensor._fn is None:
+            self.leaves.append(tensor)
+        return self.add(tensor, constant=True)
 
     # ---- callbacks of the engine
 
@@ -203,6 +219,7 @@ class Recorder(PlanWatcher):
         at its next use.
         """
         if not any(n in self.fed for n in self.known_in(args)):
+            self.leaves = None
             self.forget(out)
             return
         before = self.number(args[0])
@@ -248,6 +265,7 @@ class Recorder(PlanWatcher):
         """
         if self.find(tensor) in self.fed:
             raise UnsupportedError(LEAVES, ADVICE)
+        self.leaves = None
 
     def change(self, tensor: Tensor) -> None:
         """Called before a tensor is modified in place: copy the constants on its memory, which

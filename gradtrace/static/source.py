@@ -11,6 +11,7 @@ from gradtrace.limits import Budget
 from gradtrace.program.parse import Program
 from gradtrace.program.result import RunOptions
 from gradtrace.program.run import running
+from gradtrace.static.passes import drop
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder, derivatives, differentiable_inputs
 
@@ -29,10 +30,11 @@ def plan_of(
     """Return the plan of a program, traced on example inputs: its value (or the named `outputs`),
     then the gradients.
 
-    `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients
-    are taken with respect to the fed inputs that require grad. A root of several elements is
-    summed. Raises UnsupportedError, with its place, if the program's control flow depends on the
-    inputs' numbers; UsageError if it creates no tensor.
+    `fed` are the inputs of a run; the others are constants of the plan. By default all are, also
+    the leaves that the program's variables hold, which are added to `inputs`. Gradients are taken
+    with respect to the fed inputs that require grad. A root of several elements is summed. Raises
+    UnsupportedError, with its place, if the program's control flow depends on the inputs' numbers;
+    UsageError if it creates no tensor.
     """
     recorder = Recorder()
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
@@ -49,6 +51,9 @@ def plan_of(
     plans: list[Plan] = []
     with running(program, inputs, options) as run:
         roots = [(name, tensor) for name, tensor in run.outputs] or [(label_of(run), run.root)]
+        own = recorder.feed_leaves(run.env) if fed is None else {}
+        chosen |= own
+        inputs.update(own)
         results: list[Any] = []
         for label, root in roots:
             if not isinstance(root, Tensor):
@@ -57,6 +62,8 @@ def plan_of(
                 )
             results += derivatives(recorder, label, root, differentiable_inputs(chosen), order)
         plan = name_values(recorder.plan(results), recorder, run.env)
+        if own:  # the program's own backward computed the same gradients before
+            plan, _ = drop(plan)
         lines = [span.line for span in run.spans]
         plans.append(
             plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps))

@@ -193,6 +193,7 @@ class RecordingBuilder(Builder):
         self.start: Entry | None = None  # where the graph begins, if nothing was recorded but that
         self.backward_runs = len(rec.passes)
         self.backward_ran = any(event.stores for event in rec.passes)
+        self.retained_by = "retain_grad()"
         nodes = rec.nodes
         own = [i for i, node in enumerate(nodes) if node.variable is None]
         self.order = sorted(own, key=lambda i: (nodes[i].sequence, i))

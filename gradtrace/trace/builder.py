@@ -67,6 +67,7 @@ class Builder:
         self.calls = calls
         self.backward_runs = 0
         self.backward_ran = False  # a pass that stores gradients
+        self.retained_by = "--retain-grad"  # what keeps the gradient of a non-leaf
         self.roots: dict[int, None] = {}
         self.outputs: dict[int, None] = {}
         self.earliest: dict[int, int] = {}  # the first version of each tensor that is in the trace
@@ -242,7 +243,7 @@ class Builder:
             value,
             grad,
             grad_fn_of_grad,
-            "" if grad is not None else why_none(entry, self.backward_ran),
+            "" if grad is not None else why_none(entry, self.backward_ran, self.retained_by),
             None if call is None else self.source.span(call.origin),
             tuple(entry.names),
             None if call is None else call.id,
@@ -473,12 +474,14 @@ class Builder:
             yield ScalingRecord(how, *self.moment(at, turns), self.source.span(origin))
 
 
-def why_none(entry: Entry, backward_ran: bool) -> str:
+def why_none(entry: Entry, backward_ran: bool, retained_by: str) -> str:
     """Return the text that explains why a tensor has no gradient."""
     if not entry.last:
         return OVERWRITTEN
     if not entry.requires_grad:
         return "requires_grad is False"
+    if not backward_ran:
+        return "backward was not run"
     if not entry.is_leaf and not entry.retains:
-        return "non-leaf: not retained (--retain-grad)"
-    return "not reached by backward" if backward_ran else "backward was not run"
+        return f"non-leaf: not retained ({retained_by})"
+    return "not reached by backward"

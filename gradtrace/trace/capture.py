@@ -117,6 +117,8 @@ class Captured:
         builder.backward_ran = backward_runs > 0 or any(
             grad_of(entry.tensor) is not None for entry in kept
         )
+        if builder.backward_ran and not backward_runs:
+            builder.retained_by = "retain_grad()"  # the program itself called backward
         return builder.build()
 
     def number(self, kept: list[Entry]) -> list[Call]:

@@ -9,6 +9,7 @@ copies, which live as long as the node.
 from __future__ import annotations
 
 import sys
+from types import TracebackType
 
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import Tensor
@@ -73,7 +74,24 @@ def keep_in_cells() -> None:
         return
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
+    if not shell.custom_exceptions:
+        shell.set_custom_exc((Exception,), show_error)
     begin()
+
+
+def show_error(
+    shell: Any, kind: type, error: Exception, frames: Any, tb_offset: int | None = None
+) -> None:
+    """Show an error of a cell as IPython does, with the program's frames alone."""
+    kept = []
+    while frames is not None:
+        module = str(frames.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] != "gradtrace":
+            kept.append(frames)
+        frames = frames.tb_next
+    for part in reversed(kept):
+        frames = TracebackType(frames, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    shell.showtraceback((kind, error, frames), tb_offset=tb_offset)
 
 
 def begin(*about: Any) -> None:

@@ -20,6 +20,11 @@ from gradtrace.views.layout import Cell, LayoutOptions, dots, right
 
 COLUMNS = words("leaf index order analytic numeric error verdict left right")
 MANY = 20  # elements up to which all are shown
+ORDERS = {1: "1", 2: "2 along v"}
+ALONG = (
+    "2 along v: the derivative of the gradient's product with one fixed vector v, not an element "
+    "of the Hessian (gradtrace hessian)"
+)
 STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
 TOLD = {
     KINK: "kink: the slope changes here from {left} to {right}; any number between is a derivative",
@@ -42,7 +47,7 @@ def lines(check: Check, options: LayoutOptions) -> Iterator[str]:
             shown,
             {
                 "element": lambda e: visible(name(e)),
-                "order": lambda e: Cell(str(e.order) if second else "", "", True),
+                "order": lambda e: Cell(ORDERS[e.order] if second else "", "", True),
                 "analytic": lambda e: right(numbers.number(e.analytic)),
                 "numeric": lambda e: Cell(
                     "" if e.verdict == JUMP else numbers.number(e.numeric), "", True
@@ -55,6 +60,8 @@ def lines(check: Check, options: LayoutOptions) -> Iterator[str]:
         )
         yield ""
     width = options.width or 200
+    if second:
+        yield from layout.wrapped(ALONG, "dim", options, width)
     told = [e for e in shown if e.verdict in TOLD]
     notes = [(f"{name(e)}: {verdict(e)}", "yellow") for e in told[:MANY]]
     for line, style in [*notes, *conclusions(check, left_out)]:

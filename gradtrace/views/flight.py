@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import time
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from gradtrace.analysis.flight import Curve, Event, Flight
-from gradtrace.annotations import Iterator, Sequence
+from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.values import Value
 from gradtrace.views import layout, numbers, rows
@@ -26,6 +26,7 @@ BLOCKS = 16  # characters of a curve
 MANY = 24  # rows of a table
 STEPS = 4  # with events, that have sentences
 NAMES = 3  # of curves in a sentence
+LONG = 12  # characters of what names have in common, from which on … stands for it
 POINTS = 400  # of a drawn curve
 HEIGHT = 90  # of a drawn curve, in pixels; its width is POINTS
 FRESH = 60  # seconds since the last step within which a page is loaded again
@@ -37,7 +38,8 @@ def flight_text(flight: Flight, options: LayoutOptions) -> str:
     options = options._replace(width=options.width or WIDTH)
     if not len(flight.steps):
         return layout.joined(sentence for sentence, _ in sentences(flight))
-    shown = [c for c in flight.curves if c.first is not None]
+    flight, common = shortened(flight)
+    shown = [c for c in flight.curves if c.last is not None]
     left = 0 if options.all else max(0, len(shown) - MANY)
     lines = layout.table(
         shown[: len(shown) - left],
@@ -46,7 +48,7 @@ def flight_text(flight: Flight, options: LayoutOptions) -> str:
             "first": lambda c: cell(c.first),
             "median": lambda c: cell(c.median),
             "largest": lambda c: cell(c.largest),
-            "at step": lambda c: right(c.largest_step),
+            "at step": lambda c: right("" if c.largest_step is None else c.largest_step),
             "last": lambda c: cell(c.last),
             "steps": lambda c: numbers.sparkline(value_of(c), BLOCKS),
         },
@@ -54,7 +56,7 @@ def flight_text(flight: Flight, options: LayoutOptions) -> str:
         {"curve": 12},
     )
     lines += [*layout.left_out(left, "curves", options), ""]
-    for sentence, style in sentences(flight):
+    for sentence, style in sentences(flight, common):
         lines += layout.wrapped(sentence, style, options, options.width or WIDTH)
     return layout.joined(lines)
 
@@ -80,8 +82,30 @@ def spans_decades(c: Curve) -> bool:
     )
 
 
-def sentences(flight: Flight) -> Iterator[tuple[str, str]]:
-    """Yield sentences about the log, each with its style."""
+def shortened(flight: Flight) -> tuple[Flight, str]:
+    """Return a flight in which … stands for what all names with dots begin with, and that
+    beginning; "" if it is short.
+    """
+    paths = {c.name.partition(" ")[2] for c in flight.curves if "." in c.name}
+    parts = zip(*(path.split(".")[:-1] for path in paths), strict=False)
+    common = ".".join(part[0] for part in takewhile(lambda part: len({*part}) == 1, parts))
+    if len(common) < LONG or len(paths) < 2:
+        return flight, ""
+
+    def renamed(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(row._replace(name=row.name.replace(f" {common}.", " ….")) for row in rows)
+
+    curves = renamed(flight.curves)
+    return (
+        flight._replace(curves=curves, spikes=renamed(flight.spikes), bad=renamed(flight.bad)),
+        common,
+    )
+
+
+def sentences(flight: Flight, common: str = "") -> Iterator[tuple[str, str]]:
+    """Yield sentences about the log, the first step that is not finite before others, each with its
+    style.
+    """
     if not len(flight.steps):
         yield "No step is in this flight log yet.", ""
         return
@@ -90,7 +114,11 @@ def sentences(flight: Flight) -> Iterator[tuple[str, str]]:
         f"{duration(flight.seconds)}."
     )
     yield many, ""
-    for step in sorted({event.step for event in (*flight.bad, *flight.spikes)})[:STEPS]:
+    if common:
+        yield f"… is {visible(common)}.", ""
+    first = flight.bad[0].step if flight.bad else None
+    steps = {event.step for event in (*flight.bad, *flight.spikes)}
+    for step in sorted(steps, key=lambda step: (step != first, step))[:STEPS]:
         if bad := [event for event in flight.bad if event.step == step]:
             yield (
                 f"Step {step}: {visible(bad[0].name)} is "
@@ -174,13 +202,14 @@ def page(flight: Flight, name: str) -> str:
     """Return a page with all curves. While the log is being written, the page is loaded again every
     few seconds.
     """
+    flight, common = shortened(flight)
     last = time.time() - flight.ended if len(flight.steps) else 0.0
     reload = f'<meta http-equiv="refresh" content="{RELOADED}">' if last < FRESH else ""
     said = "\n".join(
         f'<p class="{style or "plain"}">{escape(sentence)}</p>'
-        for sentence, style in sentences(flight)
+        for sentence, style in sentences(flight, common)
     )
-    figures = "\n".join(figure(c, flight) for c in flight.curves if c.first is not None)
+    figures = "\n".join(figure(c, flight) for c in flight.curves if c.last is not None)
     title = escape(visible(name))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">

@@ -213,6 +213,16 @@ def test_many_functions(answer):
         assert "no mistake found" in text, expression
 
 
+def test_a_second_derivative_is_labelled_as_one_along_a_vector(answer):
+    text = answer("check", "x**3 * w", "--x", 2, "--w", 3, "--order", 2)
+    assert [line.split()[:4] for line in text.splitlines()[4:6]] == [
+        ["x", "2", "along", "v"],
+        ["w", "2", "along", "v"],
+    ]
+    assert "2 along v: the derivative of the gradient's product with one fixed vector v" in text
+    assert "along v" not in answer("check", "x**3", "--x", 2)
+
+
 def test_large_and_small_numbers(answer):
     for value in ("1e8", "1e-8", "-3e5"):
         assert "no mistake found" in answer("check", "sin(x*1e-3) * x", "--x", value)

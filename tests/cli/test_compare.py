@@ -43,3 +43,13 @@ def test_what_cannot_be_frozen_has_one_side(gt, here):
     assert done.exit_code == 0 and "none: f.txt:2 depends on a value" in done.stdout
     assert "while_loop" in done.stderr
     assert json.loads(gt("compare", "f.txt", "--x", 3, "--format", "json").stdout)["static"] is None
+
+
+def test_the_leaves_of_a_script_are_inputs(answer, here):
+    (here / "notes.py").write_text(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(1.0, requires_grad=True)\n"
+        "y = (x + w) * (w + 1)\ny.backward()\n"
+    )
+    found = json.loads(answer("compare", "notes.py", "--runs", 3, "--format", "json"))
+    assert (found["dynamic"]["operations"], found["static"]["operations"]) == (6, 4)
+    assert found["same_results"]

@@ -333,7 +333,7 @@ def test_flags_that_come_too_late_are_told(gt, here):
     assert (result.exit_code, result.stdout) == (0, "6.0\n")
     assert result.stderr == (
         "gradtrace: the program calls backward itself: --create-graph, --retain-grad have no effect; "
-        "--backward 1 calls it anyway\n"
+        "write backward(create_graph=True), retain_grad() in it\n"
     )
     assert (
         "the output does not require grad"

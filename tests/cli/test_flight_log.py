@@ -156,6 +156,41 @@ def test_the_page_has_every_curve(spiking, gt, here):
     assert "refresh" not in page  # the last step was long ago
 
 
+def test_the_last_value_is_the_last_one_and_names_leave_out_what_they_share(here, gt):
+    columns = (
+        "time",
+        "loss",
+        "grad head",
+        "grad backbone.layers.0",
+        "grad backbone.layers.1",
+        "bad",
+    )
+    numbers = np.array([[float(step), 1.0, 2.0, 3.0, 4.0, np.nan] for step in range(1, 201)])
+    for place in (20, 40, 60, 80):  # four spikes before the first NaN
+        numbers[place, 1 + place // 20 % 4] = 900.0
+    numbers[:180, 5] = 5.0
+    numbers[180:, 1] = np.nan
+    writer = FlightWriter("run.gtlog", columns, 1000)
+    writer.append(1, numbers)
+    writer.close()
+    shown = gt("stats", "run.gtlog").stdout
+    assert shown.splitlines()[2].split()[:6] == ["loss", "1", "1", "900", "81", "nan"]
+    assert "grad ….0" in shown and "… is backbone.layers." in shown
+    assert "backbone.layers.0" not in shown
+    assert shown.index("Step 181: loss is nan; likewise bad.") < shown.index("Step 21: grad")
+    gt("stats", "run.gtlog", "-o", "run.html")
+    page = (here / "run.html").read_text(encoding="utf-8")
+    assert "<b>grad ….0</b>" in page and "last nan" in page
+    document = json.loads(gt("stats", "run.gtlog", "--format", "json").stdout)
+    assert [curve["name"] for curve in document["curves"]] == list(columns[1:])
+    assert document["curves"][0]["last"] == "NaN"
+
+
+def test_a_curve_without_a_finite_number_has_a_row(here, gt):
+    write("run.gtlog", range(1, 4), numbers=np.array([[1.0, np.nan, 2.0], [2.0, np.nan, 2.0]]))
+    assert gt("stats", "run.gtlog").stdout.splitlines()[2].split() == ["loss", "nan", "××"]
+
+
 def test_a_log_is_not_a_program(spiking, refusal):
     code, said = refusal("why", "run.gtlog")
     assert (

@@ -11,8 +11,32 @@ MISTAKES = {
     ),
     "cdist": (("eval", "cdist(a, b)", "--a", "1,2", "--b", "3,4"), 2, "it is 'torch.cdist' here"),
     "matrix_exp": (("eval", "matrix_exp(A)", "--A", "1,2;3,4"), 2, "it is 'torch.matrix_exp' here"),
-    "linalg": (("eval", "linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det(A)"),
+    "linalg": (("eval", "linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det\n"),
     "a notebook": (("why", "notebook.ipynb"), 2, "gradtrace verify notebook.ipynb runs its cells"),
+    "a function of linalg": (
+        ("eval", "eigvalsh(A)", "--A", "1,2;2,4"),
+        2,
+        "it is 'torch.linalg.eigvalsh' here",
+    ),
+    "linalg inside": (("eval", "2*linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det"),
+    "special": (("eval", "special.erf(x)", "--x", "1"), 2, "write torch.special.erf"),
+    "a layer": (("eval", "Linear(2, 1)(x)", "--x", "1,2"), 2, "it is 'nn.Linear' here"),
+    "numpy": (("eval", "np.sin(x)", "--x", "1"), 2, "no value for np; write sin\n"),
+    "numpy's alone": (("eval", "np.quantile(x, 1)", "--x", "1,2"), 2, "write torch.quantile\n"),
+    "factorial": (("eval", "factorial(n)", "--n", "5"), 2, "factorial(x) is exp(lgamma(x + 1))"),
+    "coth": (("eval", "coth(x)", "--x", "5"), 2, "coth(x) is 1/tanh(x)"),
+    "an unknown function": (("eval", "foo(x)", "--x", "5"), 2, "gradtrace ops lists the functions"),
+    "two letters swapped": (("eval", "tahn(x)", "--x", "5"), 2, "did you mean 'tanh'?"),
+    "a constant that is set": (
+        ("eval", "x*e", "-s", "e=0.3", "-s", "x=2"),
+        2,
+        "e has a meaning of its own; give the variable another name",
+    ),
+    "a vector's value": (
+        ("eval", "x*2", "--x", "1,2", "--get", "root"),
+        1,
+        "--no-backward leaves this call out",
+    ),
     "ln": (("eval", "ln(x)", "--x", "2"), 2, "it is 'log' here"),
     "max with a number": (
         ("eval", "max(x, 0)", "--x", "1,2"),
@@ -64,6 +88,42 @@ def test_a_mistake_is_answered_with_what_was_meant(process, mistake):
     assert (done.returncode, done.stdout) == (code, "")
     assert hint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+FILES = {
+    "class.ipynb": "{} is a notebook, not a program; gradtrace verify {} runs its cells",
+    "caps/x.gtc": "{} is a capsule, not a program; gradtrace replay {} repeats its step",
+    "data.csv": "{} is data, not a program; gradtrace map EXPRESSION --data {}, or --x @{}",
+    "rand.bin": "{}:1: not UTF-8 text",
+    "caps/run.gt": "'{}' is damaged: it is not a record of a run; record the run again",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("command", ["why", "stats", "run"])
+def test_a_file_that_exists_is_a_file(process, here, name, command):
+    (here / "caps").mkdir()
+    (here / name).write_bytes(bytes(range(128, 256)))
+    done = process(command, name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert FILES[name].replace("{}", name) in done.stderr
+
+
+def test_a_program_of_any_suffix_is_a_file(process, here):
+    (here / "loss.formula").write_text("(x + 1)**2\n")
+    assert process("eval", "loss.formula", "--x", "2", "--get", "x.grad").stdout == "6.0\n"
+    assert "'Tensor' object has no" in process("eval", "x.formula", "--x", "2").stderr
+
+
+def test_a_table_separated_by_blanks(process, here):
+    (here / "t.csv").write_text("x y\n1 2\n3 4\n")
+    (here / "one.csv").write_text("temperature C\n1\n3\n")
+    value = process("eval", "y.sum()", "--y", "@t.csv#y", "--get", "root")
+    assert (value.stdout, value.stderr) == ("6.0\n", "")
+    assert process("eval", "y.sum()", "--y", "@one.csv", "--get", "root").stdout == "4.0\n"
+    done = process("map", "x*y", "--data", "t.csv")
+    assert done.returncode == 2
+    assert "its only column is 'x y': cells are separated by commas (csv)" in done.stderr
 
 
 def test_an_expression_that_the_shell_made_names_of_files(process, here):

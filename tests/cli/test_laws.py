@@ -194,3 +194,36 @@ def test_the_books_of_a_step(gt):
 def test_what_the_books_do_not_have(gt, arguments, said):
     result = gt("ledger", str(PROGRAMS / "sam_keeps_first.py"), *arguments)
     assert result.exit_code == 2 and said in result.stderr
+
+
+def test_lost_updates_name_the_command_that_measures_them(gt, here):
+    text = (PROGRAMS / "below_spacing.py").read_text().replace("bfloat16", "half")
+    (here / "p.py").write_text(text)
+    advice = "gradtrace why --precision compares each update with a wider type"
+    assert advice in " ".join(gt("why", "p.py").stdout.split())
+    assert "are lost: on line 12, the largest update" in " ".join(
+        gt("why", "--precision", "p.py").stdout.split()
+    )
+
+
+IGNORED = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+labels = torch.full((8,), -100)
+for i in range(3):
+    loss = nn.functional.cross_entropy(model(torch.randn(8, 4)), labels)
+    opt.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    opt.step()
+"""
+
+
+def test_a_gradient_of_0_is_one_that_clipping_finds(by_engine):
+    said = " ".join(by_engine("why", IGNORED).split())
+    assert said.startswith("loss is nan in step 1 (i=0): ")
+    assert "every label of labels on line 7 is -100, which it ignores" in said
+    assert "finds no gradient" not in said

@@ -25,3 +25,10 @@ def test_a_command_without_a_cell_is_pointed_to(capsys):
         capsys.readouterr().err
         == "gradtrace: ops takes no cell; write %gradtrace ops relu on a line of its own\n"
     )
+
+
+def test_the_text_of_a_drawing_is_its_tree():
+    drawing = magic.magic("graph", "y = x * w", {"x": 2.0, "w": 3.0})
+    assert repr(drawing).splitlines()[0] == "y = x * w   6   MulBackward0"
+    assert "w   3   leaf   grad 2" in repr(drawing)
+    assert drawing._repr_svg_().startswith("<?xml")

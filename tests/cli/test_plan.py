@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_the_notes_example(answer):
     text = answer("plan", "(x+w)*(w+1)")
@@ -68,3 +70,45 @@ def test_the_static_graph_of_a_script(answer, here):
     assert json.loads(answer("plan", "s.py", "--format", "json"))["operations"][1]["inputs"] == [
         "x:0"
     ]
+
+
+SCRIPT = """import torch
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(1.0, requires_grad=True)
+a = x + w
+b = w + 1
+y = a * b
+y.backward()
+"""
+
+
+def test_the_leaves_of_a_script_are_inputs(answer, here):
+    (here / "notes.py").write_text(SCRIPT)
+    text = answer("plan", "notes.py", "--runs", 10)
+    assert text.startswith("6 steps recorded, 4 after the passes")
+    rows = [line.split() for line in text.splitlines()]
+    assert ["x", "input", "float32", "()"] in rows and ["w", "input", "float32", "()"] in rows
+    assert [row[1:7] for row in rows if row[:1] == ["3"]] == [
+        ["y", "=", "mul(a,", "b)", "forward", "6"]
+    ]
+    assert ["dy/dx", "->", "b", "output", "float32", "()"] in rows
+    assert "run 10 times" in text
+    (here / "twice.py").write_text(SCRIPT + "z = (x.grad * x).sum()\n")  # x.grad is w + 1
+    outputs = json.loads(answer("plan", "twice.py", "--format", "json"))["outputs"]
+    assert [output["label"] for output in outputs] == ["z", "dz/dx", "dz/dw"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "if x > 0:\n    y = x * x\n",
+        "print(x.item())\ny = x * x\n",
+        "with torch.no_grad():\n    x *= 2\ny = x * x\n",
+        "x.data.fill_(5.0)\ny = x * x\n",
+    ],
+)
+def test_a_leaf_whose_value_the_script_uses_stays_a_constant(answer, here, lines):
+    """Another value could take another way through the script, which the plan does not have."""
+    (here / "p.py").write_text(f"import torch\nx = torch.tensor(2.0, requires_grad=True)\n{lines}")
+    document = json.loads(answer("plan", "p.py", "--format", "json"))
+    assert (document["inputs"], document["steps"]) == ([], [])

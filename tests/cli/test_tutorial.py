@@ -69,6 +69,8 @@ def test_a_step_that_is_not_there(refusal):
 @pytest.mark.parametrize(("typed", "answers", "right"), [
     ("9", ["9.0"], True), ("9.1", ["9.0"], False), ("THREE", ["3", "three"], True), ("-inf", ["-inf"], True),
     ("", ["9.0"], False), ("nine", ["9.0"], False),
+    ("b=1", ("1", "1.0"), True), ("b = 1.0", ("1",), True), ("b=2", ("1",), False),
+    ("float('-inf')", ("-inf", 'float("-inf")'), True), ("float( '-inf' )", ('float("-inf")',), True),
 ])  # fmt: skip
 def test_what_counts_as_right(typed, answers, right):
     assert tutorial.is_right(typed, answers) is right

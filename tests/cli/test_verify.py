@@ -205,6 +205,30 @@ def test_update_rewrites_what_differs_and_nothing_else(gt, here):
     assert len(changed) == 1 and "AddBackward0 object at 0x" in changed[0][1]
 
 
+def test_update_says_what_it_rewrote_and_writes_no_error(gt, here):
+    cells = ["import torch\nprint(torch.ones(2))", "undefined + 1", "print(1)", "'3'"]
+    records = ["tensor([9.])", "3", "1", "4"]
+    text = "".join(
+        f"```python\n{code}\n```\n\n```\n{record}\n```\n\n"
+        for code, record in zip(cells, records, strict=True)
+    )
+    (here / "n.md").write_text(text)
+    done = gt("verify", "n.md", "--update")
+    assert done.stderr.endswith("records of n.md that were rewritten: block 1, block 4\n")
+    assert done.exit_code == 1  # block 2 still fails
+    assert (here / "n.md").read_text() == text.replace("[9.]", "[1., 1.]").replace(
+        "\n4\n", "\n'3'\n"
+    )
+    done = gt("verify", "n.md", "--update")
+    assert done.stderr.endswith("rewritten: none\n")
+    output = {"output_type": "stream", "name": "stdout", "text": "3\n"}
+    cell = {"cell_type": "code", "source": "undefined + 1", "outputs": [output]}
+    document = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    (here / "n.ipynb").write_text(document)
+    assert gt("verify", "n.ipynb", "--update").exit_code == 1
+    assert (here / "n.ipynb").read_text() == document
+
+
 def test_a_notebook(cells, gt, here):
     def cell(source, *outputs, kind="code", count=1):
         return {
@@ -219,7 +243,7 @@ def test_a_notebook(cells, gt, here):
     error = {
         "output_type": "error",
         "ename": "RuntimeError",
-        "evalue": "another message",
+        "evalue": "grad can be implicitly created only for",
         "traceback": [],
     }
     document = {
@@ -253,7 +277,7 @@ def test_a_notebook(cells, gt, here):
     assert code == 1
     gt("verify", "n.ipynb", "--update")
     code, found = cells("n.ipynb", (here / "n.ipynb").read_text())
-    assert code == 0 and set(verdicts(found).values()) == {"same"}
+    assert code == 0 and list(verdicts(found).values()) == ["same", "same", "version", "same"]
 
 
 def test_what_older_versions_wrote_is_told_apart(cells):
@@ -264,6 +288,56 @@ def test_what_older_versions_wrote_is_told_apart(cells):
     )
     assert (code, found[0]["verdict"]) == (0, "version")
     assert found[0]["detail"] == "an older PyTorch: grad_fn names had no number"
+
+
+OLDER = {
+    "MeanBackward1": ("print((x * 2).mean())", "tensor(2., grad_fn=<MeanBackward1>)"),
+    "rows": ("print(x * 2)", "Variable containing:\n 2\n 2\n[torch.FloatTensor of size 2]"),
+    "in place": ("x += 1", "RuntimeError: a leaf Variable that requires grad has been used in an in-place operation."),
+    "shapes": (
+        "torch.ones(2, 3) @ torch.ones(2, 3)",
+        "RuntimeError: size mismatch, m1: [2 x 3], m2: [2 x 3] at /pytorch/TH/THTensorMath.cpp:197",
+    ),
+    "buffers": (
+        "y = (x * x).sum(); y.backward(); y.backward()",
+        "RuntimeError: Trying to backward through the graph a second time, but the buffers have already been freed.",
+    ),
+    "integers": (
+        "torch.tensor([1], requires_grad=True)",
+        "RuntimeError: Only Tensors of floating point dtype can require gradients",
+    ),
+    "numpy": (
+        "x.numpy()",
+        "RuntimeError: Can't call numpy() on Variable that requires grad. Use var.detach().numpy() instead.",
+    ),
+    "bool": ("bool(x)", "RuntimeError: bool value of Tensor with more than one value is ambiguous"),
+    "variables": (
+        "torch.ones(1).backward()",
+        "RuntimeError: element 0 of variables does not require grad and does not have a grad_fn",
+    ),
+    "target": (
+        "torch.nn.functional.nll_loss(torch.zeros(1, 2), torch.tensor([5]))",
+        "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at ../aten",
+    ),
+    "cat": (
+        "torch.cat([torch.ones(1, 2), torch.ones(1, 3)])",
+        "RuntimeError: invalid argument 0: Sizes of tensors must match except in dimension 0. Got 2 and 3 at /opt",
+    ),
+}  # fmt: skip
+WRONG = {
+    "another function": ("print((x * 2).mean())", "tensor(2., grad_fn=<SumBackward1>)"),
+    "other rows": ("print(x * 2)", "Variable containing:\n 2\n 3\n[torch.FloatTensor of size 2]"),
+    "another error": ("x += 1", "RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+}
+
+
+@pytest.mark.parametrize("name", [*OLDER, *WRONG])
+def test_a_record_of_an_older_version_and_a_wrong_one(cells, name):
+    code, record = {**OLDER, **WRONG}[name]
+    start = "```python\nimport torch\nx = torch.ones(2, requires_grad=True)\n```\n\n"
+    _, found = cells("n.md", f"{start}```python\n{code}\n```\n\n```\n{record}\n```\n")
+    assert found[1]["verdict"] in (("version",) if name in OLDER else ("differs", "failed"))
+    assert ("older PyTorch" in found[1]["detail"]) == (name in OLDER)
 
 
 def test_one_namespace_and_what_fails_in_it(cells):
@@ -339,6 +413,37 @@ x.grad_fn, y.exp().grad_fn
 """
     _, found = cells("n.txt", text)
     assert [c["verdict"] for c in found] == ["addresses", "addresses", "differs"]
+
+
+DISPLAYS = {
+    "a class": ("torch.nn.Linear", "torch.nn.modules.linear.Linear"),
+    "classes": ("[torch.Tensor, int]", "[torch.Tensor, int]"),
+    "a generator": ("torch.manual_seed(0)", "<torch._C.Generator at 0x7914cc1510f0>"),
+    "a function": ("f", "<function __main__.f(a)>"),
+    "a lambda": ("lambda a: a", "<function __main__.<lambda>(a)>"),
+    "torch's function": ("torch.add", "<function torch._VariableFunctionsClass.add>"),
+    "a method": ("x.sum", "<function Tensor.sum>"),
+    "a built-in": ("len", "<function len(obj, /)>"),
+    "a module": ("torch.nn", "<module 'torch.nn' from '/usr/lib/torch/nn/__init__.py'>"),
+    "a tuple": ("(x, x * 2)", "(tensor([1.], requires_grad=True),\n tensor([2.], grad_fn=<MulBackward0>))"),
+    "a dict": ("{'a': x, 'n': 3}", "{'a': tensor([1.], requires_grad=True),\n 'n': 3}"),
+}  # fmt: skip
+NOT_DISPLAYS = {
+    "another class": ("torch.nn.Linear", "torch.nn.modules.linear.Bilinear"),
+    "another function": ("f", "<function __main__.g(a)>"),
+    "another method": ("x.sum", "<function Tensor.mean>"),
+    "another module": ("torch.nn", "<module 'torch.optim' from '/usr/lib/torch/optim/__init__.py'>"),
+    "another tuple": ("(x, x * 2)", "(tensor([1.], requires_grad=True),\n tensor([3.], grad_fn=<MulBackward0>))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*DISPLAYS, *NOT_DISPLAYS])
+def test_what_ipython_displays_otherwise_than_repr(cells, name):
+    code, record = {**DISPLAYS, **NOT_DISPLAYS}[name]
+    first = "import torch\ndef f(a):\n    return a\nx = torch.ones(1, requires_grad=True)"
+    text = f"```python\n{first}\n```\n\n```python\n{code}\n```\n\n```\n{record}\n```\n"
+    _, found = cells("n.md", text)
+    assert (found[1]["verdict"] in ("same", "addresses")) == (name in DISPLAYS)
 
 
 def test_what_nbconvert_wrote(cells):

@@ -225,10 +225,12 @@ def test_figures_that_may_not_be_written_are_told_of_once(tmp_path):
         "    def refuse(*args, **options): raise PermissionError(13, 'Permission denied')\n"
         "    agg.FigureCanvasAgg.print_png = refuse\n"
         "    for _ in range(2): plt.plot([1, 2]); plt.savefig('a.png')\n"
+        "with installed(print):\n"  # a later program, as a note's next cell is
+        "    plt.savefig('b.png')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert (
-        done.stdout == "figures are not written; --allow-write DIR names the folder for them\n"
+        done.stdout == "figures are not written; --allow-write DIR names the folder for them\n" * 2
     ), done.stderr

@@ -78,3 +78,23 @@ def test_outside_of_a_cell_a_freed_value_is_not_kept():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "(not kept)" in done.stdout and "overwritten" not in done.stdout
+
+
+def test_an_error_has_the_frames_of_the_program_alone(tmp_path):
+    """A frame of the library says nothing about the mistake; one of a function that it calls does."""
+    cells = [
+        "import gradtrace as torch\nx = torch.ones(2, requires_grad=True)",
+        "(x * 2).backward()",
+        "y = (x * 2).sum()\ny.register_hook(lambda g: g.reshape(7))\ny.backward()",
+        "1 / 0",
+    ]
+    code = SHELL.replace(".raise_error()", "").replace("\nfor", "\nshell.colors = 'nocolor'\nfor")
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path), "COLUMNS": "120", "NO_COLOR": "1"}
+    command = [sys.executable, "-c", f"cells = {cells!r}\n{code}"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert "gradtrace/" not in done.stdout
+    assert done.stdout.count("Traceback") == 3
+    assert "----> 1 (x * 2).backward()" in done.stdout
+    assert "lambda g: g.reshape(7)" in done.stdout.split("ZeroDivisionError")[0]
+    assert "RuntimeError: grad can be implicitly created only for scalar outputs" in done.stdout
+    assert "ZeroDivisionError: division by zero" in done.stdout

@@ -54,12 +54,22 @@ def test_a_gradient_is_hidden_until_it_is_guessed(visit, size):
         "5" not in box_text(browser, key)
         and "5" not in browser.find_element("id", key).accessible_name
     )
+    task = browser.find_element("id", "details").text
+    assert task.startswith("Your task\nWork out the gradients that are not shown")
+    assert task.endswith("You have two tries for each. 5 to go.")
     click(browser, key)
     assert "\n5\n" not in browser.find_element("id", "details").text
+    browser.find_element("id", "guess-field").send_keys("3\n")
+    said = browser.find_element("id", "guess-said").text
+    assert said == "Your guess 3 is off by 2, too low (40 %). Try once more."
+    assert "5" not in box_text(browser, key)
+    browser.find_element("id", "guess-field").clear()
     browser.find_element("id", "guess-field").send_keys("4\n")
     said = browser.find_element("id", "guess-said").text
     assert said == "Your guess 4 is off by 1, too low (20 %). 0 of 1 right."
-    assert "5" in box_text(browser, key) and "\n5\n" in browser.find_element("id", "details").text
+    details = browser.find_element("id", "details").text
+    assert "5" in box_text(browser, key) and "\n5\n" in details
+    assert "comes from" not in details  # the gradients of a and b, which are still to be guessed
     other = key_of(browser, "x")
     click(browser, other)
     browser.find_element("id", "guess-field").send_keys("what\n")
@@ -76,9 +86,17 @@ def test_values_are_hidden_but_for_the_inputs(visit):
     assert box_text(browser, key_of(browser, "x"))[:3] == ["x", "value", "2"]
     y = key_of(browser, "y")
     assert "6" not in box_text(browser, y)
+    # the gradient of a factor is the value of the other one
+    assert "3" not in box_text(browser, key_of(browser, "b"))
+    click(browser, key_of(browser, "w"))
+    assert "grad\n5" not in browser.find_element("id", "details").text
     click(browser, y)
     browser.find_element("css selector", "#guess button[type=button]").click()
     assert "6" in box_text(browser, y) and "0 of 1" in browser.find_element("id", "guess-said").text
+    for name, value in (("a", "2 + 1"), ("b", "2")):
+        click(browser, key_of(browser, name))
+        browser.find_element("id", "guess-field").send_keys(f"{value}\n")
+    assert "5" in box_text(browser, key_of(browser, "w"))  # everything has been guessed
 
 
 def test_the_player_does_not_tell_what_is_to_be_guessed(visit):

@@ -10,6 +10,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts
+from gradtrace.analysis.laws.parameters import largest_norm
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
 from gradtrace.analysis.terms import (
@@ -171,6 +172,7 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
         if change.of_grad and facts.assigned.isdisjoint(facts.leaves_of(change))
     }
     step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
+    has_used = any(largest_norm(entry.used) for entry in ledger.trained)
     for span in dict.fromkeys(clip.span for clip in facts.trace.clips):
         clips = [clip for clip in facts.trace.clips if clip.span == span]
         call = f"clip_grad_{clips[0].how}_{facts.at_line(span)}"
@@ -182,7 +184,7 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
         elif span in written and span not in edits:
             code = "idle clip"
             clause = f"{call} changes gradients that no step uses any more"
-        elif len(clips) > 1 and all(clip.norm == 0 for clip in clips):
+        elif has_used and len(clips) > 1 and all(clip.norm == 0 for clip in clips):
             code = "idle clip"
             clause = f"{call} finds no gradient: none is there when it runs"
         else:

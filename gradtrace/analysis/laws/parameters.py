@@ -61,6 +61,12 @@ def is_written_back(entry: ParameterEntry) -> bool:
     return bool(entry.writes) and (entry.has_moved or len(entry.writes) >= len(entry.updates))
 
 
+IN_SHORT = (
+    "keep the parameters in float32, and compute in the short type by autocast",
+    "gradtrace why --precision compares each update with a wider type",
+)
+
+
 def updates_show(ledger: Ledger) -> Iterator[Cause]:
     """A step moves a parameter by more than its spacing, so that the parameter changes."""
     facts = ledger.facts
@@ -98,11 +104,7 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
                 *evidence,
                 facts.at("most elements are the same before and after", optimiser.step_span),
             ),
-            (
-                "a larger learning rate"
-                if dtype not in SHORT
-                else "keep the parameters in float32, and compute in the short type by autocast",
-            ),
+            IN_SHORT if dtype in SHORT else ("a larger learning rate",),
             tensors=frozenset(entry.leaf for entry in lost),
         )
 

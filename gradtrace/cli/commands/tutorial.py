@@ -213,12 +213,15 @@ def as_command(line: str) -> str:
 
 
 def is_right(typed: str, answers: Iterable[str]) -> bool:
-    """Whether an answer equals one of `answers`: as numbers if possible, else as text without
-    regard to case.
+    """Whether an answer, after the name in `b = 1`, equals one of `answers`: as numbers if
+    possible, else as text without regard to case, blanks and the kind of quotation marks.
     """
-    return any(
-        typed.casefold() == answer.casefold() or is_same_number(typed, answer) for answer in answers
-    )
+    said = plain(typed.rpartition("=")[2])
+    return any(said == plain(answer) or is_same_number(said, answer) for answer in answers)
+
+
+def plain(text: str) -> str:
+    return "".join(text.split()).replace("'", '"').casefold()
 
 
 def is_same_number(a: str, b: str) -> bool:

@@ -36,7 +36,7 @@ Examples:
 
 
 def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
-    from gradtrace.cli import console, guard, verifying
+    from gradtrace.cli import console, guard, report, verifying
     from gradtrace.cli.grants import Grants
     from gradtrace.documents import outputs
     from gradtrace.views import verify as view
@@ -49,23 +49,28 @@ def verify(file: str, update: bool, strict: bool, **flags: Any) -> int:
         temporary=True, read=read, outputs=rewritten, reads_stdin=file == "-"
     )
     guard.contain(asked._replace(commands=console.runner(budget)))
-    name, text, *_ = source.read(file, always_file=True)
+    name, text, *_ = source.read(file, always_file=True, is_note=True)
     checks = verifying.verify(name, text, budget)
+    updated: list[Any] = []
     if update:
         from gradtrace.files import write_output
 
-        changed = verifying.updated(name, text, checks)
+        changed, updated = verifying.updated(name, text, checks)
         if changed != text:
             write_output(name, changed.encode())
+        labels = ", ".join(cell.label for cell in updated) or "none"
+        report.write(f"gradtrace verify: records of {name} that were rewritten: {labels}")
     output.show(options.take(options.Look, flags), view.text, view.render, name, checks)
-    passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in checks)
-    compared = any(c.compared for c in checks)
-    return Exit.OK if compared and (passed or update) else Exit.FAILED
+    passed = all(
+        c.cell in updated or (c.passed and not (strict and c.verdict == outputs.VERSION))
+        for c in checks
+    )
+    return Exit.OK if passed and any(c.compared for c in checks) else Exit.FAILED
 
 
 OUTPUT = section(
     "Output",
-    flag("--update", "Rewrite the records that differ."),
+    flag("--update", "Rewrite the records that differ, except by errors."),
     flag("--strict", "Also fail on differences that only the PyTorch version explains."),
 )
 command = command_of(

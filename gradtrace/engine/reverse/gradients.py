@@ -87,8 +87,8 @@ def backward(
 
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     state.watcher.starts(outputs, grad_tensors)
-    keep = create_graph if retain_graph is None else retain_graph
     create_graph = create_graph or state.planning  # a static plan records the steps of backward too
+    keep = create_graph if retain_graph is None else retain_graph
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
     run_backward(

@@ -256,7 +256,7 @@ def saved(node: Node, name: str) -> object:
     """
     args, out = saved_values(node)
     record = node.op
-    if name in ("result", "out") and out is not None and record.outputs == 1:
+    if name == "result" and out is not None and record.outputs == 1:
         return with_version(node, result_of(node, out))
     names = record.bare_names + record.plain_names
     if name not in names:

@@ -212,7 +212,7 @@ function describeAloud(fact, node) {
   const seen = texts.map((text) => text.textContent).join(" ").replace(/\s+/g, " ");
   const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
   if (fact.value_text && !(hides("values", fact.id) && wantsGuess(fact))) parts.push("value " + fact.value_text);
-  if (fact.grad_text && !hides("gradients", fact.id)) parts.push("gradient " + fact.grad_text);
+  if (fact.grad_text && !hides("gradients", fact.id) && !tells()) parts.push("gradient " + fact.grad_text);
   const unseen = parts.filter((part) => part && !seen.includes(part)).join(", ");
   if (unseen) node.setAttribute("aria-description", unseen); else node.removeAttribute("aria-description");
 }
@@ -334,14 +334,15 @@ function describe(key, other) {
   place.scrollTop = 0;
   underline(null);
   if (key === null && !other) {
-    place.append(element("h2", "Details"), element("p", "Choose a node, a line of the program, or play what happened."));
+    const [head, said] = task() || ["Details", "Choose a node, a line of the program, or play what happened."];
+    place.append(element("h2", head), element("p", said));
     return;
   }
   const fact = other || facts.get(key), list = element("dl"), hidden = wantsGuess(fact) && data.predict;
   place.append(element("h2", fact.label || key));
   const rows = [["what", [fact.role || fact.kind, fact.detail].filter(Boolean).join(" · ")], ["of", fact.of],
     ["value", hidden === "values" ? "" : fact.value_text], ["shape", fact.shape && "(" + fact.shape.join(", ") + ")"], ["dtype", fact.dtype],
-    [fact.flowed === undefined ? "grad" : "gradient that passed", hidden ? "" : fact.grad_text],
+    [fact.flowed === undefined ? "grad" : "gradient that passed", hidden || tells() ? "" : fact.grad_text],
     [".grad", fact.grad === undefined && fact.grad_note && "None (" + fact.grad_note + ")"], ["grad_fn", fact.grad_fn],
     ["requires_grad", fact.requires_grad], ["is_leaf", fact.is_leaf], ["saved", fact.saved && fact.saved.join("; ")],
     ["holds", (fact.kind === "group" || fact.kind === "scope") && fact.text], ["within", fact.scope && fact.scope.join(" › ")],
@@ -360,7 +361,7 @@ function describe(key, other) {
 function contributions(place, fact) {
   const rows = [];
   for (const step of data.story) {
-    if (step.kind !== "backward") continue;
+    if (step.kind !== "backward" || step.made.some((id) => facts.has("t" + id) && wantsGuess(facts.get("t" + id)))) continue;
     for (const sent of step.sent) {
       const here = fact.kind === "tensor" ? "t" + sent.tensor === fact.id : "f" + sent.to === fact.id;
       if (here) rows.push([step.name + made(step), step.upstream.join(", "), sent.local || "", sent.value]);

@@ -275,6 +275,16 @@ function elsewhere(right, root, by) {
 // ---- guesses
 
 const guessed = new Map();  // by node: whether the guess was right
+const tried = new Set();  // nodes with one wrong guess: a second one is free
+const left = () => view.nodes.filter(wantsGuess).length;
+// Whether a gradient may be what is to be guessed: that of a factor is the value of the other one.
+const tells = () => data.predict === "values" && left() > 0;
+function task() {
+  if (!data.predict || !left()) return null;
+  const how = data.predict === "gradients" ? "from the values and the operations" : "from the inputs and the operations";
+  return ["Your task", "Work out the " + data.predict + " that are not shown, " + how + ": choose a box, type a number or a "
+    + "formula, and check it. You have two tries for each. " + left() + " to go."];
+}
 function hides(kind, key) {
   return data.predict === kind && !guessed.has(key);
 }
@@ -315,6 +325,11 @@ function ask(place, fact) {
         const wrong = given.map((one, i) => off(one, known[i]));
         const told = wrong.map((text, i) => text && (known.length > 1 ? "element " + i + ": " : "") + text).filter(Boolean);
         const right = !told.length;
+        if (!right && !tried.has(fact.id)) {
+          tried.add(fact.id);
+          finish("Your guess " + field.value.trim() + " is " + told.join("; ") + ". Try once more.");
+          return;
+        }
         guessed.set(fact.id, right);
         finish((right ? "Right: " : "Your guess " + field.value.trim() + " is ") + (right ? field.value.trim() : told.join("; ")) + ".", right);
       } catch (error) { finish(error.message); }
@@ -328,7 +343,7 @@ function score() {
   return all.filter(Boolean).length + " of " + all.length + " right.";
 }
 function unhide() {
-  svg.classList.toggle("guess-" + data.predict, Boolean(data.predict));
+  svg.classList.toggle("guess-" + data.predict, left() > 0);
   for (const n of view.nodes) {
     const node = svg.getElementById(n.id);
     if (!node) continue;

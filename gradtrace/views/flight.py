@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left
 from html import escape
 from itertools import pairwise, takewhile
 
@@ -29,6 +30,7 @@ NAMES = 3  # of curves in a sentence
 LONG = 12  # characters of what names have in common, from which on … stands for it
 POINTS = 400  # of a drawn curve
 HEIGHT = 90  # of a drawn curve, in pixels; its width is POINTS
+MARK = 12  # of a mark of what is not finite
 FRESH = 60  # seconds since the last step within which a page is loaded again
 RELOADED = 10  # seconds between
 DECADES = 2  # between a curve's ends, from which on its scale is logarithmic
@@ -235,21 +237,22 @@ body { margin: 16px; background: var(--back); color: var(--ink); font: 14px/1.45
 h1 { font-size: 18px; } p { margin: 4px 0; } .red { color: var(--red); } .yellow { color: var(--yellow); }
 main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(400px, 100%), 1fr)); gap: 16px;
   margin-top: 16px; }
-figure { margin: 0; } figcaption { display: flex; justify-content: space-between; }
+figure { margin: 0; } figcaption { display: flex; justify-content: space-between;
+  gap: 8px; } figcaption b { overflow-wrap: anywhere; min-width: 0; } figcaption span { white-space: nowrap; }
 figcaption span, .ends { color: var(--faint); }
 .ends { display: flex; justify-content: space-between; font-size: 12px; }
 svg { width: 100%; height: auto; border: 1px solid var(--line); } polyline { fill: none; stroke: var(--mark);
-  stroke-width: 1.5; } line { stroke: var(--red); stroke-width: 1.5; }
+  stroke-width: 1.5; stroke-linecap: round; } line { stroke: var(--red); stroke-width: 1.5; }
 """
 
 
 def figure(c: Curve, flight: Flight) -> str:
-    """Return one curve as a figure, with its ends; a step with a number that is not finite is a red
-    line.
+    """Return one curve as a figure, with its ends. It has a gap where a step has no number, and a
+    red mark below where that is not finite.
     """
-    logarithmic, points, marks = drawn(c, flight)
-    lines = f'<polyline points="{" ".join(points)}"/>'
-    lines += "".join(f'<line x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>' for x in marks)
+    logarithmic, pieces, marks = drawn(c, flight)
+    lines = "".join(f'<polyline points="{" ".join(points)}"/>' for points in pieces)
+    lines += "".join(f'<line x1="{x}" x2="{x}" y1="{HEIGHT - MARK}" y2="{HEIGHT}"/>' for x in marks)
     scale = ", logarithmic" if logarithmic else ""
     span = f"{numbers.number(c.lowest or 0.0, 3)} to {numbers.number(c.largest or 0.0, 3)}{scale}"
     label = f"{c.name}: {span}"
@@ -263,8 +266,9 @@ def figure(c: Curve, flight: Flight) -> str:
     )
 
 
-def drawn(c: Curve, flight: Flight) -> tuple[bool, list[str], list[str]]:
-    """Return whether the scale is logarithmic, the points, and the places of what is not finite.
+def drawn(c: Curve, flight: Flight) -> tuple[bool, list[list[str]], list[str]]:
+    """Return whether the scale is logarithmic, the points of each piece without a gap, and the
+    places of what is not finite.
 
     Of many steps each point is the largest or smallest of its stretch in turn, so that no spike is
     lost.
@@ -276,13 +280,18 @@ def drawn(c: Curve, flight: Flight) -> tuple[bool, list[str], list[str]]:
     first = int(flight.steps[0])
     span = max(1, int(flight.steps[-1]) - int(flight.steps[0]))
     samples = list(zip(c.steps.tolist(), c.values.tolist(), strict=True))
+    finite = [(step, x) for step, x in samples if math.isfinite(x)]
     marks = [place(step, first, span) for step, x in samples if not math.isfinite(x)]
+    gaps = sorted({*flight.steps.tolist()}.difference(step for step, _ in finite))
     height = HEIGHT - 10
-    points = [
-        f"{place(step, first, span)},{5 + height * (1 - (measure(x) - bottom) / ((top - bottom) or 1)):.1f}"
-        for step, x in thinned([(step, x) for step, x in samples if math.isfinite(x)])
-    ]
-    return logarithmic, points, marks
+    pieces: dict[int, list[str]] = {}  # by the number of gaps before
+    for step, x in thinned(finite):
+        y = 5 + height * (1 - (measure(x) - bottom) / ((top - bottom) or 1))
+        piece = pieces.setdefault(bisect_left(gaps, step), [])
+        piece.append(f"{place(step, first, span)},{y:.1f}")
+    for piece in pieces.values():
+        piece += piece[:1] * (len(piece) == 1)  # a line of one point, which has round ends
+    return logarithmic, list(pieces.values()), marks
 
 
 def place(step: int, first: int, span: int) -> str:

@@ -10,7 +10,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Fix
 from gradtrace.analysis.causes.rates import rate_at
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.laws.parameters import largest_norm
+from gradtrace.analysis.laws.parameters import norm_after
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
 from gradtrace.analysis.terms import (
@@ -172,7 +172,7 @@ def clips_before_steps(ledger: Ledger) -> Iterator[Cause]:
         if change.of_grad and facts.assigned.isdisjoint(facts.leaves_of(change))
     }
     step = next((o.step_span for o in facts.trace.optimisers if o.steps), None)
-    has_used = any(largest_norm(entry.used) for entry in ledger.trained)
+    has_used = any(norm_after(turn) for entry in ledger.trained for turn in entry.used)
     for span in dict.fromkeys(clip.span for clip in facts.trace.clips):
         clips = [clip for clip in facts.trace.clips if clip.span == span]
         call = f"clip_grad_{clips[0].how}_{facts.at_line(span)}"

@@ -67,12 +67,14 @@ def _method(name: str) -> Any:
     return Tensor.__dict__[name]
 
 
-def _getitem(self: Tensor, key: object) -> Tensor:
-    return import_module("gradtrace.ops.index.indexing").getitem(self, key)
+def _getitem(self: Tensor, key: object) -> Any:
+    import_module("gradtrace.ops.index.indexing")  # which registers its own
+    return higher["getitem"](self, key)
 
 
 def _setitem(self: Tensor, key: object, value: object) -> None:
-    import_module("gradtrace.ops.index.indexing").setitem(self, key, value)
+    import_module("gradtrace.ops.index.indexing")
+    higher["setitem"](self, key, value)
 
 
 higher["getitem"] = _getitem

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.calls.inplace import inplace
+from gradtrace.engine.calls.view_rules import mark_view
 from gradtrace.engine.data.dtypes import python_number
+from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import is_array, np
+from gradtrace.engine.data.state import state
 from gradtrace.engine.data.tensor import Tensor
 from gradtrace.engine.data.types import Array, Ints
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
@@ -122,6 +125,9 @@ def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
     """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
+    indices = key if type(key) is tuple else (key,)
+    if len(indices) <= tensor.ndim and all(type(item) is int for item in indices):
+        return element(tensor, indices), []
     advanced: list[Any] = []
     result, dim, real = tensor, 0, -1  # real counts the tensor's own dims
     for item in normalised(tensor, key):
@@ -144,6 +150,23 @@ def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
         else:
             result = selected(result, dim, item, real)
     return result, advanced if any(a is not None for a in advanced) else []
+
+
+def element(tensor: Tensor, indices: Ints) -> Tensor:
+    """Apply an index of integers, of which loops consist: one view for all of them where neither a
+    derivative nor an observer sees the steps.
+    """
+    for dim, (i, n) in enumerate(zip(indices, tensor.shape, strict=False)):
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+    if state.closely or tensor.requires_grad:
+        for i in indices:
+            tensor = select(tensor, 0, i % tensor.shape[0])
+        return tensor
+    place: Any = (*indices, ...)
+    result = Tensor._wrap(tensor.own_array()[place])
+    mark_view(result, tensor)
+    return result
 
 
 def selected(tensor: Tensor, dim: int, item: Any, real: int) -> Tensor:
@@ -325,3 +348,7 @@ def without_leading_ones(value: Tensor) -> Tensor:
 def shape_without_leading_ones(value: Tensor) -> Ints:
     shape = tuple(value.shape)
     return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]
+
+
+higher["getitem"] = getitem
+higher["setitem"] = setitem

@@ -208,6 +208,25 @@ def test_search_opens_what_is_folded(opened):
     assert displayed(browser, "t" + str(found_tensor(browser, "net.2.weight")))
 
 
+def test_search_finds_the_path_of_a_module(opened):
+    blocks = "[nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2)) for _ in range(3)]"
+    text = f"""
+import torch
+from torch import nn
+blocks = nn.Sequential(*{blocks})
+def train():
+    h = blocks(torch.ones(1, 2))
+    h.sum().backward()
+train()
+"""
+    browser = opened(written(traced(text)))
+    search = browser.find_element("id", "search")
+    search.send_keys("blocks.1.1")
+    search.send_keys("\n\n\n")  # weight, bias, result
+    assert browser.find_element("id", "found").text == "3 of 3"
+    assert "layer_norm" in browser.find_element("id", "details").text
+
+
 def test_a_folded_page_plays(opened):
     browser = opened(written(traced(NET)))
     browser.find_element("css selector", "#views option[value='1']").click()

@@ -509,7 +509,7 @@ function matches(wanted) {
   const shown = new Set(data.views.flatMap((other) => other.nodes.map((n) => n.id)));
   data.operations.forEach((operation, i) => {
     const result = data.style === "autograd" ? "f" + operation.function : "t" + operation.outputs[0];
-    if (!shown.has(result) && !shown.has("o" + i) && holds([operation.label, operation.made], wanted)) found.add("o" + i);
+    if (holds([operation.label, operation.made, operation.module], wanted)) found.add(shown.has(result) ? result : "o" + i);
   });
   return [...found];
 }

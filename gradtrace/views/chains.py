@@ -178,13 +178,18 @@ def chain_of(
     trace: Trace, index: int, operations: list[int], copies: int, place: int | None
 ) -> Group:
     """Return the box of a run of operations, named by the repeated block or by its lines."""
-    lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
+    spans = [span for i in operations if (span := trace.operations[i].span) is not None]
+    # of several files the program's own lines, else those of the first file
+    file = min((span.file for span in spans), key=bool, default="")
+    lines = [span.line for span in spans if span.file == file]
     if not lines:
         where = ""
     elif min(lines) == max(lines):
         where = f"line {lines[0]}"
     else:
         where = f"lines {min(lines)}–{max(lines)}"
+    if file:
+        where += f" of {file.rpartition('/')[2]}"
     if copies > 1:
         name = ", ".join(block_names(trace, operations, copies))
         detail = where

@@ -1,5 +1,6 @@
 """`gradtrace graph` and `gradtrace run`."""
 
+import re
 import sys
 
 import pytest
@@ -309,3 +310,18 @@ def test_independent_examples_are_boxes_of_their_own(answer, here):
     )
     (here / "merge.py").write_text("import torch\n" + "".join(map(example.format, range(1, 15))))
     assert answer("graph", "merge.py").count("· 6 operations<") == 14
+
+
+def test_lines_of_two_files_are_not_one_range(answer, here):
+    names = ("sin", "cos", "tanh", "sigmoid", "exp")
+    steps = [f"y = y.{names[number**3 % 11 % 5]}()\n" for number in range(70)]
+    head = "import torch\n" * 300 + "y = torch.tensor(1.0, requires_grad=True)\n"
+    (here / "helper.py").write_text(head + "".join(steps))
+    (here / "main.py").write_text(
+        "from helper import y\n" + "".join(reversed(steps)) + "y.backward()\n"
+    )
+    drawn = answer("graph", "main.py", "--allow-import", ".")
+    ranges = [tuple(map(int, pair)) for pair in re.findall(r">lines (\d+)–(\d+)", drawn)]
+    assert len(ranges) > 2
+    assert all(not (first < 100 and last > 300) for first, last in ranges)
+    assert re.search(r">lines 3\d\d–3\d\d of helper.py<", drawn)

@@ -30,6 +30,7 @@ from gradtrace.trace.events import (
     HeldGroup,
     PassEvent,
     Turn,
+    options_of,
 )
 from gradtrace.trace.frame_variables import FrameVariables, FunctionVariables
 from gradtrace.trace.history import in_trace
@@ -165,7 +166,7 @@ class Watch(EventStream, Watcher):
             held = self.optimisers[id(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
-            held.read_options(optimiser.defaults)
+            held.options = options_of(optimiser.defaults)
             self._kept_alive.append(optimiser)
         group = HeldGroup(optimiser.param_groups[-1])
         group.tensors = tensors

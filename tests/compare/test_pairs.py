@@ -1,49 +1,11 @@
 """`gradtrace diff` on pairs of programs: rewrites that are right, and planted differences, on both engines."""
 
-import json
-import os
-
 import pytest
 
 from tests.compare.planted import PLANTED, programs
 from tests.compare.rewrites import HEAD, REWRITES
 
 TORCH_ONLY = {"checkpointing"}  # gradtrace's own checkpoint cannot be recorded node by node
-
-
-def record_in_torch(path):
-    """Run a file in real PyTorch, here in this process, and write its record."""
-    pytest.importorskip("torch")
-    from gradtrace.torch import child, recording
-
-    recorder = recording.record("summary")
-    recorder._main = os.path.abspath(path)
-    module = child.as_main(path.name)
-    recorder._env = module.__dict__
-    with recorder:
-        child.execute(path.name, module)
-    found = path.with_suffix(".gt")
-    found.write_bytes(recording.file_content(recorder._checked()))
-    return found.name
-
-
-@pytest.fixture
-def verdict(gt, here, monkeypatch):
-    def read(engine, first, second):
-        paths = [here / "a.py", here / "b.py"]
-        for path, text in zip(paths, (first, second), strict=True):
-            path.write_text(text)
-        names = [f"./{path.name}" for path in paths]
-        if engine == "torch":
-            import sys
-
-            monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-            names = [f"./{record_in_torch(path)}" for path in paths]
-        result = gt("diff", *names, "--format", "json")
-        assert result.exit_code in (0, 1), result.stderr
-        return result.exit_code, json.loads(result.stdout)
-
-    return read
 
 
 @pytest.mark.sampled(8)
@@ -115,6 +77,8 @@ def test_recordings_in_python(tmp_path, monkeypatch):
     page = (tmp_path / "both.html").read_text()
     assert 'class="first"' not in page  # the script marks it
     assert '"first":[[' in page
+    with pytest.raises(FileNotFoundError, match="typo"):
+        gt.record(like="typo.gt")
     with pytest.raises(ValueError, match="nothing to compare with"):
         run(2.0).diff()
 

@@ -107,3 +107,29 @@ def test_a_rewrite_differs_nowhere_on_the_way(verdict, name):
     head, first, second = REWRITES[name]
     _, found = verdict("gradtrace", HEAD + head + first, HEAD + head + second)
     assert not any("on the way" in note for note in found["notes"])
+
+
+def test_an_update_before_a_deep_graph_that_differs():
+    """Each value is judged by what it was computed from, without a call for each."""
+    torch = pytest.importorskip("torch")
+    import gradtrace.torch as gt
+
+    def run(rate):
+        w = torch.tensor([0.9, 0.5, 0.2], requires_grad=True)
+        opt = torch.optim.SGD([w], lr=rate)
+        with gt.record(level="compare") as r:
+            for _ in range(2):
+                h = torch.ones(3)
+                for _ in range(400):
+                    h = torch.tanh(h * w) + w
+                opt.zero_grad()
+                h.sum().backward()
+                opt.step()
+        return r
+
+    first = gt.compare(run(0.01), run(0.02)).data()["first"]
+    assert (first["kind"], first["step"], first["reason"]) == (
+        "update",
+        1,
+        "lr=0.01 in A, 0.02 in B",
+    )

@@ -97,6 +97,9 @@ class Cells:
         for t in self.a.tensors:
             self.measure(t.id)
         self.longest *= 2  # of a gradient: there and back
+        # in the order of the run, since what cancels is judged by what it was computed from
+        for i in sorted(pairs.partner):
+            self.judged((VALUE, i))
 
     def has_short_layer(self) -> bool:
         """Whether another dtype is that of some layers, which is a difference, not that of a

@@ -1922,3 +1922,12 @@ plant(
     "optim",
     "weight_decay",
 )
+plant(
+    "a call before the training",
+    FUNCTION,
+    "    train(model,",
+    "    model(images)\n    train(model,",
+    "in loader",
+    "in loader",
+    "only B draws with dropout",
+)

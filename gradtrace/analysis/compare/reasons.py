@@ -369,7 +369,8 @@ def other_operands(cells: Cells, left: Operation | None, right: Operation | None
 
 def in_evaluation(batch_norm: Operation) -> bool:
     """Whether a batch_norm reads the running mean."""
-    return any(operand.name == "mean" for operand in batch_norm.inputs)
+    is_off = batch_norm.option("training") == "False"
+    return is_off or any(operand.name == "mean" for operand in batch_norm.inputs)
 
 
 def options(operation: Operation) -> dict[str, str]:

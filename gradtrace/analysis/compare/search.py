@@ -27,6 +27,7 @@ from gradtrace.analysis.compare.reasons import (
     UPDATE,
     adds_to_earlier,
     draws,
+    in_evaluation,
     of_edit,
     of_gradient,
     optimiser_of,
@@ -166,7 +167,9 @@ class Search:
             left = self.a.operations[n]
             right = self.b.operations[m]
             momenta = left.option("momentum"), right.option("momentum")
-            if momenta[0] != momenta[1] and left.outputs and left.outputs[0] in self.pairs.partner:
+            if momenta[0] == momenta[1] or in_evaluation(left):
+                continue
+            if left.outputs and left.outputs[0] in self.pairs.partner:
                 yield Origin((VALUE, left.outputs[0]), [], [])
 
     def parameters_of_one(self) -> Iterator[Difference]:
@@ -402,6 +405,9 @@ class Search:
         before = [source for source in sources(self.a, cell) if source[1] in self.pairs.partner]
         gaps = [self.cells.gap(source) for source in before]
         place_a, place_b, word, reason = self.located(origin)
+        if word == FORWARD and place_a and place_b and is_fetch(place_a) and is_fetch(place_b):
+            word = RANDOM  # the order of a data set
+            reason = ANOTHER
         if word in (INPUT, PARAMETER, RANDOM):
             place_a, place_b, word, reason = self.drawn(place_a, place_b, word, reason)
         word, _, only = word.partition(" ")
@@ -419,6 +425,21 @@ class Search:
             only,
         )
 
+    def draw_of_one(self) -> str:
+        """Return an operation that draws numbers in one run alone, in words."""
+        alone = [
+            [o for o in run.operations if o.id not in paired and draws(run, o) and o.span]
+            for run, paired in (
+                (self.a, self.pairs.operations),
+                (self.b, self.pairs.sources),
+            )
+        ]
+        if not any(alone) or all(alone):
+            return ""
+        name, operation = ("A", alone[0][0]) if alone[0] else ("B", alone[1][0])
+        line = "" if operation.span is None else operation.span.where
+        return f"only {name} draws with {operation.name} (line {line})"
+
     def drawn(
         self,
         place_a: DifferencePlace | None,
@@ -435,7 +456,7 @@ class Search:
         ]
         if place_a is None or place_b is None:
             return place_a, place_b, word, reason
-        said = self.texts.seeds() or self.texts.draws()
+        said = self.texts.seeds() or self.texts.draws() or self.draw_of_one()
         if word == INPUT and not reason:
             labels = place_a.label, place_b.label
             if None not in lines:
@@ -626,13 +647,10 @@ def unrepeated(differences: list[Difference]) -> list[Difference]:
     groups = grouped(
         differences,
         lambda shown: (
-            is_of_data(shown)
-            or (
-                shown.kind,
-                shown.reason,
-                spot(shown.a, shown.reason),
-                spot(shown.b, shown.reason),
-            )
+            shown.kind,
+            shown.reason,
+            spot(shown.a, shown.reason),
+            spot(shown.b, shown.reason),
         ),
     )
     return [group[0] for group in groups]
@@ -642,18 +660,13 @@ def spot(place: DifferencePlace | None, reason: str) -> tuple[object, ...]:
     """Return what places have in common that are shown as one; layers of one line are one."""
     if place is None:
         return ()
-    return place.file, place.line, "" if reason else place.module, place.op
+    op = "select" if is_fetch(place) else place.op
+    return place.file, place.line, "" if reason else place.module, op
 
 
-def is_of_data(difference: Difference) -> bool:
-    """Whether a difference is one of many reads of a data set in one line of the program."""
-    return (
-        difference.kind == FORWARD
-        and difference.a is not None
-        and difference.b is not None
-        and difference.a.op.startswith("select ")
-        and difference.b.op.startswith("select ")
-    )
+def is_fetch(place: DifferencePlace) -> bool:
+    """Whether a place is one of the many reads of a data set in one line of the program."""
+    return place.op.startswith("select ") and not place.module
 
 
 # ---- places
